@@ -1,0 +1,49 @@
+# Everything runs in a virtual environment inside this folder; nothing is installed outside it.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+export SCIPY_ARRAY_API ?= 1
+
+.PHONY: demo test calibration lint types layers docs check bench clean
+
+demo: $(VENV)/.core  ## what the encoder does, on simulated data with known truth
+	$(RUN)/python examples/demo.py
+
+test: $(VENV)/.dev  ## everything that runs in minutes, doctests of the code included
+	$(RUN)/python -m pytest -n auto -m "not calibration" tests src
+
+calibration: $(VENV)/.dev  ## the slow statistical suites
+	$(RUN)/python -m pytest -n auto -m calibration tests
+
+lint: $(VENV)/.dev
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(RUN)/mypy
+
+layers: $(VENV)/.dev
+	$(RUN)/lint-imports
+
+docs: $(VENV)/.dev  ## every code block of the README and the docs runs and prints what it says
+	$(RUN)/python -m pytest README.md docs
+
+check: test lint types layers docs
+
+bench: $(VENV)/.dev  ## ratios against scikit-learn and category_encoders, minutes
+	$(RUN)/python benchmarks/encode.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+
+$(VENV)/.core: pyproject.toml | $(VENV)/bin/python
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@ $(VENV)/.core

@@ -1,0 +1,22 @@
+"""Encode categorical columns by draws from the posterior of the target."""
+
+from catbayes.encoder import Augmented, ConjugateMomentEncoder, SamplingBayesianEncoder
+from catbayes.errors import InputError, InputWarning
+from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes.priors import Empirical, Scaled
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "Augmented",
+    "BetaBernoulli",
+    "ConjugateMomentEncoder",
+    "DirichletCategorical",
+    "Empirical",
+    "GammaPoisson",
+    "InputError",
+    "InputWarning",
+    "NormalGamma",
+    "SamplingBayesianEncoder",
+    "Scaled",
+]

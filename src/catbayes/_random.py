@@ -1,0 +1,35 @@
+"""The only maker of random generators: a stream is a function of its key, never of what ran before it.
+
+A draw is identified by (seed, purpose, column, draw, chunk of rows). Threads, batches and the order of calls
+cannot change it, and no two things share a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+
+import numpy as np
+
+CHUNK_ROWS = 1 << 15
+"""Rows that share a stream: part of what a draw is, so changing it changes every draw."""
+
+
+class Purpose(IntEnum):
+    """What a stream is for: draws to train on, draws asked for by `sample`, and the encoder's own needs."""
+
+    TRAIN = 0
+    SAMPLE = 1
+    EXPECTATION = 2
+    FOLDS = 3
+
+
+def stream(seed: int, *key: int) -> np.random.Generator:
+    """Return the generator that belongs to `seed` and `key`."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+def chunks(n_rows: int) -> Iterator[tuple[int, slice]]:
+    """Cut the rows into numbered chunks, always at the same places."""
+    for number, start in enumerate(range(0, n_rows, CHUNK_ROWS)):
+        yield number, slice(start, min(start + CHUNK_ROWS, n_rows))

@@ -1,0 +1,68 @@
+"""Checks of parameters, worded the same everywhere: what was given, what is accepted, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catbayes.errors import InputError
+
+Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.intp]
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether `value` is a real number; a boolean is none."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def check_option(name: str, value: Any, options: Iterable[str]) -> None:
+    """Require one of a few strings."""
+    options = list(options)
+    if not (isinstance(value, str) and value in options):
+        accepted = ", ".join(f'"{option}"' for option in options)
+        raise InputError(f"{name}={value!r}: expected one of {accepted}.")
+
+
+def check_number(name: str, value: Any, low: float, high: float = np.inf) -> float:
+    """Require a finite real number between `low` and `high`."""
+    if not is_number(value) or not low <= value <= high or not np.isfinite(value):
+        bound = f"≥ {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
+        raise InputError(f"{name}={value!r}: expected a number {bound}.")
+    return float(value)
+
+
+def check_count(name: str, value: Any, low: int = 1, high: int | None = None) -> int:
+    """Require a whole number between `low` and `high`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < low or (high and value > high):
+        bound = f"≥ {low}" if high is None else f"from {low} to {high}"
+        raise InputError(f"{name}={value!r}: expected a whole number {bound}.")
+    return int(value)
+
+
+def check_weights(weight: Any, n_rows: int) -> Array | None:
+    """Require one finite weight ≥ 0 a row, not all zero; a single number serves all rows."""
+    if weight is None:
+        return None
+    weight = np.asarray(weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, weight)
+    if weight.shape != (n_rows,):
+        raise InputError(
+            f"sample_weight has shape {weight.shape}: expected one weight for each of {n_rows} rows."
+        )
+    if not np.isfinite(weight).all():
+        raise InputError(
+            "sample_weight holds NaN or infinite values: give such rows the weight 0 to leave them out."
+        )
+    if weight.min() < 0:
+        raise InputError(
+            f"sample_weight holds {weight.min():g}: expected weights ≥ 0; use 0 to leave a row out."
+        )
+    if not weight.any():
+        raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
+    return weight

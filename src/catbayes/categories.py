@@ -1,0 +1,214 @@
+"""Values to codes: what the categories of a column are, and which one each row has.
+
+Slots 0 … V-1 are the categories in sorted order, slot V is *missing*, slot V+1 is *unseen*. Rows are numbered by
+the library that holds them (one hash pass in compiled code); Python only ever sees the distinct values.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from catbayes._validation import Codes
+from catbayes.errors import InputError
+
+__all__ = ["Categories", "factorize"]
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """The distinct values of a column, and the slots of its rows.
+
+    Examples
+    --------
+    >>> categories, codes = Categories.of(["b", None, "a", "b"])
+    >>> categories.values, codes.tolist()
+    (('a', 'b'), [1, 2, 0, 1])
+    >>> categories.codes(["a", "z", None]).tolist()  # z was never seen
+    [0, 3, 2]
+    """
+
+    values: tuple[Hashable, ...]
+    _slot: dict[Hashable, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Index the values once; looking up is all that follows."""
+        slot: dict[Hashable, int] = {value: slot for slot, value in enumerate(self.values)}
+        object.__setattr__(self, "_slot", slot | {None: len(self.values)})
+
+    @classmethod
+    def of(cls, column: Any) -> tuple[Categories, Codes]:
+        """Find the categories of a column, and the slot of each row."""
+        codes, values = factorize(column)
+        categories = cls(_sorted(set(values) - {None}))
+        return categories, categories._place(codes, values)
+
+    @property
+    def missing(self) -> int:
+        """Slot of missing values."""
+        return len(self.values)
+
+    @property
+    def unseen(self) -> int:
+        """Slot of values that are not among the categories."""
+        return len(self.values) + 1
+
+    @property
+    def n_slots(self) -> int:
+        """Number of slots, missing and unseen included."""
+        return len(self.values) + 2
+
+    def codes(self, column: Any) -> Codes:
+        """Slot of each row of another column."""
+        return self._place(*factorize(column))
+
+    def strangers(self, column: Any, most: int = 3) -> list[Hashable]:
+        """Some values of the column that are not among the categories, for a message."""
+        _, values = factorize(column)
+        return [value for value in values if value not in self._slot][:most]
+
+    def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
+        """Join two sets of categories; returns where each slot of `self` and of `other` went."""
+        joint = Categories(_sorted({*self.values, *other.values}))
+        return joint, joint._moved(self), joint._moved(other)
+
+    def _moved(self, part: Categories) -> Codes:
+        slots = [self._slot[value] for value in part.values]
+        return np.array([*slots, self.missing, self.unseen], dtype=np.intp)
+
+    def _place(self, codes: Codes, values: Sequence[Hashable]) -> Codes:
+        """Translate codes into `values` (None is missing, -1 too) into slots of the categories."""
+        slots = np.fromiter(
+            map(self._slot.get, values, repeat(self.unseen)), dtype=np.int32, count=len(values)
+        )
+        return np.asarray(np.append(slots, np.int32(self.missing))[codes])  # the last entry, -1, is missing
+
+
+def _sorted(values: Any) -> tuple[Hashable, ...]:
+    """Put values in an order that depends on them alone; mixed types go by type name, then by text."""
+    try:
+        return tuple(sorted(values))
+    except TypeError:
+        return tuple(sorted(values, key=lambda value: (type(value).__name__, str(value))))
+
+
+def factorize(column: Any) -> tuple[Codes, list[Hashable]]:
+    """Number the distinct values of a column: code -1 or value None is missing, and values may repeat."""
+    library = type(column).__module__.partition(".")[0]
+    number = _LIBRARIES.get(library, _numpy)
+    try:
+        codes, values = number(column)
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        raise InputError(
+            f"A category must be hashable, and this column holds an {str(error)[:60]}. "
+            "Turn such cells into strings or tuples first."
+        ) from error
+    return codes, [_canonical(value) for value in values]
+
+
+def _canonical(value: Any) -> Hashable:
+    """One spelling for a value, whichever library it came from; anything missing is None."""
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, datetime.date):
+        if not isinstance(value, datetime.datetime):
+            return datetime.datetime(value.year, value.month, value.day)
+        if hasattr(value, "to_pydatetime"):  # a pandas Timestamp, or its NaT
+            return value.to_pydatetime(warn=False) if value == value else None
+        return value
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return None if np.isnat(value) else _canonical(value.astype(f"{value.dtype.kind}8[us]").item())
+    if isinstance(value, np.generic):
+        return _canonical(value.item())
+    if isinstance(value, datetime.timedelta) and hasattr(value, "to_pytimedelta"):
+        return value.to_pytimedelta() if value == value else None
+    if type(value).__name__ in {"NAType", "NaTType"}:
+        return None
+    try:
+        if value != value:  # NaN
+            return None
+    except (TypeError, ValueError):
+        pass
+    if isinstance(value, float) and value == 0.0:
+        return 0.0
+    return value  # type: ignore[no-any-return]
+
+
+def _numpy(column: Any) -> tuple[Codes, list[Any]]:
+    kind = column.dtype.kind if isinstance(column, np.ndarray) else "O"
+    if kind in "iub":
+        return _integers(column)
+    if kind in "fmM":
+        values, codes = np.unique(column, return_inverse=True)
+        return codes, list(values)
+    objects = list(column) if not isinstance(column, np.ndarray) else column.tolist()
+    number = {value: code for code, value in enumerate(dict.fromkeys(objects))}
+    codes = np.fromiter(map(number.__getitem__, objects), dtype=np.intp, count=len(objects))
+    return codes, list(number)
+
+
+def _integers(array: np.ndarray[Any, Any]) -> tuple[Codes, list[Any]]:
+    """Whole numbers in a narrow range are their own codes; others are sorted."""
+    low, high = (int(array.min()), int(array.max())) if len(array) else (0, 0)
+    if array.dtype.kind == "b" or high - low > 2 * len(array) + 1000:
+        values, codes = np.unique(array, return_inverse=True)
+        return codes, values.tolist()
+    shifted = (array - array.dtype.type(low)).astype(np.intp)
+    present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
+    code = np.empty(high - low + 1, dtype=np.intp)
+    code[present] = np.arange(len(present))
+    return code[shifted], (present + low).tolist()
+
+
+def _pandas(column: Any) -> tuple[Codes, list[Any]]:
+    codes, values = column.factorize(use_na_sentinel=True)
+    return codes, values.tolist()
+
+
+def _polars(column: Any) -> tuple[Codes, list[Any]]:
+    import polars
+
+    if column.dtype.is_nested():
+        raise TypeError(f"unhashable type: {column.dtype}")
+    if column.null_count():
+        codes = np.full(len(column), -1, dtype=np.intp)
+        codes[column.is_not_null().to_numpy()], values = _polars(column.drop_nulls())
+        return codes, values
+    numbers = (column.cast(polars.Categorical) if column.dtype == polars.String else column).to_physical()
+    if not (numbers.dtype.is_float() or numbers.dtype.is_integer() or numbers.dtype == polars.Boolean):
+        return _numpy(column.to_list())  # decimals, bytes, objects
+    codes, distinct = _numpy(numbers.to_numpy())
+    row = np.empty(len(distinct), dtype=np.intp)
+    row[codes] = np.arange(len(codes))  # some row of each code
+    return codes, column[row].to_list()
+
+
+def _pyarrow(column: Any) -> tuple[Codes, list[Any]]:
+    import pyarrow
+
+    if pyarrow.types.is_nested(column.type):
+        raise TypeError(f"unhashable type: {column.type}")
+    declared = pyarrow.types.is_dictionary(column.type)
+    encoded = column if declared else column.dictionary_encode()
+    if isinstance(encoded, pyarrow.ChunkedArray):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
+    values = encoded.dictionary.to_pylist()
+    if declared:  # a dictionary may list values that no row has
+        codes, present = _integers(codes)
+        values = [None if code < 0 else values[code] for code in present]
+    return codes, values
+
+
+_LIBRARIES: dict[str, Callable[[Any], tuple[Codes, list[Any]]]] = {
+    "pandas": _pandas,
+    "polars": _polars,
+    "pyarrow": _pyarrow,
+}

@@ -1,0 +1,316 @@
+"""SamplingBayesianEncoder: a category becomes a draw from the posterior of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from catbayes._random import Purpose
+from catbayes._validation import Array, Codes, check_count, check_number, check_option
+from catbayes.encoder._base import EncodedColumn, Learned, PosteriorEncoder
+from catbayes.families import Family
+from catbayes.mappings import Mapping, resolve_mapping
+from catbayes.sampling import SAMPLERS, draw
+
+OWN_TARGET = ("exclude", "cross_fit", "include")
+DRAW_PER = ("row", "category")
+
+HIDING_TEMPERATURE = 0.5
+"""Below this, draws are too narrow to hide that a row's own target was taken out in closed form."""
+
+
+class Augmented(NamedTuple):
+    """K drawn copies of a table, one after the other."""
+
+    X: Any
+    y: Any
+    sample_weight: Array
+    row: Codes
+
+
+class SamplingBayesianEncoder(PosteriorEncoder):
+    """Encode categories by draws from the posterior of the target given the category.
+
+    `fit_transform` gives what a model trains on: one draw a row, from a posterior without that row's own target.
+    `transform` gives what it predicts on: the posterior expectation, deterministic. The two differ on purpose.
+
+    Parameters
+    ----------
+    columns : "auto", "all", or list of names or positions
+        What to encode. "auto" takes string, object, categorical, enum and boolean columns of a frame, and all columns
+        of an array. The other columns pass through.
+    family : "auto", "bernoulli", "categorical", "normal", "poisson", or a family class
+        Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes.
+    prior : "empirical", number ≥ 0, or prior object
+        "empirical" makes each column most likely; a number is the paper's γ; `Scaled(γ, strength=0)` its regression
+        prior to the letter; `BetaBernoulli(alpha=2, beta=8)` and its like are your own.
+    mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", callable or mapping object
+        From θ to features. A callable gets θ of shape (…, parameter).
+    own_target : "exclude", "cross_fit", "include"
+        Whether row n's own y has a part in its training features. "exclude": none; it is taken out of the posterior
+        in closed form where the draw hides the step, and by folds for everything that is not drawn a row at a time
+        (`draw_per="category"`, `temperature` below 0.5, the precision of "mean_precision"). "cross_fit": by folds
+        throughout. "include": as in the paper; it leaks where categories are rare.
+    cv : int or splitter
+        Folds, wherever they are used. A number means shuffled folds; groups reach a splitter by `fit_transform(X, y,
+        groups=…)` or metadata routing.
+    draw_per : "row", "category"
+        A fresh θ for each row (the paper), or one for all rows of a category.
+    temperature : float from 0 to 1
+        Spread of the draws about the posterior mean: 1 is the posterior, 0 its mean.
+    unseen : "prior", "error"
+        What to do with a category that `fit` did not see.
+    missing : "category", "prior", "error"
+        What to do with a missing value: a category of its own, as if unseen, or an error.
+    sampler : "auto", "exact", "normal"
+        "normal" is the large-sample approximation of Appendix B; "auto" uses it for categories so frequent that its
+        error in distribution is below 0.005, and exact draws for the others.
+    drop_first : bool
+        With three classes or more, leave out the outputs of the first class, which the others imply.
+    random_state : int, RandomState or None
+        The same seed gives the same draws for any `n_jobs`, batch size and container.
+    n_jobs : int or None
+        Threads over columns.
+
+    Attributes
+    ----------
+    posteriors_ : mapping of column name to frame
+        Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of each category.
+    columns_ : list
+        Names of the encoded columns.
+    classes_ : ndarray or None
+        Class labels in the order of the outputs; for two classes the output is the probability of the second.
+    family_ : type
+        Family of the target.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    ConjugateMomentEncoder : the same posteriors, encoded by their moments without drawing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> X = np.array([["red"], ["red"], ["red"], ["red"], ["blue"], ["blue"], ["blue"], ["blue"]], dtype=object)
+    >>> y = [1, 1, 1, 0, 0, 0, 0, 1]
+    >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0)
+    >>> encoder.fit_transform(X, y).shape  # a draw for each row
+    (8, 1)
+    >>> encoder.transform([["red"], ["blue"], ["never seen"]]).round(3)
+    array([[0.667],
+           [0.333],
+           [0.5  ]])
+    >>> encoder.sample([["red"], ["blue"]], n_draws=3).shape
+    (3, 2, 1)
+    """
+
+    def __init__(
+        self,
+        columns: Any = "auto",
+        *,
+        family: Any = "auto",
+        prior: Any = "empirical",
+        mapping: Any = "mean",
+        own_target: str = "exclude",
+        cv: Any = 5,
+        draw_per: str = "row",
+        temperature: float = 1.0,
+        unseen: str = "prior",
+        missing: str = "category",
+        sampler: str = "auto",
+        drop_first: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.columns = columns
+        self.family = family
+        self.prior = prior
+        self.mapping = mapping
+        self.own_target = own_target
+        self.cv = cv
+        self.draw_per = draw_per
+        self.temperature = temperature
+        self.unseen = unseen
+        self.missing = missing
+        self.sampler = sampler
+        self.drop_first = drop_first
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+        """Fit, and encode the training rows by one draw each, their own targets kept out.
+
+        .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        groups : array-like of shape (n_rows,), optional
+            Handed to `cv`.
+
+        Returns
+        -------
+        features : array or frame of shape (n_rows, n_outputs)
+            One draw for each row; columns that are not encoded as they were.
+        """
+        learned = self._learn(X, y, sample_weight)
+        return self._assemble(learned.table, self._train(learned, y, groups, 1)[0])
+
+    def augment(
+        self, X: Any, y: Any, n_draws: int = 5, sample_weight: Any = None, groups: Any = None
+    ) -> Augmented:
+        """Fit, and stack `n_draws` drawn copies of the training rows: step 3 of the paper.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As for `fit_transform`; the first copy is its result.
+        n_draws : int
+            K, the number of copies.
+
+        Returns
+        -------
+        Augmented
+            Named tuple of `X` (an array of K·N rows), `y`, `sample_weight` (each row's weight divided by K, so that
+            leaf sizes and penalties keep their meaning) and `row`, the row that each copy came from.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
+        >>> copies = SamplingBayesianEncoder(random_state=0).augment(X, y, n_draws=3)
+        >>> copies.X.shape, round(float(copies.sample_weight.sum()), 6), copies.row.tolist()
+        ((12, 1), 4.0, [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3])
+        """
+        check_count("n_draws", n_draws)
+        learned = self._learn(X, y, sample_weight)
+        draws = self._train(learned, y, groups, n_draws)
+        n_rows = learned.table.n_rows
+        weight = np.ones(n_rows) if learned.weight is None else learned.weight
+        row = np.tile(np.arange(n_rows), n_draws)
+        stacked = np.concatenate([self._stack(learned.table, blocks) for blocks in draws])
+        return Augmented(stacked, np.asarray(y).reshape(-1)[row], weight[row] / n_draws, row)
+
+    def sample(self, X: Any, n_draws: int = 1, random_state: Any = None) -> np.ndarray[Any, Any]:
+        """Draw features of rows that were not trained on, `n_draws` times.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        n_draws : int
+            Number of draws; the first ones do not change when more are asked for.
+        random_state : int, RandomState or None
+            None takes the seed of the fit, so that the same call gives the same draws; any other seed gives others.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_draws, n_rows, n_outputs)
+            Columns that are not encoded are repeated in each draw.
+        """
+        table = self._read_new(X)
+        check_count("n_draws", n_draws)
+        seed = self._seed
+        if random_state is not None:
+            seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+        def encode(column: EncodedColumn) -> list[Array]:
+            codes, posterior = self._codes(table, column), column.posterior.posterior
+            keys = ((Purpose.SAMPLE, column.position, k) for k in range(n_draws))
+            blocks = [self._look_up(column.mapping, posterior, codes, seed, key) for key in keys]
+            known = column.mapping.known(posterior)
+            return blocks if known is None else [np.concatenate([b, known[codes]], axis=1) for b in blocks]
+
+        blocks = self._parallel(encode, self.columns_fitted_)
+        return np.stack([self._stack(table, [block[k] for block in blocks]) for k in range(n_draws)])
+
+    # ------------------------------------------------------------------ the parts
+
+    def _check(self) -> None:
+        super()._check()
+        check_option("own_target", self.own_target, OWN_TARGET)
+        check_option("draw_per", self.draw_per, DRAW_PER)
+        check_option("sampler", self.sampler, SAMPLERS)
+        check_number("temperature", self.temperature, 0.0, 1.0)
+
+    def _mapping(self) -> Mapping:
+        return resolve_mapping(self.mapping)
+
+    def _temperature(self) -> float:
+        return float(self.temperature)
+
+    def _hides(self) -> bool:
+        """Tell whether draws hide a target that was taken out in closed form: only if every row has its own."""
+        return self.draw_per == "row" and self.temperature >= HIDING_TEMPERATURE
+
+    def _train(self, learned: Learned, y: Any, groups: Any, n_draws: int) -> list[list[Array]]:
+        """Training features, [draw][column] of shape (row, output)."""
+        leave_out = self.own_target == "exclude" and self._hides()
+        known = any(
+            column.mapping.known(column.posterior.posterior) is not None for column in self.columns_fitted_
+        )
+        need_folds = self.own_target != "include" and (known or not leave_out)
+        folds = self._folds(learned, y, groups) if need_folds else []
+
+        def encode(item: tuple[EncodedColumn, Codes]) -> list[Array]:
+            column, codes = item
+            family, entry = column.posterior.posterior, codes
+            if folds:
+                family, entry = self._cross_fit(column, codes, learned, folds)
+            known = column.mapping.known(family)
+            blocks = []
+            for k in range(n_draws):
+                key = (Purpose.TRAIN, column.position, k)
+                if leave_out:
+                    block = self._leave_out(column, codes, learned, key)
+                else:
+                    block = self._look_up(column.mapping, family, entry, self._seed, key)
+                blocks.append(block if known is None else np.concatenate([block, known[entry]], axis=1))
+            return blocks
+
+        by_column = self._parallel(encode, list(zip(self.columns_fitted_, learned.codes, strict=True)))
+        return [[blocks[k] for blocks in by_column] for k in range(n_draws)]
+
+    def _draw(
+        self,
+        mapping: Mapping,
+        entries: Callable[[slice], Family],
+        n_rows: int,
+        seed: int,
+        key: tuple[int, ...],
+    ) -> Array:
+        """Draw f(θ), (row, output), with the settings of the encoder."""
+        sampler, temperature = self.sampler, self._temperature()
+        return draw(
+            entries, mapping.drawn, n_rows, seed=seed, key=key, sampler=sampler, temperature=temperature
+        )
+
+    def _look_up(
+        self, mapping: Mapping, family: Family, entry: Codes, seed: int, key: tuple[int, ...]
+    ) -> Array:
+        """Draw f(θ) for rows that find their distribution at `entry` of `family`, (row, output)."""
+        if self.draw_per == "category":
+            return self._draw(mapping, family.take, len(family.strength), seed, key)[entry]
+        return self._draw(mapping, lambda rows: family.take(entry[rows]), len(entry), seed, key)
+
+    def _leave_out(
+        self, column: EncodedColumn, codes: Codes, learned: Learned, key: tuple[int, ...]
+    ) -> Array:
+        """Draw f(θ) for training rows, each from the posterior without its own target, (row, output)."""
+        posterior, unseen = column.posterior.posterior, column.posterior.categories.unseen
+        count, target = column.posterior.statistics.count, learned.target.values
+
+        def entries(rows: slice) -> Family:
+            code = codes[rows]
+            weight = np.ones(len(code)) if learned.weight is None else learned.weight[rows]
+            alone = count[code] - weight <= 1e-9 * count[code]  # nothing else is known: as if unseen
+            family = posterior.take(np.where(alone, unseen, code))
+            return family.leave_out(target[rows], np.where(alone, 0.0, weight))
+
+        return self._draw(column.mapping, entries, len(codes), self._seed, key)

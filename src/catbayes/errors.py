@@ -1,0 +1,23 @@
+"""What catbayes raises and warns when it cannot use what it was given."""
+
+from __future__ import annotations
+
+__all__ = ["InputError", "InputWarning"]
+
+
+class InputError(ValueError):
+    """The input cannot be used; the message says what was given, what is accepted and what to do.
+
+    Examples
+    --------
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> SamplingBayesianEncoder(prior=-1.0).fit([["a"], ["b"]], [0, 1])
+    Traceback (most recent call last):
+    ...
+    catbayes.errors.InputError: prior=-1.0: expected "empirical", a number ≥ 0 or a prior object. \
+Use 0 for a flat prior.
+    """
+
+
+class InputWarning(UserWarning):
+    """The input can be used, but perhaps not in the way that was meant."""

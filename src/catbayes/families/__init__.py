@@ -1,0 +1,20 @@
+"""Conjugate families: arrays of distributions of θ, one entry per category, closed under updating.
+
+A prior and a posterior are values of the same class, so `prior.update(statistics)` is a posterior and can be
+updated again. Axes: a family holds (…, category); θ has one more, (…, category, parameter).
+"""
+
+from catbayes.families._family import Family
+from catbayes.families.bernoulli import BetaBernoulli
+from catbayes.families.categorical import DirichletCategorical
+from catbayes.families.normal import NormalGamma
+from catbayes.families.poisson import GammaPoisson
+
+__all__ = ["FAMILIES", "BetaBernoulli", "DirichletCategorical", "Family", "GammaPoisson", "NormalGamma"]
+
+FAMILIES: dict[str, type[Family]] = {
+    "bernoulli": BetaBernoulli,
+    "categorical": DirichletCategorical,
+    "normal": NormalGamma,
+    "poisson": GammaPoisson,
+}

@@ -1,0 +1,138 @@
+"""What every conjugate family can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from scipy.optimize import minimize
+
+from catbayes._validation import Array
+from catbayes.errors import InputError
+
+TINY = np.finfo(np.float64).tiny
+NO_SIGNAL = 100.0
+"""Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
+
+
+class Family(ABC):
+    """An array of distributions of θ: the prior of a column, or the posteriors of its categories."""
+
+    __slots__ = ()
+
+    classes: ClassVar[bool] = False  # whether the target is a class (a Tally) or a number (Moments)
+    parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
+    location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target
+
+    def __post_init__(self) -> None:
+        """Hold arrays, whatever numbers were given."""
+        for entry in fields(self):  # type: ignore[arg-type]
+            object.__setattr__(self, entry.name, np.asarray(getattr(self, entry.name), dtype=np.float64))
+
+    def check(self) -> None:
+        """Require usable parameters of a prior that somebody typed."""
+        for entry in fields(self):  # type: ignore[arg-type]
+            values = getattr(self, entry.name)
+            if not np.isfinite(values).all() or (entry.name != "centre" and (values <= 0).any()):
+                accepted = "finite numbers" if entry.name == "centre" else "finite numbers > 0"
+                raise InputError(
+                    f"{type(self).__name__}: {entry.name}={values.tolist()}: expected {accepted}."
+                )
+
+    def take(self, index: Any) -> Self:
+        """Pick entries, as often as the index asks."""
+        return type(self)(*(getattr(self, entry.name)[index] for entry in fields(self)))  # type: ignore[arg-type]
+
+    def join(self, others: Sequence[Self]) -> Self:
+        """Put the entries of this and other arrays of distributions one after the other."""
+        parts = (self, *others)
+        names = [entry.name for entry in fields(self)]  # type: ignore[arg-type]
+        return type(self)(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def where(self, keep: Any, other: Self) -> Self:
+        """Take entries from `self` where `keep`, else from `other`."""
+
+        def choose(mine: Array, theirs: Array) -> Array:
+            mask = keep[..., None] if mine.ndim > keep.ndim else keep
+            return np.where(mask, mine, theirs)
+
+        pairs = ((getattr(self, entry.name), getattr(other, entry.name)) for entry in fields(self))  # type: ignore[arg-type]
+        return type(self)(*(choose(*pair) for pair in pairs))
+
+    @classmethod
+    @abstractmethod
+    def scaled(cls, total: Any, gamma: float) -> Self:
+        """Make the paper's prior: the statistics of the whole table, scaled by γ."""
+
+    def for_unseen(self) -> Self:
+        """Where a scaled prior is too weak to be drawn from, the prior that an unseen category draws from."""
+        return self
+
+    @classmethod
+    @abstractmethod
+    def empirical(cls, statistics: Any) -> Self:
+        """Find the prior that makes the whole column most likely."""
+
+    if TYPE_CHECKING:  # a field of one family, a property of the others
+
+        @property
+        def strength(self) -> Array:
+            """How many observations the distribution of the mean is worth."""
+
+    @abstractmethod
+    def update(self, statistics: Any) -> Self:
+        """Return the posterior after the statistics."""
+
+    @abstractmethod
+    def leave_out(self, target: Any, weight: Any) -> Self:
+        """Take one weighted observation out of each entry again."""
+
+    @abstractmethod
+    def mean(self) -> Array:
+        """E θ, (…, parameter)."""
+
+    @abstractmethod
+    def variance(self) -> Array:
+        """Var θ, (…, parameter)."""
+
+    @abstractmethod
+    def shape(self) -> tuple[Array, Array]:
+        """Skewness and excess kurtosis of the mean parameters, (…, parameter) each; NaN where they do not exist."""
+
+    @abstractmethod
+    def quantile(self, probability: float) -> Array:
+        """Quantile of each parameter by itself, (…, parameter)."""
+
+    @abstractmethod
+    def sample(self, random: np.random.Generator) -> Array:
+        """Draw θ once for each entry, exactly, (…, parameter)."""
+
+    @abstractmethod
+    def sample_normal(self, random: np.random.Generator) -> Array:
+        """Draw θ from the normal of the same mean and covariance (Appendix B of the paper)."""
+
+    @abstractmethod
+    def normal_error(self) -> Array:
+        """Bound the Kolmogorov distance of any parameter's distribution to that normal."""
+
+    @abstractmethod
+    def log_marginal(self, statistics: Any) -> Array:
+        """Log-probability of each category's observations under this prior, θ integrated out."""
+
+
+def maximise(
+    objective: Callable[[Array], tuple[float, Array]],
+    start: Any,
+    bounds: list[tuple[float | None, float | None]],
+) -> tuple[Array, float]:
+    """Climb to a maximum inside the bounds by quasi-Newton steps; `objective` returns value and gradient."""
+
+    def negative(x: Array) -> tuple[float, Array]:
+        value, gradient = objective(x)
+        return -value, -gradient
+
+    result = minimize(negative, np.asarray(start), jac=True, method="L-BFGS-B", bounds=bounds)
+    return result.x, -float(result.fun)

@@ -1,0 +1,138 @@
+"""Class targets: θ are the class probabilities, Dirichlet before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import betaincinv, digamma, gammaln, softmax
+
+from catbayes._validation import Array
+from catbayes.families._family import NO_SIGNAL, TINY, Family, maximise
+from catbayes.statistics import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class DirichletCategorical(Family):
+    """Dirichlet(α): `alpha` is (…, class), and the class probabilities are the parameters.
+
+    Examples
+    --------
+    >>> prior = DirichletCategorical(alpha=[1.0, 1.0, 2.0])
+    >>> prior.update(Tally(np.array([[3.0, 0.0, 1.0]]))).mean()
+    array([[0.5  , 0.125, 0.375]])
+    """
+
+    alpha: Array
+
+    classes: ClassVar[bool] = True
+
+    @classmethod
+    def scaled(cls, total: Tally, gamma: float) -> Self:
+        """α^c = 1 + γ Σ 1(y_n = c)  (equation 9)."""
+        return cls(1.0 + gamma * total.weight[0])
+
+    @classmethod
+    def empirical(cls, statistics: Tally) -> Self:
+        """Maximise the marginal likelihood over α; see `dirichlet_maximum`."""
+        return cls(dirichlet_maximum(statistics.weight))
+
+    @property
+    def strength(self) -> Array:
+        """s = Σ_c α_c."""
+        return np.asarray(self.alpha.sum(axis=-1))
+
+    def update(self, statistics: Tally) -> Self:
+        """α_mv^c = α^c + Σ 1(y_n = c)  (equation 10)."""
+        return type(self)(self.alpha + statistics.weight)
+
+    def leave_out(self, target: Any, weight: Any) -> Self:
+        """Equation 10 without one observation."""
+        alpha = np.array(self.alpha)
+        alpha[np.arange(len(target)), target] -= weight
+        return type(self)(np.maximum(alpha, TINY))
+
+    def mean(self) -> Array:
+        """α_c / s."""
+        return np.asarray(self.alpha / self.strength[..., None])
+
+    def variance(self) -> Array:
+        """m_c (1 - m_c) / (s + 1)."""
+        mean = self.mean()
+        return np.asarray(mean * (1.0 - mean) / (self.strength[..., None] + 1.0))
+
+    def shape(self) -> tuple[Array, Array]:
+        """Those of θ_c ~ Beta(α_c, s - α_c)."""
+        return beta_shape(self.alpha, self.strength[..., None] - self.alpha)
+
+    def quantile(self, probability: float) -> Array:
+        """Marginally, θ_c ~ Beta(α_c, s - α_c)."""
+        return np.asarray(betaincinv(self.alpha, self.strength[..., None] - self.alpha, probability))
+
+    def sample(self, random: np.random.Generator) -> Array:
+        """Normalise independent Gamma(α_c) draws, in logarithms so that a tiny α cannot underflow to 0/0."""
+        # Gamma(α) = Gamma(α + 1) · U^(1/α)
+        logarithm = np.log(random.standard_gamma(self.alpha + 1.0))
+        logarithm -= random.standard_exponential(self.alpha.shape) / self.alpha
+        return np.asarray(softmax(logarithm, axis=-1))
+
+    def sample_normal(self, random: np.random.Generator) -> Array:
+        """θ = m + (e - m Σe) / √(s + 1) with e_c ~ N(0, m_c): covariance (diag m - m mᵀ) / (s + 1)."""
+        mean = self.mean()
+        noise = np.sqrt(mean) * random.standard_normal(mean.shape)
+        noise -= mean * noise.sum(axis=-1, keepdims=True)
+        theta = np.clip(mean + noise / np.sqrt(self.strength + 1.0)[..., None], 0.0, 1.0)
+        return np.asarray(theta / theta.sum(axis=-1, keepdims=True))
+
+    def normal_error(self) -> Array:
+        """Each θ_c is a Beta: see `BetaBernoulli.normal_error`."""
+        return np.asarray(0.14 / np.sqrt(self.alpha.min(axis=-1)))
+
+    def log_marginal(self, statistics: Tally) -> Array:
+        """Log B(α + n) / B(α) with the multivariate beta function B."""
+        grown = gammaln(self.alpha + statistics.weight) - gammaln(self.alpha)
+        return np.asarray(
+            grown.sum(axis=-1) - gammaln(self.strength + statistics.count) + gammaln(self.strength)
+        )
+
+
+def beta_shape(alpha: Array, beta: Array) -> tuple[Array, Array]:
+    """Skewness and excess kurtosis of Beta(α, β)."""
+    total, product = alpha + beta, alpha * beta
+    skewness = 2.0 * (beta - alpha) * np.sqrt(total + 1.0) / ((total + 2.0) * np.sqrt(product))
+    kurtosis = 6.0 * ((alpha - beta) ** 2 * (total + 1.0) - product * (total + 2.0))
+    return skewness, kurtosis / (product * (total + 2.0) * (total + 3.0))
+
+
+def dirichlet_maximum(weight: Array) -> Array:
+    """α that maximises Σ_v log B(α + n_v) / B(α), over strength and centre together.
+
+    The sum needs only how often each count occurs, so a column of 100,000 categories costs a few hundred digammas.
+    With no signal the likelihood rises with the strength for ever: then the strength is NO_SIGNAL times the total.
+    """
+    total = weight.sum(axis=0)
+    cap = NO_SIGNAL * total.sum()
+    centre = np.maximum(total, 1e-9 * total.sum()) / total.sum()
+    centre /= centre.sum()
+    by_class = [np.unique(column, return_counts=True) for column in weight.T]
+    by_category = np.unique(weight.sum(axis=1), return_counts=True)
+
+    def rise(function: Any, alpha: float, counts: tuple[Array, Array]) -> float:
+        return float(((function(alpha + counts[0]) - function(alpha)) * counts[1]).sum())
+
+    def objective(x: Array) -> tuple[float, Array]:
+        strength, share = np.exp(x[0]), softmax(x[1:])
+        alpha = np.maximum(strength * share, TINY)
+        value = sum(map(rise, [gammaln] * len(alpha), alpha, by_class)) - rise(gammaln, strength, by_category)
+        slope = np.fromiter(map(rise, [digamma] * len(alpha), alpha, by_class), dtype=np.float64)
+        slope = alpha * (slope - rise(digamma, strength, by_category))
+        return value, np.append(slope.sum(), slope - share * slope.sum())
+
+    span = 15.0  # no class share further than e^±15 from where it starts
+    logits = np.log(centre)
+    bounds = [(np.log(1e-2), np.log(cap)), *((logit - span, logit + span) for logit in logits)]
+    best, value = maximise(objective, np.append(np.log(min(10.0, cap)), logits), bounds)
+    if value - objective(np.append(np.log(cap), logits))[0] < 1e-2:
+        return cap * centre
+    return np.asarray(np.exp(best[0]) * softmax(best[1:]))

@@ -1,0 +1,171 @@
+"""Numeric targets: θ = (μ, τ), mean and precision, Normal–Gamma before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import digamma, gammaincinv, gammaln, stdtrit
+
+from catbayes._validation import Array
+from catbayes.families._family import NO_SIGNAL, TINY, Family, maximise
+from catbayes.statistics import Moments
+
+
+@dataclass(frozen=True, slots=True)
+class NormalGamma(Family):
+    """τ ~ Gamma(α, *rate* β) and μ | τ ~ N(μ₀, 1 / (ν τ)).
+
+    `centre` is μ₀, `strength` is ν (pseudo-observations of the mean), `alpha` and `beta` are α and β: the precision
+    has mean α / β, so β grows with the variance of the target.
+
+    Examples
+    --------
+    >>> prior = NormalGamma(centre=0.0, strength=1.0, alpha=2.0, beta=1.0)
+    >>> posterior = prior.update(Moments.from_codes(np.array([0, 0, 0]), np.array([1.0, 2.0, 3.0]), n_slots=1))
+    >>> posterior.centre, posterior.strength, posterior.alpha, posterior.beta
+    (array([1.5]), array([4.]), array([3.5]), array([3.5]))
+    """
+
+    centre: Array
+    strength: Array
+    alpha: Array
+    beta: Array
+
+    parameters: ClassVar[tuple[str, ...]] = ("mean", "precision")
+    location: ClassVar[slice] = slice(0, 1)
+
+    @classmethod
+    def scaled(cls, total: Moments, gamma: float) -> Self:
+        """μ₀ = ȳ,  α = γ N / 2,  β = γ/2 Σ (y_n - ȳ)²  (equations 11, 13, 14), with the proper ν = γ N.
+
+        The paper's ν = 0 (equation 12) is `Scaled(gamma, strength=0)`. γ = 0 is the limit of a small γ.
+        """
+        size = np.maximum(gamma, 1e-12) * total.count[0]
+        return cls(total.mean[0], size, size / 2.0, size / 2.0 * total.m2[0] / total.count[0])
+
+    def for_unseen(self) -> Self:
+        """ν is at least 1, and τ is known well enough (α at least 2) for μ to have a variance."""
+        alpha = np.maximum(self.alpha, 2.0)
+        return type(self)(
+            self.centre, np.maximum(self.strength, 1.0), alpha, self.beta * (alpha / self.alpha)
+        )
+
+    @classmethod
+    def empirical(cls, statistics: Moments) -> Self:
+        """Maximise the marginal likelihood over all four parameters, on a standardised target."""
+        total = statistics.total()
+        shift, size = float(total.mean[0]), float(total.count[0])
+        variance = float(total.m2[0]) / size
+        seen = statistics.count > 0
+        count, m2 = statistics.count[seen], statistics.m2[seen] / variance
+        mean = (statistics.mean[seen] - shift) / np.sqrt(variance)
+        standard = Moments(count, mean, m2)
+        unique, member = np.unique(count, return_inverse=True)
+        times = np.bincount(member)
+
+        def prior(x: Array) -> NormalGamma:
+            strength, alpha, spread = np.exp(x[1:])
+            return NormalGamma(x[0], strength, alpha, alpha * spread)
+
+        def objective(x: Array) -> tuple[float, Array]:
+            before = prior(x)
+            after = before.update(standard)
+            centre, strength, alpha, beta = before.centre, before.strength, before.alpha, before.beta
+            ratio = after.alpha / after.beta
+            gap, kept = mean - centre, count / (strength + count)
+            by_centre = (ratio * strength * kept * gap).sum()
+            by_strength = (0.5 * kept - ratio * 0.5 * strength * (kept * gap) ** 2).sum()
+            by_alpha = (times * (digamma(alpha + unique / 2.0) - digamma(alpha))).sum()
+            by_alpha += np.log(beta / after.beta).sum()
+            by_beta = (alpha / beta - ratio).sum()
+            value = float(before.log_marginal(standard).sum())
+            gradient = [by_centre, by_strength, alpha * by_alpha + beta * by_beta, beta * by_beta]
+            return value, np.array(gradient, dtype=np.float64)
+
+        cap = np.log(NO_SIGNAL * size)
+        bounds = [(-10.0, 10.0), (-25.0, cap), (np.log(2.0), np.log(1e6)), (-25.0, 5.0)]
+        within = np.log(np.clip(m2.sum() / size, 1e-8, 1.0))
+        best, value = maximise(objective, [0.0, np.log(min(10.0, size)), np.log(10.0), within], bounds)
+        # No signal means one mean for all categories; their variances may still differ.
+        flat, flat_value = maximise(
+            objective, [0.0, cap, best[2], 0.0], [(0.0, 0.0), (cap, cap), *bounds[2:]]
+        )
+        found = prior(flat if value - flat_value < 1e-2 else best)
+        return cls(
+            shift + np.sqrt(variance) * found.centre, found.strength, found.alpha, variance * found.beta
+        )
+
+    def update(self, statistics: Moments) -> Self:
+        """Equations 15 to 18."""
+        count = statistics.count
+        strength = self.strength + count  # ν_mv = ν + N_mv  (16)
+        kept = np.divide(count, strength, out=np.zeros_like(strength), where=strength > 0)
+        gap = statistics.mean - self.centre
+        centre = self.centre + kept * gap  # μ_0mv = (ν μ₀ + N_mv ȳ_mv) / (ν + N_mv)  (15)
+        alpha = self.alpha + count / 2.0  # α_mv = α + N_mv / 2  (17)
+        beta = self.beta + statistics.m2 / 2.0 + kept * self.strength * gap**2 / 2.0  # (18)
+        return type(self)(centre, strength, alpha, beta)
+
+    def leave_out(self, target: Any, weight: Any) -> Self:
+        """Solve equations 15 to 18 for the parameters before the last observation."""
+        strength = self.strength - weight
+        gap = self.centre - target
+        beta = self.beta - weight * self.strength / strength * gap**2 / 2.0
+        # What is left of β after cancellation is at least its rounding error.
+        beta = np.maximum(beta, np.finfo(np.float64).eps * self.beta)
+        return type(self)(self.centre + weight / strength * gap, strength, self.alpha - weight / 2.0, beta)
+
+    def mean(self) -> Array:
+        """(μ₀, α / β)."""
+        return np.stack([self.centre, self.alpha / self.beta], axis=-1)
+
+    def variance(self) -> Array:
+        """(β / (ν (α - 1)), α / β²); the first is infinite for α ≤ 1."""
+        with np.errstate(divide="ignore"):
+            of_mean = np.where(
+                self.alpha > 1.0, self.beta / (self.strength * np.abs(self.alpha - 1.0)), np.inf
+            )
+        return np.stack([of_mean, self.alpha / self.beta**2], axis=-1)
+
+    def shape(self) -> tuple[Array, Array]:
+        """Those of Student's t with 2α degrees of freedom."""
+        with np.errstate(divide="ignore"):
+            kurtosis = np.where(self.alpha > 2.0, 3.0 / np.abs(self.alpha - 2.0), np.nan)
+        return np.where(self.alpha > 1.5, 0.0, np.nan)[..., None], kurtosis[..., None]
+
+    def quantile(self, probability: float) -> Array:
+        """Marginally, μ is Student's t with 2α degrees of freedom and scale √(β / (α ν)); τ is Gamma(α, rate β)."""
+        scale = np.sqrt(self.beta / (self.alpha * self.strength))
+        of_mean = self.centre + scale * stdtrit(2.0 * self.alpha, probability)
+        return np.stack([of_mean, gammaincinv(self.alpha, probability) / self.beta], axis=-1)
+
+    def sample(self, random: np.random.Generator) -> Array:
+        """τ ~ Gamma(α, rate β), then μ ~ N(μ₀, 1 / (ν τ))."""
+        precision = np.maximum(random.standard_gamma(self.alpha) / self.beta, TINY)
+        mean = random.standard_normal(precision.shape) / np.sqrt(self.strength * precision)
+        return np.stack([self.centre + mean, precision], axis=-1)
+
+    def sample_normal(self, random: np.random.Generator) -> Array:
+        """μ and τ are uncorrelated: two independent normals of the right variance, τ kept positive."""
+        noise = random.standard_normal((*self.centre.shape, 2))
+        variance = self.variance()
+        variance[..., 0] = np.where(
+            self.alpha > 1.0, variance[..., 0], self.beta / (self.alpha * self.strength)
+        )
+        theta = self.mean() + noise * np.sqrt(variance)
+        theta[..., 1] = np.maximum(theta[..., 1], TINY)
+        return theta
+
+    def normal_error(self) -> Array:
+        """0.14 / √α: the skewness 2 / √α of τ costs most, Student's tails are of order 1 / α."""
+        return np.asarray(0.14 / np.sqrt(self.alpha))
+
+    def log_marginal(self, statistics: Moments) -> Array:
+        """Log Γ(α_mv) β^α √ν / (Γ(α) β_mv^α_mv √ν_mv (2π)^(N_mv / 2))."""
+        after = self.update(statistics)
+        value = gammaln(after.alpha) - gammaln(self.alpha)
+        value -= self.alpha * np.log(after.beta / self.beta) + statistics.count / 2.0 * np.log(after.beta)
+        value -= 0.5 * np.log1p(statistics.count / self.strength)
+        return np.asarray(value - statistics.count / 2.0 * np.log(2.0 * np.pi))

@@ -1,0 +1,119 @@
+"""Counts: θ is the rate, Gamma before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import digamma, gammaincinv, gammaln
+
+from catbayes._validation import Array
+from catbayes.families._family import NO_SIGNAL, TINY, Family, maximise
+from catbayes.statistics import Moments
+
+
+@dataclass(frozen=True, slots=True)
+class GammaPoisson(Family):
+    """λ ~ Gamma(α, *rate* β): α counts the events, β the observations.
+
+    The paper stops at three families; this one follows its recipe. The rate of an unseen category is drawn as if one
+    average observation had been made, at least.
+
+    Examples
+    --------
+    >>> prior = GammaPoisson(alpha=2.0, beta=4.0)  # mean 1/2: β is a rate, not a scale
+    >>> posterior = prior.update(Moments.from_codes(np.array([0, 0]), np.array([3.0, 1.0]), n_slots=1))
+    >>> posterior.alpha, posterior.beta, posterior.mean()
+    (array([6.]), array([6.]), array([[1.]]))
+    """
+
+    alpha: Array
+    beta: Array
+
+    parameters: ClassVar[tuple[str, ...]] = ("rate",)
+
+    @classmethod
+    def scaled(cls, total: Moments, gamma: float) -> Self:
+        """α = γ Σ y_n,  β = γ N; γ = 0 is the limit of a small γ."""
+        size = np.maximum(gamma, 1e-12) * total.count[0]
+        return cls(size * total.mean[0], size)
+
+    def for_unseen(self) -> Self:
+        """One observation at least."""
+        beta = np.maximum(self.beta, 1.0)
+        return type(self)(self.alpha * (beta / self.beta), beta)
+
+    @classmethod
+    def empirical(cls, statistics: Moments) -> Self:
+        """Maximise the marginal likelihood (a negative binomial) over mean and strength."""
+        seen = statistics.count > 0
+        standard = Moments(statistics.count[seen], statistics.mean[seen], statistics.m2[seen])
+        count, events = standard.count, standard.count * standard.mean
+        centre = np.log(events.sum() / count.sum())
+        cap = np.log(NO_SIGNAL * count.sum())
+
+        def objective(x: Array) -> tuple[float, Array]:
+            mean, beta = np.exp(x)
+            alpha = mean * beta
+            by_alpha = (digamma(alpha + events) - digamma(alpha) - np.log1p(count / beta)).sum()
+            by_beta = (mean - (alpha + events) / (beta + count)).sum()
+            value = float(cls(alpha, beta).log_marginal(standard).sum())
+            return value, np.array([alpha * by_alpha, alpha * by_alpha + beta * by_beta])
+
+        bounds = [(centre - 10.0, centre + 10.0), (np.log(1e-6), cap)]
+        best, value = maximise(objective, [centre, min(np.log(10.0), cap)], bounds)
+        if value - objective(np.array([centre, cap]))[0] < 1e-2:
+            best = np.array([centre, cap])
+        mean, beta = np.exp(best)
+        return cls(mean * beta, beta)
+
+    @property
+    def strength(self) -> Array:
+        """β observations."""
+        return self.beta
+
+    def update(self, statistics: Moments) -> Self:
+        """α_mv = α + Σ y_n,  β_mv = β + N_mv."""
+        return type(self)(self.alpha + statistics.count * statistics.mean, self.beta + statistics.count)
+
+    def leave_out(self, target: Any, weight: Any) -> Self:
+        """Take y and one observation away again."""
+        return type(self)(np.maximum(self.alpha - weight * target, TINY), self.beta - weight)
+
+    def mean(self) -> Array:
+        """α / β."""
+        return np.asarray(self.alpha / self.beta)[..., None]
+
+    def variance(self) -> Array:
+        """α / β²."""
+        return np.asarray(self.alpha / self.beta**2)[..., None]
+
+    def shape(self) -> tuple[Array, Array]:
+        """2 / √α and 6 / α."""
+        return np.asarray(2.0 / np.sqrt(self.alpha))[..., None], np.asarray(6.0 / self.alpha)[..., None]
+
+    def quantile(self, probability: float) -> Array:
+        """Invert the incomplete gamma function."""
+        return np.asarray(gammaincinv(self.alpha, probability) / self.beta)[..., None]
+
+    def sample(self, random: np.random.Generator) -> Array:
+        """λ ~ Gamma(α, rate β)."""
+        return np.asarray(random.standard_gamma(self.alpha) / self.beta)[..., None]
+
+    def sample_normal(self, random: np.random.Generator) -> Array:
+        """λ ~ N(α / β, α / β²), kept positive."""
+        noise = random.standard_normal(self.alpha.shape)
+        return np.asarray(np.maximum(self.alpha + noise * np.sqrt(self.alpha), 0.0) / self.beta)[..., None]
+
+    def normal_error(self) -> Array:
+        """0.14 / √α: the skewness is 2 / √α."""
+        return np.asarray(0.14 / np.sqrt(self.alpha))
+
+    def log_marginal(self, statistics: Moments) -> Array:
+        """Log Γ(α + Σy) β^α / (Γ(α) (β + N)^(α + Σy)), less Σ log y_n!, which no prior changes."""
+        count, events = statistics.count, statistics.count * statistics.mean
+        value = gammaln(self.alpha + events) - gammaln(self.alpha)
+        return np.asarray(
+            value - self.alpha * np.log1p(count / self.beta) - events * np.log(self.beta + count)
+        )

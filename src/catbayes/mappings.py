@@ -1,0 +1,263 @@
+"""The paper's f: from a draw of θ to the features of a column.
+
+A mapping has outputs that are *drawn*, functions of θ, and may have outputs that are *known*, functions of the
+posterior itself, such as its precision. The difference matters: a known output of a left-out posterior gives the row's
+own target back, because nothing random hides it, so the encoder takes known outputs from other folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import digamma, logit
+
+from catbayes._validation import Array
+from catbayes.errors import InputError
+from catbayes.families import BetaBernoulli, DirichletCategorical, Family
+
+__all__ = [
+    "MAPPINGS",
+    "Function",
+    "Identity",
+    "Mapping",
+    "Mean",
+    "MeanPrecision",
+    "PosteriorMoments",
+    "Polynomial",
+    "WeightOfEvidence",
+    "resolve_mapping",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """f(θ) for one column: `bind` fits it to a family and prior, then draws and posteriors go through it."""
+
+    labels: tuple[str, ...] = ("",)  # one for each mean parameter that is kept
+    select: slice = field(default_factory=lambda: slice(None))  # where those are in θ
+
+    kinds: ClassVar[tuple[str, ...]] = ("",)  # outputs for each label
+
+    def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
+        """Fit the mapping to a family: which parts of θ are used, and what the outputs are called."""
+        select, names = prior.location, ("",)
+        if labels is not None and len(labels) > 2:
+            select, names = slice(int(drop_first), None), tuple(labels[int(drop_first) :])
+        return replace(self, labels=names, select=select)
+
+    def names(self) -> list[str]:
+        """What the outputs are called, drawn ones first; "" means like the column."""
+        return ["_".join(filter(None, (kind, label))) for kind in self.kinds for label in self.labels]
+
+    def drawn(self, theta: Array) -> Array:
+        """f(θ), (…, output)."""
+        return np.empty((*theta.shape[:-1], 0))
+
+    def expected(self, posterior: Family) -> Array | None:
+        """E f(θ) in closed form, (category, output); None if there is none."""
+        return np.empty((*posterior.mean().shape[:-1], 0))
+
+    def known(self, posterior: Family) -> Array | None:
+        """Outputs that are no function of θ, (category, output); None if there are none."""
+        return None
+
+
+class Mean(Mapping):
+    """The mean of the target given θ: the probability, the class probabilities, μ, or the rate."""
+
+    __slots__ = ()
+
+    def drawn(self, theta: Array) -> Array:
+        """Keep the mean parameters."""
+        return theta[..., self.select]
+
+    def expected(self, posterior: Family) -> Array:
+        """E θ."""
+        return posterior.mean()[..., self.select]
+
+
+class MeanPrecision(Mean):
+    """The drawn mean, and how precisely it is known: 1 / Var θ, which is not drawn."""
+
+    __slots__ = ()
+    kinds = ("mean", "precision")
+
+    def known(self, posterior: Family) -> Array:
+        """1 / Var θ; 0 where the variance is infinite."""
+        return np.asarray(1.0 / posterior.variance()[..., self.select])
+
+
+class Polynomial(Mapping):
+    """The mean and its square."""
+
+    __slots__ = ()
+    kinds = ("mean", "square")
+
+    def drawn(self, theta: Array) -> Array:
+        """(θ, θ²)."""
+        mean = theta[..., self.select]
+        return np.concatenate([mean, mean**2], axis=-1)
+
+    def expected(self, posterior: Family) -> Array:
+        """(E θ, (E θ)² + Var θ); a variance that does not exist gives way to the squared quartile distance."""
+        mean = posterior.mean()[..., self.select]
+        return np.concatenate([mean, mean**2 + _finite_variance(posterior)[..., self.select]], axis=-1)
+
+
+def _finite_variance(posterior: Family) -> Array:
+    """Var θ, or the squared quartile distance where it is infinite."""
+    variance = posterior.variance()
+    if np.isfinite(variance).all():
+        return variance
+    spread = posterior.quantile(0.75) - posterior.quantile(0.25)
+    return np.where(np.isfinite(variance), variance, spread**2)
+
+
+class Identity(Mapping):
+    """All of θ: for numeric targets the drawn mean and the drawn precision of the target, as in the paper."""
+
+    __slots__ = ()
+
+    def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
+        """Keep every parameter of a family whose θ is more than means."""
+        if prior.location == slice(None):
+            return super(Identity, self).bind(prior, labels, drop_first)
+        return replace(self, labels=prior.parameters, select=slice(None))
+
+    def drawn(self, theta: Array) -> Array:
+        """Return θ."""
+        return theta[..., self.select]
+
+    def expected(self, posterior: Family) -> Array:
+        """E θ."""
+        return posterior.mean()[..., self.select]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightOfEvidence(Mapping):
+    """log(θ / (1 - θ)) less the log-odds of the prior mean: 0 says nothing, positive speaks for the class."""
+
+    baseline: Any = 0.0
+
+    EDGE: ClassVar[float] = float(np.finfo(np.float64).eps)
+
+    def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
+        """Measure from the prior mean of each class."""
+        if not isinstance(prior, BetaBernoulli | DirichletCategorical):
+            raise InputError(
+                'mapping="weight_of_evidence" needs a class target, and this one is numeric. '
+                'Use "mean", "mean_precision", "polynomial" or "identity".'
+            )
+        bound = Mapping.bind(self, prior, labels, drop_first)
+        return replace(bound, baseline=logit(prior.mean()[..., bound.select]))  # type: ignore[call-arg]
+
+    def drawn(self, theta: Array) -> Array:
+        """Log-odds, finite even for a draw that rounds to 0 or 1."""
+        return np.asarray(logit(np.clip(theta[..., self.select], self.EDGE, 1.0 - self.EDGE)) - self.baseline)
+
+    def expected(self, posterior: Family) -> Array:
+        """E log-odds = ψ(α) - ψ(β)."""
+        if isinstance(posterior, DirichletCategorical):
+            rest = posterior.strength[..., None] - posterior.alpha
+            odds = digamma(posterior.alpha) - digamma(rest)
+        else:
+            assert isinstance(posterior, BetaBernoulli)
+            odds = (digamma(posterior.alpha) - digamma(posterior.beta))[..., None]
+        return np.asarray(odds[..., self.select] - self.baseline)
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Mapping):
+    """A callable of θ, (…, parameter) to (…) or (…, output); its attribute `names`, if any, names the outputs."""
+
+    function: Callable[[Array], Any] | None = None
+    outputs: tuple[str, ...] = ()
+
+    def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
+        """Try the function on two draws at the prior mean, to learn how many outputs it has."""
+        probe = np.stack([prior.mean(), prior.mean()])
+        n_outputs = self._apply(probe).shape[-1]
+        names = getattr(self.function, "names", None)
+        if names is None:
+            names = [""] if n_outputs == 1 else [str(number) for number in range(n_outputs)]
+        if len(names) != n_outputs:
+            raise InputError(f"mapping gives {n_outputs} outputs and names {len(names)}: {list(names)!r}.")
+        return replace(self, outputs=tuple(names))
+
+    def _apply(self, theta: Array) -> Array:
+        assert self.function is not None
+        result = np.asarray(self.function(theta), dtype=np.float64)
+        rows = theta.shape[:-1]
+        if result.shape == rows:
+            return result[..., None]
+        if result.shape[:-1] == rows and result.ndim == theta.ndim:
+            return result
+        raise InputError(
+            f"mapping returned shape {result.shape} for θ of shape {theta.shape}: expected {rows} or {rows} with one "
+            "more axis for several outputs. Keep the leading axes, and work on theta[..., i]."
+        )
+
+    def names(self) -> list[str]:
+        """Names given by the function, or numbers."""
+        return list(self.outputs)
+
+    def drawn(self, theta: Array) -> Array:
+        """Call the function."""
+        return self._apply(theta)
+
+    def expected(self, posterior: Family) -> Array | None:
+        """Ask the function for a closed form, if it has one; otherwise the encoder averages draws."""
+        closed_form = getattr(self.function, "expected", None)
+        return None if closed_form is None else np.asarray(closed_form(posterior), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class PosteriorMoments(Mapping):
+    """Mean, variance, skewness and excess kurtosis of the posterior of the mean: nothing is drawn (Slakey et al.)."""
+
+    n_moments: int = 2
+
+    def names(self) -> list[str]:
+        """The first `n_moments` of the four."""
+        kinds = ("mean", "variance", "skewness", "kurtosis")[: self.n_moments]
+        if kinds == ("mean",):
+            return list(self.labels)
+        return ["_".join(filter(None, (kind, label))) for kind in kinds for label in self.labels]
+
+    def drawn(self, theta: Array) -> Array:
+        """Nothing."""
+        return np.empty((*theta.shape[:-1], 0))
+
+    def known(self, posterior: Family) -> Array:
+        """Moments of the posterior; a skewness or kurtosis that does not exist is given as 0."""
+        moments = [posterior.mean(), _finite_variance(posterior)][: self.n_moments]
+        moments = [moment[..., self.select] for moment in moments]
+        if self.n_moments > 2:
+            shape = posterior.shape()[: self.n_moments - 2]
+            where = self.select if posterior.location == slice(None) else slice(None)
+            moments += [moment[..., where] for moment in shape]
+        return np.nan_to_num(np.concatenate(moments, axis=-1), nan=0.0)
+
+
+MAPPINGS: dict[str, Mapping] = {
+    "mean": Mean(),
+    "mean_precision": MeanPrecision(),
+    "polynomial": Polynomial(),
+    "weight_of_evidence": WeightOfEvidence(),
+    "identity": Identity(),
+}
+
+
+def resolve_mapping(mapping: Any) -> Mapping:
+    """Read the parameter `mapping` of an encoder."""
+    if isinstance(mapping, str) and mapping in MAPPINGS:
+        return MAPPINGS[mapping]
+    if isinstance(mapping, Mapping):
+        return mapping
+    if callable(mapping):
+        return Function(function=mapping)
+    accepted = ", ".join(f'"{name}"' for name in MAPPINGS)
+    raise InputError(f"mapping={mapping!r}: expected one of {accepted}, a callable of θ or a mapping object.")

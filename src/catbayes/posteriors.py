@@ -1,0 +1,86 @@
+"""The posterior of every category of a column, and how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catbayes.categories import Categories
+from catbayes.families import Family
+from catbayes.priors import Prior
+from catbayes.statistics import Statistics
+
+__all__ = ["ColumnPosterior"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPosterior:
+    """Categories, statistics, prior and posteriors of one column; entries go by slot.
+
+    A slot without observations, the unseen one above all, holds `unseen`: the prior, or the proper prior that stands
+    in for one too weak to be drawn from.
+    """
+
+    categories: Categories
+    statistics: Statistics
+    prior: Any
+    unseen: Any
+    posterior: Family
+
+    @classmethod
+    def fit(
+        cls, categories: Categories, statistics: Statistics, family: type[Family], prior: Prior
+    ) -> ColumnPosterior:
+        """Make the prior from the column and update it, category by category."""
+        before, unseen = prior.fit(family, statistics)
+        return cls(categories, statistics, before, unseen, posterior_of(statistics, before, unseen))
+
+    def given(self, statistics: Statistics) -> Family:
+        """Posteriors under the same prior after other statistics, such as those of the other folds."""
+        return posterior_of(statistics, self.prior, self.unseen)
+
+    def record(self, labels: Sequence[Any] | None, coverage: float = 0.9) -> dict[str, Any]:
+        """One row per category (and class), as columns ready for a frame.
+
+        `raw_mean` is what was counted, `mean` what is believed, `sd`, `lower` and `upper` how firmly, and
+        `shrinkage` the share of the mean that comes from the prior.
+        """
+        slots = np.arange(self.categories.n_slots)
+        slots = slots[(slots != self.categories.missing) | (self.statistics.count > 0)]
+        kind = np.full(self.categories.n_slots, "seen", dtype=object)
+        kind[[self.categories.missing, self.categories.unseen]] = ["missing", "unseen"]
+        chosen = self.posterior.take(slots)
+        location = self.posterior.location
+        tail = (1.0 - coverage) / 2.0
+        strength = np.broadcast_to(self.prior.strength, chosen.strength.shape)
+        raw = self.statistics.mean[slots]
+        columns = {
+            "raw_mean": np.where(self.statistics.count[slots] > 0, raw.T, np.nan).T,
+            "mean": chosen.mean()[:, location],
+            "sd": np.sqrt(chosen.variance()[:, location]),
+            "lower": chosen.quantile(tail)[:, location],
+            "upper": chosen.quantile(1.0 - tail)[:, location],
+        }
+        width = columns["mean"].shape[1]
+        if raw.ndim == 2 and width == 1:  # two classes: θ is the share of the second
+            columns["raw_mean"] = columns["raw_mean"][:, 1]
+        values = [*self.categories.values, None, None]
+        record: dict[str, Any] = {
+            "category": [values[slot] for slot in slots for _ in range(width)],
+            "kind": np.repeat(kind[slots], width).tolist(),
+        }
+        if width > 1:
+            record["class"] = [label for _ in slots for label in (labels or range(width))]
+        record["count"] = np.repeat(self.statistics.count[slots], width)
+        record |= {name: column.reshape(-1) for name, column in columns.items()}
+        share = np.where(self.statistics.count[slots] > 0, strength / chosen.strength, 1.0)
+        return record | {"shrinkage": np.repeat(share, width)}
+
+
+def posterior_of(statistics: Statistics, prior: Any, unseen: Any) -> Family:
+    """Update the prior; a category without observations draws from `unseen`."""
+    posterior: Family = prior.update(statistics)
+    return posterior.where(statistics.count > 0, unseen)

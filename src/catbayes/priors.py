@@ -1,0 +1,112 @@
+"""Where the prior of a column comes from: the paper's γ, the column itself, or the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from catbayes._validation import check_number, is_number
+from catbayes.errors import InputError
+
+__all__ = ["Empirical", "Given", "Prior", "Scaled", "resolve_prior"]
+
+
+class Prior(Protocol):
+    """A rule that makes a prior from a column's statistics."""
+
+    def fit(self, family: Any, statistics: Any) -> tuple[Any, Any]:
+        """Return the prior, and the distribution that an unseen category draws from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Empirical:
+    """The prior that makes the column most likely: maximum marginal likelihood, θ integrated out.
+
+    A column without signal gets a prior so strong that every category sits on it, and costs a model nothing.
+
+    Examples
+    --------
+    >>> from catbayes import Empirical, SamplingBayesianEncoder
+    >>> SamplingBayesianEncoder(prior=Empirical())  # the same as prior="empirical"
+    SamplingBayesianEncoder(prior=Empirical())
+    """
+
+    def fit(self, family: Any, statistics: Any) -> tuple[Any, Any]:
+        """Climb the marginal likelihood."""
+        prior = family.empirical(statistics)
+        return prior, prior
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """The paper's prior: the statistics of the whole table, scaled by γ.
+
+    Parameters
+    ----------
+    gamma : float ≥ 0
+        Share of the table that the prior is worth; 0 is flat.
+    strength : float ≥ 0, optional
+        ν of the normal family, in pseudo-observations. By default γN, which is proper; 0 is the paper's own setting
+        (equation 12), in which nothing shrinks the mean. Unseen categories draw at ν = 1 or more either way.
+
+    Examples
+    --------
+    >>> from catbayes import Scaled, SamplingBayesianEncoder
+    >>> paper = SamplingBayesianEncoder(prior=Scaled(1e-6, strength=0), own_target="include")
+    """
+
+    gamma: float
+    strength: float | None = None
+
+    def fit(self, family: Any, statistics: Any) -> tuple[Any, Any]:
+        """Scale the whole table."""
+        check_number("gamma", self.gamma, 0.0)
+        prior = family.scaled(statistics.total(), self.gamma)
+        unseen = prior.for_unseen()
+        if self.strength is not None:
+            check_number("strength", self.strength, 0.0)
+            if "strength" not in getattr(prior, "__slots__", ()):
+                raise InputError(
+                    f"Scaled(strength={self.strength!r}): only the normal family has one; leave it out for "
+                    f"{family.__name__}."
+                )
+            prior = replace(prior, strength=self.strength)
+            unseen = prior.for_unseen()
+        return prior, unseen
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A prior whose parameters somebody typed."""
+
+    prior: Any
+
+    def fit(self, family: Any, statistics: Any) -> tuple[Any, Any]:
+        """Return the prior as it is, once it is known to fit the target."""
+        if not isinstance(self.prior, family):
+            raise InputError(
+                f"prior is a {type(self.prior).__name__}, and the target needs a {family.__name__}. "
+                "Give that one, or set family= to match the prior."
+            )
+        self.prior.check()
+        expected = family.scaled(statistics.total(), 0.0)
+        for name in expected.__slots__:
+            given, wanted = getattr(self.prior, name).shape, getattr(expected, name).shape
+            if given != wanted:
+                raise InputError(f"prior: {name} has shape {given}, and this target needs {wanted}.")
+        return self.prior, self.prior
+
+
+def resolve_prior(prior: Any) -> Prior:
+    """Read the parameter `prior` of an encoder."""
+    if isinstance(prior, str) and prior == "empirical":
+        return Empirical()
+    if is_number(prior) and 0 <= prior < float("inf"):
+        return Scaled(float(prior))
+    if isinstance(prior, Empirical | Scaled):
+        return prior
+    if hasattr(prior, "update") and hasattr(prior, "leave_out"):
+        return Given(prior)
+    raise InputError(
+        f'prior={prior!r}: expected "empirical", a number ≥ 0 or a prior object. Use 0 for a flat prior.'
+    )

@@ -1,0 +1,65 @@
+"""Draws of θ: exact, or by the large-sample normal of Appendix B, from streams that nothing can disturb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from catbayes._random import chunks, stream
+from catbayes._validation import Array
+from catbayes.families import Family
+
+__all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "draw"]
+
+SAMPLERS = ("auto", "exact", "normal")
+
+NORMAL_TOLERANCE = 0.005
+"""The sampler "auto" takes the normal where its Kolmogorov distance to the posterior is bounded by this."""
+
+_EXACT, _NORMAL = 0, 1
+
+
+def draw(
+    entries: Callable[[slice], Family],
+    through: Callable[[Array], Array],
+    n_rows: int,
+    *,
+    seed: int,
+    key: tuple[int, ...],
+    sampler: str = "auto",
+    temperature: float = 1.0,
+) -> Array:
+    """Draw θ for every row and map it, chunk by chunk, (row, output).
+
+    `entries(rows)` gives the distributions of some rows, and `through` is the mapping. Row n's draw depends on the
+    seed, the key, n and its own distribution, and on the rows before it in its chunk, but not on how many follow.
+    """
+    features: Array | None = None
+    for number, rows in chunks(n_rows):
+        family = entries(rows)
+        theta = _draw_chunk(family, sampler, seed, (*key, number))
+        if temperature != 1.0:
+            mean = family.mean()
+            theta = mean + temperature * (theta - mean)
+        mapped = through(theta)
+        if features is None:
+            features = np.empty((n_rows, mapped.shape[1]), order="F")
+        features[rows] = mapped
+    assert features is not None
+    return features
+
+
+def _draw_chunk(family: Family, sampler: str, seed: int, key: tuple[int, ...]) -> Array:
+    if sampler == "exact":
+        return family.sample(stream(seed, *key, _EXACT))
+    if sampler == "normal":
+        return family.sample_normal(stream(seed, *key, _NORMAL))
+    rough = family.normal_error() > NORMAL_TOLERANCE
+    if rough.all():
+        return family.sample(stream(seed, *key, _EXACT))
+    theta = family.sample_normal(stream(seed, *key, _NORMAL))
+    if rough.any():
+        few = np.flatnonzero(rough)
+        theta[few] = family.take(few).sample(stream(seed, *key, _EXACT))
+    return theta

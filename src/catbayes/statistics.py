@@ -1,0 +1,188 @@
+"""What a column tells about the target: one mergeable entry per category.
+
+A statistic is a value with `+`, `-` and a zero, so batches, files, shards, left-out folds and forgetting are all
+folds over it. `Tally` serves class targets, `Moments` numeric ones. Sums of squares are never kept: with a target
+near 1e8 they give a negative variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from catbayes._validation import Array, Codes
+
+__all__ = ["Moments", "Statistics", "Tally"]
+
+MIN_CHUNK = 1 << 18
+
+
+def _chunks(n_rows: int, n_slots: int) -> Iterator[slice]:
+    """Cut rows so that temporary memory is bounded, and no chunk costs more in slots than in rows."""
+    step = max(MIN_CHUNK, n_slots)
+    return (slice(start, start + step) for start in range(0, n_rows, step))
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Weight of each class in each category, (category, class).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tally = Tally.from_codes(np.array([0, 0, 1]), np.array([1, 1, 0]), n_slots=2, n_classes=2)
+    >>> tally.weight
+    array([[0., 2.],
+           [1., 0.]])
+    >>> (tally + tally - tally).count
+    array([2., 1.])
+    """
+
+    weight: Array
+
+    @classmethod
+    def zero(cls, n_slots: int, n_classes: int) -> Tally:
+        """No observations in any category: the identity of `+`."""
+        return cls(np.zeros((n_slots, n_classes)))
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: Codes,
+        target: npt.NDArray[np.intp],
+        weight: Array | None = None,
+        *,
+        n_slots: int,
+        n_classes: int,
+    ) -> Tally:
+        """Count class codes by category code."""
+        total = np.zeros(n_slots * n_classes)
+        for rows in _chunks(len(codes), total.size):
+            cell = codes[rows].astype(np.intp) * n_classes + target[rows]
+            total += np.bincount(cell, None if weight is None else weight[rows], minlength=total.size)
+        return cls(total.reshape(n_slots, n_classes))
+
+    @property
+    def count(self) -> Array:
+        """Total weight of each category."""
+        return np.asarray(self.weight.sum(axis=-1))
+
+    @property
+    def mean(self) -> Array:
+        """Share of each class in each category, (category, class); NaN where nothing was counted."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.weight / self.count[..., None])
+
+    def total(self) -> Tally:
+        """All categories as one."""
+        return Tally(self.weight.sum(axis=0, keepdims=True))
+
+    def without(self, slot: int) -> Tally:
+        """Forget one category."""
+        weight = self.weight.copy()
+        weight[slot] = 0.0
+        return Tally(weight)
+
+    def place(self, slots: Codes, n_slots: int) -> Tally:
+        """Move category i to slot `slots[i]` of `n_slots`; several may share one."""
+        weight = np.zeros((n_slots, self.weight.shape[1]))
+        np.add.at(weight, slots, self.weight)
+        return Tally(weight)
+
+    def __add__(self, other: Tally) -> Tally:
+        """Merge two disjoint samples."""
+        return Tally(self.weight + other.weight)
+
+    def __sub__(self, other: Tally) -> Tally:
+        """Take a sample out again; rounding never leaves a negative weight."""
+        return Tally(np.maximum(self.weight - other.weight, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Count, mean and centred sum of squares of the target, one entry per category.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> moments = Moments.from_codes(np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0]), n_slots=2)
+    >>> moments.mean, moments.m2
+    (array([2., 5.]), array([2., 0.]))
+    """
+
+    count: Array
+    mean: Array
+    m2: Array
+
+    @classmethod
+    def zero(cls, n_slots: int) -> Moments:
+        """No observations in any category: the identity of `+`."""
+        return cls(np.zeros(n_slots), np.zeros(n_slots), np.zeros(n_slots))
+
+    @classmethod
+    def from_codes(cls, codes: Codes, target: Array, weight: Array | None = None, *, n_slots: int) -> Moments:
+        """Describe the target by category code: two passes over each chunk, then a merge."""
+        moments = cls.zero(n_slots)
+        for rows in _chunks(len(codes), n_slots):
+            moments = moments + cls._of_chunk(
+                codes[rows].astype(np.intp), target[rows], None if weight is None else weight[rows], n_slots
+            )
+        return moments
+
+    @classmethod
+    def _of_chunk(cls, codes: Codes, target: Array, weight: Array | None, n_slots: int) -> Moments:
+        count = np.bincount(codes, weight, minlength=n_slots).astype(np.float64)
+        divisor = np.where(count > 0, count, 1.0)
+        weigh = (lambda values: values) if weight is None else (lambda values: weight * values)
+        mean = np.bincount(codes, weigh(target), minlength=n_slots) / divisor
+        rest = target - mean[codes]
+        # The second pass corrects what rounding left in the mean of a target far from zero.
+        slip = np.bincount(codes, weigh(rest), minlength=n_slots) / divisor
+        m2 = np.bincount(codes, weigh(rest * rest), minlength=n_slots) - count * slip**2
+        return cls(count, mean + slip, np.maximum(m2, 0.0))
+
+    def total(self) -> Moments:
+        """All categories as one."""
+        count = self.count.sum(keepdims=True)
+        share = self.count / np.where(count > 0, count, 1.0)
+        centre = self.mean[np.argmax(self.count)]  # near the answer, so that nothing cancels
+        mean = centre + (share * (self.mean - centre)).sum(keepdims=True)
+        m2 = (self.m2 + self.count * (self.mean - mean) ** 2).sum(keepdims=True)
+        return Moments(count, mean, m2)
+
+    def without(self, slot: int) -> Moments:
+        """Forget one category."""
+        keep = np.arange(len(self.count)) != slot % len(self.count)
+        return Moments(self.count * keep, self.mean * keep, self.m2 * keep)
+
+    def place(self, slots: Codes, n_slots: int) -> Moments:
+        """Move category i to slot `slots[i]` of `n_slots`; several may share one."""
+        count = np.bincount(slots, self.count, minlength=n_slots)
+        divisor = np.where(count > 0, count, 1.0)
+        mean = np.bincount(slots, self.count / divisor[slots] * self.mean, minlength=n_slots)
+        m2 = np.bincount(slots, self.m2 + self.count * (self.mean - mean[slots]) ** 2, minlength=n_slots)
+        return Moments(count, mean, m2)
+
+    def __add__(self, other: Moments) -> Moments:
+        """Merge two disjoint samples; the empty sample is the identity."""
+        count = self.count + other.count
+        share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
+        gap = other.mean - self.mean
+        return Moments(count, self.mean + share * gap, self.m2 + other.m2 + self.count * share * gap**2)
+
+    def __sub__(self, other: Moments) -> Moments:
+        """Take a sample out again; where nothing is left the entry is exactly zero."""
+        count = self.count - other.count
+        # Counts are sums of weights: what is left of them after subtraction may be rounding alone.
+        left = count > 1e-12 * self.count
+        share = np.divide(other.count, count, out=np.zeros_like(count), where=left)
+        mean = np.where(left, self.mean + share * (self.mean - other.mean), 0.0)
+        lost = other.count * np.divide(self.count, count, out=np.zeros_like(count), where=left)
+        m2 = self.m2 - other.m2 - lost * (self.mean - other.mean) ** 2
+        return Moments(np.where(left, count, 0.0), mean, np.where(left, np.maximum(m2, 0.0), 0.0))
+
+
+Statistics = Tally | Moments

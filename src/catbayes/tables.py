@@ -1,0 +1,109 @@
+"""One face for every table in memory: names, column types, and one column at a time.
+
+A table is a numpy array (or nested lists), or a frame that narwhals reads: pandas, polars, pyarrow. Columns are
+handed out as they are, never copied into another library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from catbayes.errors import InputError
+
+__all__ = ["Table"]
+
+CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table in memory, of any kind."""
+
+    frame: nw.DataFrame[Any] | None
+    array: np.ndarray[Any, Any] | None
+
+    @classmethod
+    def of(cls, X: Any) -> Table:
+        """Wrap a frame or a two-dimensional array."""
+        if isinstance(X, np.ndarray):
+            return cls(None, X)
+        try:
+            frame = nw.from_native(X)
+        except nw.exceptions.DuplicateError as error:
+            raise InputError(
+                f"Column names must be unique. {error}. Rename the columns that repeat."
+            ) from error
+        except TypeError as error:
+            raise InputError(
+                f"X is a {type(X).__name__}: expected a two-dimensional array or a frame of pandas, polars or pyarrow."
+            ) from error
+        if isinstance(frame, nw.LazyFrame):
+            raise InputError("X is a lazy frame: call .collect() first.")
+        return cls(frame, None)
+
+    @staticmethod
+    def is_frame(X: Any) -> bool:
+        """Tell whether X is a frame (eager or lazy), not an array or a list."""
+        return bool(nw.dependencies.is_into_dataframe(X)) or _is_lazy(X)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.array) if self.array is not None else len(self._frame)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.array.shape[1] if self.array is not None else len(self._frame.columns)
+
+    @property
+    def _frame(self) -> nw.DataFrame[Any]:
+        assert self.frame is not None
+        return self.frame
+
+    @property
+    def names(self) -> list[Any]:
+        """Column names; an array has positions only."""
+        return list(range(self.n_columns)) if self.frame is None else list(self.frame.columns)
+
+    @property
+    def backend(self) -> Any:
+        """The library that holds the frame, as narwhals names it; None for an array."""
+        return None if self.frame is None else self.frame.implementation
+
+    def column(self, position: int) -> Any:
+        """One column, as its library holds it."""
+        if self.array is not None:
+            return self.array[:, position]
+        return self._frame[:, position].to_native()
+
+    def categorical(self) -> list[int]:
+        """Positions of the columns whose type says category; an array has no types, so all of its columns."""
+        if self.frame is None:
+            return list(range(self.n_columns))
+        return [i for i, dtype in enumerate(self.frame.schema.values()) if isinstance(dtype, CATEGORICAL)]
+
+    def numeric(self, positions: Sequence[int]) -> bool:
+        """Tell whether all these columns hold numbers."""
+        if self.array is not None:
+            return self.array.dtype.kind in "iufb"
+        dtypes = list(self._frame.schema.values())
+        return all(dtypes[i].is_numeric() or dtypes[i] == nw.Boolean for i in positions)
+
+    def values(self, position: int) -> np.ndarray[Any, Any]:
+        """One column as a numpy array; a missing number becomes NaN."""
+        if self.array is not None:
+            return self.array[:, position]
+        series = self._frame[:, position]
+        if self.numeric([position]) and series.null_count():
+            series = series.cast(nw.Float64).fill_null(float("nan"))
+        return np.asarray(series.to_numpy())
+
+
+def _is_lazy(X: Any) -> bool:
+    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
