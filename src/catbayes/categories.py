@@ -110,6 +110,8 @@ def factorize(column: Any) -> tuple[Codes, list[Hashable]]:
             f"A category must be hashable, and this column holds an {str(error)[:60]}. "
             "Turn such cells into strings or tuples first."
         ) from error
+    if set(map(type, values)) <= {str, int, bool}:  # nothing to do for the most common kinds
+        return codes, values
     return codes, [_canonical(value) for value in values]
 
 

@@ -18,7 +18,7 @@ from catbayes.sampling import SAMPLERS, draw
 OWN_TARGET = ("exclude", "cross_fit", "include")
 DRAW_PER = ("row", "category")
 
-HIDING_TEMPERATURE = 0.5
+HIDING_TEMPERATURE = 0.3
 """Below this, draws are too narrow to hide that a row's own target was taken out in closed form."""
 
 
@@ -52,7 +52,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
     own_target : "exclude", "cross_fit", "include"
         Whether row n's own y has a part in its training features. "exclude": none; it is taken out of the posterior
         in closed form where the draw hides the step, and by folds for everything that is not drawn a row at a time
-        (`draw_per="category"`, `temperature` below 0.5, the precision of "mean_precision"). "cross_fit": by folds
+        (`draw_per="category"`, `temperature` below 0.3, the precision of "mean_precision"). "cross_fit": by folds
         throughout. "include": as in the paper; it leaks where categories are rare.
     cv : int or splitter
         Folds, wherever they are used. A number means shuffled folds; groups reach a splitter by `fit_transform(X, y,
@@ -299,18 +299,24 @@ class SamplingBayesianEncoder(PosteriorEncoder):
             return self._draw(mapping, family.take, len(family.strength), seed, key)[entry]
         return self._draw(mapping, lambda rows: family.take(entry[rows]), len(entry), seed, key)
 
-    def _leave_out(
-        self, column: EncodedColumn, codes: Codes, learned: Learned, key: tuple[int, ...]
-    ) -> Array:
+    def _leave_out(self, column: EncodedColumn, codes: Codes, learned: Learned, key: tuple[int, ...]) -> Array:
         """Draw f(θ) for training rows, each from the posterior without its own target, (row, output)."""
         posterior, unseen = column.posterior.posterior, column.posterior.categories.unseen
         count, target = column.posterior.statistics.count, learned.target.values
 
-        def entries(rows: slice) -> Family:
-            code = codes[rows]
-            weight = np.ones(len(code)) if learned.weight is None else learned.weight[rows]
+        def leave_out(code: Codes, y: Any, weight: Array) -> Family:
             alone = count[code] - weight <= 1e-9 * count[code]  # nothing else is known: as if unseen
             family = posterior.take(np.where(alone, unseen, code))
-            return family.leave_out(target[rows], np.where(alone, 0.0, weight))
+            return family.leave_out(y, np.where(alone, 0.0, weight))
 
+        def entries(rows: slice) -> Family:
+            weight = np.ones(len(codes[rows])) if learned.weight is None else learned.weight[rows]
+            return leave_out(codes[rows], target[rows], weight)
+
+        n_classes = 0 if learned.target.classes is None else len(learned.target.classes)
+        if learned.weight is None and 0 < len(count) * n_classes**2 < len(codes):
+            # A category has only one left-out posterior for each class: work them out once, and look them up.
+            code, label = np.divmod(np.arange(len(count) * n_classes), n_classes)
+            family = leave_out(code, label, np.ones(len(code)))
+            return self._look_up(column.mapping, family, codes * n_classes + target, self._seed, key)
         return self._draw(column.mapping, entries, len(codes), self._seed, key)

@@ -1,0 +1,47 @@
+"""The method in plain loops, slow and obvious: what every fast path must equal."""
+
+import numpy as np
+
+
+def posterior(family, prior, y, weight):
+    """Parameters of the posterior after observations y with weights, one at a time."""
+    if family == "bernoulli":
+        alpha, beta = prior
+        for value, w in zip(y, weight, strict=True):
+            alpha, beta = alpha + w * value, beta + w * (1 - value)
+        return alpha, beta
+    if family == "categorical":
+        alpha = list(prior[0])
+        for value, w in zip(y, weight, strict=True):
+            alpha[value] += w
+        return (np.array(alpha),)
+    if family == "poisson":
+        alpha, beta = prior
+        for value, w in zip(y, weight, strict=True):
+            alpha, beta = alpha + w * value, beta + w
+        return alpha, beta
+    centre, strength, alpha, beta = prior
+    for value, w in zip(y, weight, strict=True):  # each observation updates the posterior of those before it
+        beta = beta + w * strength * (value - centre) ** 2 / (2 * (strength + w))
+        centre = (strength * centre + w * value) / (strength + w)
+        strength, alpha = strength + w, alpha + w / 2
+    return centre, strength, alpha, beta
+
+
+def mean(family, parameters):
+    """Expectation of the target's mean."""
+    if family == "categorical":
+        return parameters[0] / parameters[0].sum()
+    if family == "normal":
+        return np.array([parameters[0]])
+    alpha, beta = parameters
+    return np.array([alpha / (alpha + beta) if family == "bernoulli" else alpha / beta])
+
+
+def encode(family, prior, column, y, weight, visible):
+    """Posterior mean for each row n, learnt from the rows m of its category for which visible(n, m)."""
+    features = []
+    for n, value in enumerate(column):
+        rows = [m for m in range(len(column)) if column[m] == value and visible(n, m)]
+        features.append(mean(family, posterior(family, prior, [y[m] for m in rows], [weight[m] for m in rows])))
+    return np.array(features)

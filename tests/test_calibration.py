@@ -1,0 +1,127 @@
+"""Draws are what they claim to be: simulation-based calibration, and independence."""
+
+import numpy as np
+import pytest
+from cases import PRIORS, make_target, parameters
+from scipy import stats
+
+from catbayes import SamplingBayesianEncoder
+from catbayes.families import FAMILIES
+from catbayes.gather import Target, gather_codes
+from catbayes.sampling import draw
+
+N_RANKS = 20
+
+
+def ranks(family, sampler, n_categories, rows, seed, own_target=None):
+    """Rank of each category's true θ among draws from its posterior, through `sampling.draw`."""
+    random = np.random.default_rng(seed)
+    prior = PRIORS[family]
+    many = type(prior)(*(np.repeat(p[None], n_categories, axis=0) for p in parameters(prior)))
+    truth = many.sample(random)
+    codes = np.repeat(np.arange(n_categories), rows)
+    y = make_target(family, truth[codes], random)
+    classes = range(truth.shape[1] if family == "categorical" else 2) if FAMILIES[family].classes else None
+    posterior = prior.update(gather_codes(codes, Target(y, FAMILIES[family], classes), None, n_categories + 1))
+    below = np.zeros(truth.shape, dtype=int)
+    for k in range(N_RANKS - 1):
+        draws = draw(posterior.take, lambda theta: theta, n_categories, seed=seed, key=(k,), sampler=sampler)
+        below += draws < truth
+    return below
+
+
+def uniformity(below):
+    """The smallest p-value of a chi-square test, over the parameters."""
+    return min(stats.chisquare(np.bincount(column, minlength=N_RANKS)).pvalue for column in below.T)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+@pytest.mark.parametrize("sampler", ["exact", "auto"])
+def test_ranks_are_uniform(family, sampler):
+    assert uniformity(ranks(family, sampler, 20_000, rows=5, seed=1)) > 1e-3
+
+
+@pytest.mark.parametrize("family", PRIORS)
+@pytest.mark.parametrize("sampler", ["normal", "auto"])
+def test_ranks_are_uniform_for_the_large_sample_normal(family, sampler):
+    assert uniformity(ranks(family, sampler, 400, rows=6_000, seed=2)) > 1e-3
+
+
+@pytest.mark.calibration
+@pytest.mark.parametrize("family", PRIORS)
+@pytest.mark.parametrize("sampler", ["exact", "auto"])
+def test_ranks_are_uniform_over_many_seeds(family, sampler):
+    values = [uniformity(ranks(family, sampler, 20_000, rows, seed=s)) for s in range(20) for rows in (1, 30)]
+    n_tests = len(values) * (3 if family == "categorical" else 2 if family == "normal" else 1)
+    assert min(values) > 0.01 / n_tests
+
+
+def test_a_wrong_posterior_is_found_out():
+    """The test can fail: forgetting one observation in five is seen at once."""
+    family = "bernoulli"
+    below = ranks(family, "exact", 20_000, rows=5, seed=1)
+    random = np.random.default_rng(1)
+    many = type(PRIORS[family])(*(np.full(20_000, p) for p in parameters(PRIORS[family])))
+    truth = many.sample(random)
+    y = make_target(family, truth[np.repeat(np.arange(20_000), 5)], random).reshape(-1, 5)[:, :4]
+    wrong = type(many)(many.alpha + y.sum(axis=1), many.beta + 3 - y.sum(axis=1) + 0.0)
+    wrong_below = sum(wrong.sample(np.random.default_rng(k)) < truth for k in range(N_RANKS - 1))
+    assert uniformity(below) > 1e-3
+    assert uniformity(wrong_below) < 1e-6
+
+
+@pytest.mark.parametrize("own_target", ["exclude", "cross_fit"])
+@pytest.mark.parametrize("family", PRIORS)
+def test_training_draws_predict_the_target_without_bias(family, own_target):
+    """A draw from the posterior without row n's y is, on average over the prior, y_n's own mean."""
+    random = np.random.default_rng(8)
+    prior = PRIORS[family]
+    many = type(prior)(*(np.repeat(p[None], 3000, axis=0) for p in parameters(prior)))
+    codes = np.repeat(np.arange(3000), 4)
+    y = make_target(family, many.sample(random)[codes], random)
+    encoder = SamplingBayesianEncoder("all", family=family, prior=prior, own_target=own_target, random_state=0)
+    features = encoder.fit_transform(codes[:, None], y)
+    wanted = np.eye(3)[y] if family == "categorical" else y[:, None]
+    gap = (wanted - features).reshape(3000, 4, -1).mean(axis=1)  # rows of a category are not independent
+    assert (np.abs(gap.mean(axis=0)) < 4 * gap.std(axis=0) / np.sqrt(3000)).all()
+
+
+def correlation(a, b):
+    return abs(np.corrcoef(a, b)[0, 1])
+
+
+def test_draws_are_independent_across_rows_columns_and_draws():
+    random = np.random.default_rng(0)
+    column = random.integers(0, 3, 40_000)
+    X, y = np.column_stack([column, column]), random.integers(0, 2, 40_000)
+    encoder = SamplingBayesianEncoder("all", prior=1.0, random_state=0)
+    train = encoder.fit_transform(X, y) - encoder.transform(X)
+    first, second = encoder.sample(X, 2) - encoder.transform(X)
+    limit = 5 / np.sqrt(len(X))
+    assert correlation(train[1:, 0], train[:-1, 0]) < limit  # rows
+    assert correlation(train[32_768:, 0], train[: 40_000 - 32_768, 0]) < 5 / np.sqrt(7232)  # chunks
+    assert correlation(train[:, 0], train[:, 1]) < limit  # columns that are equal
+    assert correlation(first[:, 0], second[:, 0]) < limit  # draws
+    assert correlation(train[:, 0], first[:, 0]) < limit  # training and sampling
+    copies = encoder.augment(X, y, n_draws=2).X
+    assert correlation(copies[:40_000, 0] - encoder.transform(X)[:, 0], copies[40_000:, 0]) < limit
+
+
+def test_draws_per_category_are_independent_across_categories_and_draws():
+    X, y = np.arange(20_000)[:, None] % 10_000, np.tile([0, 1], 10_000)
+    encoder = SamplingBayesianEncoder("all", draw_per="category", prior=1.0, random_state=0).fit(X, y)
+    first, second = encoder.sample(X, 2)[:, :, 0]
+    assert (first[:10_000] == first[10_000:]).all()  # one θ for all rows of a category
+    limit = 5 / np.sqrt(10_000)
+    assert correlation(first[1:10_000], first[: 10_000 - 1]) < limit
+    assert correlation(first[:10_000], second[:10_000]) < limit
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.25, 1.0])
+def test_temperature_scales_the_spread_about_the_mean(temperature):
+    X, y = np.zeros((50_000, 1), dtype=int), np.tile([0, 1], 25_000)
+    settings = {"prior": PRIORS["bernoulli"], "sampler": "exact", "random_state": 0, "own_target": "include"}
+    full = SamplingBayesianEncoder("all", **settings).fit_transform(X, y)
+    mild = SamplingBayesianEncoder("all", temperature=temperature, **settings).fit_transform(X, y)
+    mean = 25_002 / 50_005
+    np.testing.assert_allclose(mild - mean, temperature * (full - mean), atol=1e-12)

@@ -1,0 +1,164 @@
+"""The same values give the same categories and codes, whichever library holds them."""
+
+import datetime
+import pickle
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catbayes.categories import Categories
+from catbayes.errors import InputError
+
+DAYS = [datetime.datetime(2024, 5, 1), None, datetime.datetime(2023, 1, 2), datetime.datetime(2024, 5, 1)]
+COLUMNS = {
+    "strings": [
+        np.array(["b", None, "a", "b"], dtype=object),
+        ["b", None, "a", "b"],
+        pandas.Series(["b", None, "a", "b"], dtype=object),
+        pandas.Series(["b", None, "a", "b"], dtype="str"),
+        pandas.Series(["b", None, "a", "b"], dtype="string"),
+        pandas.Series(["b", None, "a", "b"], dtype="string[pyarrow]"),
+        pandas.Series(["b", None, "a", "b"], index=[7, 7, 1, 0]),
+        pandas.Series(pandas.Categorical(["b", None, "a", "b"], categories=["z", "b", "a"])),
+        polars.Series(["b", None, "a", "b"]),
+        polars.Series(["b", None, "a", "b"], dtype=polars.Categorical),
+        polars.Series(["b", None, "a", "b"], dtype=polars.Enum(["z", "b", "a"])),
+        pyarrow.chunked_array([["b", None], ["a", "b"]]),
+        pyarrow.array(["b", None, "a", "b"]),
+        pyarrow.chunked_array([["b", None], ["a", "b"]]).dictionary_encode(),
+        pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, None, 2, 1], pyarrow.int8()), ["z", "b", "a"]),
+    ],
+    "integers": [
+        np.array([7, None, -3, 7], dtype=object),
+        np.array([7.0, np.nan, -3.0, 7.0]),
+        pandas.Series([7, None, -3, 7]),
+        pandas.Series([7, None, -3, 7], dtype="Int64"),
+        polars.Series([7, None, -3, 7]),
+        polars.Series([7, None, -3, 7], dtype=polars.Int8),
+        pyarrow.chunked_array([[7, None, -3, 7]]),
+    ],
+    "floats": [
+        np.array([1.5, np.nan, -0.0, 1.5]),
+        np.array([1.5, np.nan, 0.0, 1.5], dtype=np.float32),
+        np.array([1.5, None, -0.0, 1.5], dtype=object),
+        np.array([1.5, float("nan"), 0.0, 1.5], dtype=object),
+        pandas.Series([1.5, None, -0.0, 1.5], dtype="Float64"),
+        polars.Series([1.5, float("nan"), -0.0, 1.5]),
+        polars.Series([1.5, None, 0.0, 1.5]),
+        pyarrow.chunked_array([[1.5, None, -0.0, 1.5]]),
+        pyarrow.chunked_array([[1.5, float("nan"), -0.0, 1.5]]),
+    ],
+    "booleans": [
+        np.array([True, None, False, True], dtype=object),
+        pandas.Series([True, None, False, True], dtype="boolean"),
+        polars.Series([True, None, False, True]),
+        pyarrow.chunked_array([[True, None, False, True]]),
+    ],
+    "dates": [
+        np.array(["2024-05-01", "NaT", "2023-01-02", "2024-05-01"], dtype="datetime64[D]"),
+        np.array(["2024-05-01", "NaT", "2023-01-02", "2024-05-01"], dtype="datetime64[ns]"),
+        np.array(DAYS, dtype=object),
+        pandas.Series(pandas.to_datetime(DAYS)),
+        polars.Series(DAYS),
+        polars.Series([day and day.date() for day in DAYS]),
+        pyarrow.chunked_array([DAYS]),
+        pyarrow.chunked_array([[day and day.date() for day in DAYS]]),
+    ],
+}
+CASES = [(kind, i) for kind, columns in COLUMNS.items() for i in range(len(columns))]
+
+
+@pytest.mark.parametrize(("kind", "i"), CASES)
+def test_codes_do_not_depend_on_the_container(kind, i):
+    categories, codes = Categories.of(COLUMNS[kind][i])
+    assert codes.tolist() == [1, 2, 0, 1]
+    assert categories.n_slots == 4
+    wanted = {"strings": ("a", "b"), "integers": (-3, 7), "floats": (0.0, 1.5), "booleans": (False, True)}
+    assert categories.values == wanted.get(kind, (DAYS[2], DAYS[0]))
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_a_column_fitted_in_one_library_is_read_in_any_other(kind):
+    for fitted in COLUMNS[kind]:
+        categories, codes = Categories.of(fitted)
+        for column in COLUMNS[kind]:
+            assert categories.codes(column).tolist() == codes.tolist()
+
+
+def test_negative_zero_is_zero():
+    _, codes = Categories.of(np.array([0.0, -0.0, 1.0]))
+    assert codes.tolist() == [0, 0, 1]
+    _, codes = Categories.of(polars.Series([0.0, -0.0, 1.0]))
+    assert codes.tolist() == [0, 0, 1]
+    _, codes = Categories.of(pyarrow.chunked_array([[0.0, -0.0, 1.0]]))
+    assert codes.tolist() == [0, 0, 1]
+
+
+def test_mixed_objects_keep_apart_what_differs():
+    cells = np.array(["1", 1, 2.5, ("a", 1), None, b"1", datetime.date(2024, 1, 1), "1"], dtype=object)
+    categories, codes = Categories.of(cells)
+    assert len(categories.values) == 6
+    assert codes[0] == codes[7]
+    assert len(set(codes.tolist())) == 7
+    again, _ = Categories.of(cells[::-1])
+    assert again.values == categories.values  # the order depends on the values alone
+
+
+def test_a_level_that_no_row_has_is_no_category():
+    categories, _ = Categories.of(pandas.Series(pandas.Categorical(["a"], categories=["a", "b"])))
+    assert categories.values == ("a",)
+    assert categories.codes(["b"]).tolist() == [categories.unseen]
+
+
+def test_wide_and_narrow_integers_are_coded_alike():
+    narrow = np.array([5, 3, 5, 4], dtype=np.uint8)
+    wide = np.array([2**62, -(2**62), 2**62, 0])
+    assert Categories.of(narrow)[1].tolist() == Categories.of(wide)[1].tolist() == [2, 0, 2, 1]
+
+
+def test_unseen_and_missing_are_two_things():
+    categories, _ = Categories.of(["a", "b"])
+    assert categories.codes(["a", "c", None, float("nan")]).tolist() == [0, 3, 2, 2]
+    assert categories.strangers(["a", "c", None]) == ["c"]
+
+
+@given(st.lists(st.text(max_size=2)), st.lists(st.text(max_size=2)))
+def test_a_union_remaps_both_parts(left, right):
+    a, codes_a = Categories.of(left)
+    b, codes_b = Categories.of(right)
+    joint, from_a, from_b = a.union(b)
+    whole, codes = Categories.of(left + right)
+    assert joint.values == whole.values
+    assert [*from_a[codes_a], *from_b[codes_b]] == codes.tolist()
+    assert from_a[a.missing] == joint.missing
+    assert from_b[b.unseen] == joint.unseen
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([["a"], ["b"], None], dtype=object)[:2],
+        pandas.Series([[1], [2]]),
+        pandas.Series([{"a": 1}, {"a": 2}]),
+        polars.Series([[1], [2]]),
+        pyarrow.chunked_array([[[1], [2]]]),
+    ],
+)
+def test_unhashable_cells_are_explained(column):
+    if isinstance(column, np.ndarray):
+        column = np.empty(2, dtype=object)
+        column[:] = [["a"], ["b"]]
+    with pytest.raises(InputError, match="hashable.*Turn such cells into strings"):
+        Categories.of(column)
+
+
+def test_a_million_categories_survive_a_pickle():
+    categories, codes = Categories.of(np.arange(1_000_000)[::-1])
+    again = pickle.loads(pickle.dumps(categories))
+    assert again == categories
+    assert codes[0] == 999_999

@@ -1,0 +1,255 @@
+"""Closed forms against scipy, against hand computation, and against plain loops."""
+
+import numpy as np
+import pytest
+import reference
+from cases import PRIORS, make_target, parameters
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+from scipy.special import betaln
+
+from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes.families import FAMILIES
+from catbayes.statistics import Moments, Tally
+
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def gather(family, y, weight=None, codes=None, n_slots=1):
+    y = np.asarray(y)
+    codes = np.zeros(len(y), int) if codes is None else codes
+    if FAMILIES[family].classes:
+        n_classes = 3 if family == "categorical" else 2
+        return Tally.from_codes(codes, y, weight, n_slots=n_slots, n_classes=n_classes)
+    return Moments.from_codes(codes, y.astype(float), weight, n_slots=n_slots)
+
+
+def marginals(family):
+    """scipy's distribution of each parameter."""
+    if isinstance(family, BetaBernoulli):
+        return [stats.beta(family.alpha, family.beta)]
+    if isinstance(family, DirichletCategorical):
+        rest = family.strength[..., None] - family.alpha
+        return [stats.beta(family.alpha[..., c], rest[..., c]) for c in range(family.alpha.shape[-1])]
+    if isinstance(family, GammaPoisson):
+        return [stats.gamma(family.alpha, scale=1 / family.beta)]
+    scale = np.sqrt(family.beta / (family.alpha * family.strength))
+    return [
+        stats.t(2 * family.alpha, loc=family.centre, scale=scale),
+        stats.gamma(family.alpha, scale=1 / family.beta),
+    ]
+
+
+# ------------------------------------------------------------------ computed by hand
+
+
+def test_beta_posterior_of_three_ones_and_a_zero():
+    posterior = BetaBernoulli(alpha=2, beta=5).update(Tally(np.array([[1.0, 3.0]])))
+    assert (posterior.alpha[0], posterior.beta[0]) == (5.0, 6.0)
+    assert posterior.mean()[0, 0] == pytest.approx(5 / 11, abs=1e-15)
+    assert posterior.variance()[0, 0] == pytest.approx(30 / (121 * 12), abs=1e-15)
+
+
+def test_dirichlet_posterior_of_a_few_classes():
+    posterior = DirichletCategorical(alpha=[1, 1, 2]).update(Tally(np.array([[2.0, 0.0, 4.0]])))
+    assert posterior.alpha.tolist() == [[3.0, 1.0, 6.0]]
+    np.testing.assert_allclose(posterior.variance(), [[21 / 1100, 9 / 1100, 24 / 1100]], **EXACT)
+
+
+def test_gamma_poisson_beta_is_a_rate_and_not_a_scale():
+    posterior = GammaPoisson(alpha=2, beta=4).update(gather("poisson", [3, 1]))
+    assert posterior.mean()[0, 0] == 1.0  # (2 + 4) / (4 + 2); as a scale it would be 6 · 4 / 9
+    assert posterior.variance()[0, 0] == pytest.approx(1 / 6, abs=1e-15)
+    assert posterior.sample(np.random.default_rng(0)).shape == (1, 1)
+    draws = GammaPoisson(alpha=np.full(200_000, 6.0), beta=np.full(200_000, 6.0)).sample(np.random.default_rng(0))
+    assert draws.mean() == pytest.approx(1.0, abs=0.005)
+
+
+def test_normal_gamma_beta_is_a_rate_and_grows_with_the_variance():
+    # y = 1, 2, 3 on (μ₀, ν, α, β) = (0, 1, 2, 1): ȳ = 2, ν = 4, μ = 6/4, α = 3.5, β = 1 + 1 + 3/4·4/2
+    posterior = NormalGamma(centre=0, strength=1, alpha=2, beta=1).update(gather("normal", [1, 2, 3]))
+    assert [getattr(posterior, name)[0] for name in posterior.__slots__] == [1.5, 4.0, 3.5, 3.5]
+    assert posterior.mean()[0].tolist() == [1.5, 1.0]  # E τ = α / β
+    assert posterior.variance()[0, 0] == pytest.approx(3.5 / (4 * 2.5), abs=1e-15)
+    many = NormalGamma(*(np.full(200_000, v) for v in (1.5, 4.0, 3.5, 7.0))).sample(np.random.default_rng(0))
+    assert many[:, 1].mean() == pytest.approx(0.5, abs=0.003)
+
+
+# ------------------------------------------------------------------------- in general
+
+
+@pytest.mark.parametrize("family", PRIORS)
+@given(data=st.data())
+def test_update_and_leave_out_equal_the_loop(family, data):
+    size = data.draw(st.integers(1, 12))
+    value = {"bernoulli": st.integers(0, 1), "categorical": st.integers(0, 2), "poisson": st.integers(0, 30)}
+    y = data.draw(st.lists(value.get(family, st.floats(-50, 50)), min_size=size, max_size=size))
+    weight = data.draw(st.lists(st.floats(0.1, 4.0), min_size=size, max_size=size))
+    prior = PRIORS[family]
+    posterior = prior.update(gather(family, y, np.array(weight)))
+    for mine, loop in zip(
+        parameters(posterior.take(0)), reference.posterior(family, parameters(prior), y, weight), strict=True
+    ):
+        np.testing.assert_allclose(mine, loop, rtol=1e-11, atol=1e-11)
+    left = posterior.leave_out(np.array(y[-1:]), np.array(weight[-1:])).take(0)
+    refit = reference.posterior(family, parameters(prior), y[:-1], weight[:-1])
+    for mine, loop in zip(parameters(left), refit, strict=True):
+        np.testing.assert_allclose(mine, loop, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_moments_and_quantiles_are_those_of_scipy(family):
+    random = np.random.default_rng(1)
+    y = make_target(family, np.repeat(PRIORS[family].mean()[None], 300, axis=0), random)
+    posterior = PRIORS[family].update(gather(family, y, codes=random.integers(0, 6, 300), n_slots=6))
+    for i, marginal in enumerate(marginals(posterior)):
+        np.testing.assert_allclose(posterior.mean()[:, i], marginal.mean(), **EXACT)
+        np.testing.assert_allclose(posterior.variance()[:, i], marginal.var(), rtol=1e-11)
+        for probability in (0.001, 0.05, 0.5, 0.975):
+            np.testing.assert_allclose(posterior.quantile(probability)[:, i], marginal.ppf(probability), rtol=1e-9)
+    skewness, kurtosis = posterior.shape()
+    for i, marginal in enumerate(marginals(posterior)[: skewness.shape[-1]]):
+        wanted = marginal.stats("sk")
+        np.testing.assert_allclose(skewness[:, i], wanted[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(kurtosis[:, i], wanted[1], rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_exact_draws_follow_the_marginal_distributions(family):
+    one = PRIORS[family]
+    many = type(one)(*(np.repeat(np.asarray(p)[None], 40_000, axis=0) for p in parameters(one)))
+    draws = many.sample(np.random.default_rng(3))
+    for i, marginal in enumerate(marginals(one)):
+        assert stats.kstest(draws[:, i], marginal.cdf).pvalue > 1e-3
+
+
+def test_dirichlet_draws_are_right_for_tiny_parameters():
+    many = DirichletCategorical(alpha=np.tile([1e-3, 2e-3, 5e-4], (40_000, 1)))
+    draws = many.sample(np.random.default_rng(0))
+    np.testing.assert_allclose(draws.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(draws.mean(axis=0), many.mean()[0], atol=0.01)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_mean_and_precision_of_the_normal_family_are_drawn_together(family):
+    if family != "normal":
+        return
+    many = NormalGamma(*(np.full(200_000, float(p)) for p in parameters(PRIORS[family])))
+    mean, precision = many.sample(np.random.default_rng(5)).T
+    scaled = (mean - 1.0) * np.sqrt(2.0 * precision)  # μ | τ ~ N(μ₀, 1 / (ν τ))
+    assert stats.kstest(scaled[precision < np.median(precision)], "norm").pvalue > 1e-3
+    assert stats.kstest(scaled[precision > np.median(precision)], "norm").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("scale", [0.02, 0.1, 0.3, 0.5])
+def test_the_normal_error_is_bounded_as_promised(scale):
+    """The bound holds at every size, and is not so loose that the approximation would go unused."""
+    grid = np.linspace(-8, 8, 4001)
+    for size in np.geomspace(2, 1e5, 12):
+        for family in (
+            BetaBernoulli(alpha=size, beta=size * (1 - scale) / scale),
+            GammaPoisson(alpha=size, beta=3.0),
+            NormalGamma(centre=0.0, strength=2.0, alpha=size + 1.0, beta=5.0),
+            DirichletCategorical(alpha=[size, 2 * size, size / scale]),
+        ):
+            distances = []
+            for i, marginal in enumerate(marginals(family)):
+                mean, sd = family.mean()[..., i], np.sqrt(family.variance()[..., i])
+                distances.append(np.abs(marginal.cdf(mean + grid * sd) - stats.norm.cdf(grid)).max())
+            assert max(distances) <= family.normal_error()
+            if isinstance(family, GammaPoisson):
+                assert family.normal_error() < 1.6 * max(distances)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_normal_draws_have_the_mean_and_covariance_of_the_posterior(family):
+    one = PRIORS[family].update(gather(family, np.tile([0, 1, 2] if family == "categorical" else [0, 1], 400)))
+    many = one.take(np.zeros(60_000, int))
+    exact, normal = many.sample(np.random.default_rng(0)), many.sample_normal(np.random.default_rng(1))
+    np.testing.assert_allclose(normal.mean(axis=0), one.mean()[0], rtol=0.01)
+    covariance = np.atleast_2d(np.cov(exact.T))
+    size = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    np.testing.assert_allclose(np.atleast_2d(np.cov(normal.T)) / size, covariance / size, atol=0.03)
+    if family == "categorical":
+        np.testing.assert_allclose(normal.sum(axis=1), 1.0, rtol=1e-12)
+
+
+# --------------------------------------------------------------- marginal likelihood
+
+
+def test_log_marginals_integrate_the_likelihood():
+    theta = PRIORS["bernoulli"]
+    tally = Tally(np.array([[2.0, 3.0]]))
+    assert theta.log_marginal(tally)[0] == pytest.approx(betaln(5, 5) - betaln(2, 3), abs=1e-12)
+    as_dirichlet = DirichletCategorical(alpha=[3.0, 2.0])
+    assert as_dirichlet.log_marginal(tally)[0] == pytest.approx(theta.log_marginal(tally)[0], abs=1e-12)
+
+    counts = [2, 0, 3]
+    density = stats.gamma(3.0, scale=1 / 1.5).pdf
+    value, _ = integrate.quad(lambda rate: np.prod(stats.poisson(rate).pmf(counts)) * density(rate), 0, np.inf)
+    left_out = -np.log([2, 1, 6]).sum()
+    assert PRIORS["poisson"].log_marginal(gather("poisson", counts))[0] + left_out == pytest.approx(np.log(value))
+
+    y = [0.3, 1.9]
+    location, scale, dof = 1.0, np.sqrt(4.0 * 3.0 / (3.0 * 2.0)), 6.0  # the predictive of the first is Student's t
+    first = stats.t(dof, location, scale).logpdf(y[0])
+    after = PRIORS["normal"].update(gather("normal", y[:1])).take(0)
+    scale = np.sqrt(after.beta * (after.strength + 1) / (after.alpha * after.strength))
+    second = stats.t(2 * after.alpha, after.centre, scale).logpdf(y[1])
+    assert PRIORS["normal"].log_marginal(gather("normal", y))[0] == pytest.approx(first + second, abs=1e-12)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_the_empirical_prior_is_a_maximum_of_the_marginal_likelihood(family):
+    random = np.random.default_rng(2)
+    codes = np.repeat(np.arange(300), random.integers(1, 40, 300))
+    theta = PRIORS[family].take(np.newaxis).take(np.zeros(300, int)).sample(random)[codes]
+    statistics = gather(family, make_target(family, theta, random), codes=codes, n_slots=301)
+    found = FAMILIES[family].empirical(statistics)
+    best = found.log_marginal(statistics).sum()
+    assert best >= PRIORS[family].log_marginal(statistics).sum()
+    for name in found.__slots__:
+        for factor in (0.95, 1.05):
+            changed = {n: getattr(found, n) for n in found.__slots__} | {name: getattr(found, name) * factor}
+            assert type(found)(**changed).log_marginal(statistics).sum() < best + 1e-6
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_the_empirical_prior_finds_the_prior_that_made_the_data(family):
+    random = np.random.default_rng(4)
+    codes = np.repeat(np.arange(4000), 20)
+    theta = PRIORS[family].take(np.newaxis).take(np.zeros(4000, int)).sample(random)[codes]
+    statistics = gather(family, make_target(family, theta, random), codes=codes, n_slots=4000)
+    found = FAMILIES[family].empirical(statistics)
+    for name in found.__slots__:
+        np.testing.assert_allclose(getattr(found, name), getattr(PRIORS[family], name), rtol=0.15)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+@pytest.mark.parametrize("per_category", [1, 2, 50])
+def test_without_signal_every_category_sits_on_the_prior(family, per_category):
+    random = np.random.default_rng(0)
+    shrinkage = []
+    for _ in range(6):
+        codes = np.repeat(np.arange(400), per_category)
+        y = make_target(family, np.repeat(PRIORS[family].mean()[None], len(codes), axis=0), random)
+        statistics = gather(family, y, codes=codes, n_slots=400)
+        found = FAMILIES[family].empirical(statistics)
+        shrinkage.append(found.strength / (found.strength + per_category))
+        whole = type(found).scaled(statistics.total(), 1.0).mean()[found.location]
+        np.testing.assert_allclose(found.mean()[found.location], whole, rtol=0.05)
+    assert np.median(shrinkage) > 0.95
+    if per_category == 1 and FAMILIES[family].classes:
+        assert min(shrinkage) > 0.999  # one row a category cannot speak of categories at all
+
+
+def test_a_normal_column_does_not_depend_on_the_unit_of_the_target():
+    random = np.random.default_rng(0)
+    codes = np.repeat(np.arange(50), 10)
+    y = random.standard_normal(50)[codes] + random.standard_normal(500)
+    plain = NormalGamma.empirical(gather("normal", y, codes=codes, n_slots=50))
+    moved = NormalGamma.empirical(gather("normal", 1e9 + 1e3 * y, codes=codes, n_slots=50))
+    assert moved.strength == pytest.approx(plain.strength, rel=1e-3)
+    assert (moved.centre - 1e9) / 1e3 == pytest.approx(plain.centre, abs=1e-3)
+    assert moved.beta / moved.alpha / 1e6 == pytest.approx(plain.beta / plain.alpha, rel=1e-3)

@@ -1,0 +1,140 @@
+"""Mappings give the outputs they name, and their expectation is the average of their draws."""
+
+import numpy as np
+import pytest
+from cases import PRIORS, make_target
+
+from catbayes import InputError, SamplingBayesianEncoder
+from catbayes.mappings import MAPPINGS, Function
+
+NAMES = {
+    "mean": {1: ["c"], 3: ["c_x", "c_y", "c_z"]},
+    "mean_precision": {
+        1: ["c_mean", "c_precision"],
+        3: [f"c_{kind}_{label}" for kind in ("mean", "precision") for label in "xyz"],
+    },
+    "polynomial": {
+        1: ["c_mean", "c_square"],
+        3: [f"c_{kind}_{label}" for kind in ("mean", "square") for label in "xyz"],
+    },
+    "weight_of_evidence": {1: ["c"], 3: ["c_x", "c_y", "c_z"]},
+    "identity": {1: ["c"], 3: ["c_x", "c_y", "c_z"]},
+}
+
+
+def fitted(family, mapping, **settings):
+    random = np.random.default_rng(0)
+    codes = np.repeat(np.arange(5), [1, 3, 9, 40, 200])
+    prior = PRIORS[family]
+    theta = prior.take(np.newaxis).take(np.zeros(5, int)).sample(random)[codes]
+    y = make_target(family, theta, random)
+    y[:3] = [0, 1, 2] if family == "categorical" else y[:3]
+    if family == "categorical":
+        y = np.array(["x", "y", "z"])[y]
+    encoder = SamplingBayesianEncoder(
+        "all", family=family, prior=prior, mapping=mapping, random_state=0, sampler="exact", **settings
+    )
+    return encoder.fit(codes[:, None], y)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+@pytest.mark.parametrize("mapping", MAPPINGS)
+def test_outputs_are_named_and_the_expectation_averages_the_draws(family, mapping):
+    if mapping == "weight_of_evidence" and family in ("normal", "poisson"):
+        with pytest.raises(InputError, match="class target"):
+            fitted(family, mapping)
+        return
+    encoder = fitted(family, mapping)
+    names = encoder.get_feature_names_out(["c"]).tolist()
+    if family == "normal" and mapping == "identity":
+        assert names == ["c_mean", "c_precision"]
+    else:
+        assert names == NAMES[mapping][3 if family == "categorical" else 1]
+    X = np.repeat(np.arange(6), 4000)[:, None]  # category 5 was never seen
+    draws = encoder.sample(X, 5)
+    average = draws.reshape(5, 6, 4000, -1).mean(axis=(0, 2))
+    error = draws.reshape(5, 6, 4000, -1).std(axis=(0, 2)) / np.sqrt(20_000)
+    gap = np.abs(average - encoder.transform(np.arange(6)[:, None]))
+    assert (gap <= 5 * error + 1e-12).all()
+
+
+def test_precision_is_the_inverse_variance_and_is_not_drawn():
+    encoder = fitted("bernoulli", "mean_precision")
+    posterior = encoder.columns_fitted_[0].posterior.posterior
+    first, second = encoder.sample(np.arange(5)[:, None], 2)[:, :, 1]
+    np.testing.assert_allclose(first, 1 / posterior.variance()[:5, 0])
+    np.testing.assert_array_equal(first, second)
+
+
+def test_weight_of_evidence_is_zero_where_nothing_is_known():
+    features = fitted("bernoulli", "weight_of_evidence", temperature=0.0).transform([[99]])
+    np.testing.assert_allclose(features, 0.0, atol=1e-12)
+
+
+def test_the_first_class_can_be_left_out():
+    full, less = fitted("categorical", "polynomial"), fitted("categorical", "polynomial", drop_first=True)
+    X = np.arange(5)[:, None]
+    assert less.get_feature_names_out(["c"]).tolist() == ["c_mean_y", "c_mean_z", "c_square_y", "c_square_z"]
+    np.testing.assert_array_equal(less.transform(X), full.transform(X)[:, [1, 2, 4, 5]])
+    assert fitted("bernoulli", "mean", drop_first=True).transform(X).shape == (5, 1)
+
+
+def test_a_callable_sees_all_of_theta():
+    def odds(theta):
+        assert theta.shape[-1] == 1
+        return theta[..., 0] / (1.01 - theta[..., 0])
+
+    encoder = fitted("bernoulli", odds)
+    X = np.repeat(np.arange(5), 2000)[:, None]
+    average = encoder.sample(X, 5).mean(axis=0).reshape(5, 2000).mean(axis=1)
+    np.testing.assert_allclose(encoder.transform(X[::2000])[:, 0], average, rtol=0.2)
+    assert encoder.get_feature_names_out(["c"]).tolist() == ["c"]
+
+
+class Logarithm:
+    """A mapping object with names and a closed form."""
+
+    names = ("log", "one")
+
+    def __call__(self, theta):
+        return np.stack([np.log(theta[..., 0]), np.ones(theta.shape[:-1])], axis=-1)
+
+    def expected(self, posterior):
+        from scipy.special import digamma
+
+        return np.stack(
+            [digamma(posterior.alpha) - np.log(posterior.beta), np.ones(posterior.alpha.shape)], axis=-1
+        )
+
+
+def test_a_mapping_object_names_its_outputs_and_gives_its_own_expectation():
+    encoder = fitted("poisson", Logarithm())
+    assert encoder.get_feature_names_out(["c"]).tolist() == ["c_log", "c_one"]
+    X = np.repeat(np.arange(5), 4000)[:, None]
+    average = encoder.sample(X, 3).mean(axis=0).reshape(5, 4000, 2).mean(axis=1)
+    np.testing.assert_allclose(encoder.transform(X[::4000]), average, atol=0.02)
+
+
+def test_a_mapping_must_keep_the_leading_axes():
+    with pytest.raises(InputError, match="leading axes"):
+        fitted("bernoulli", lambda theta: theta.sum())
+    with pytest.raises(InputError, match="names 2"):
+        function = Function(function=lambda theta: theta)
+        object.__setattr__(function, "function", type("F", (), {"names": "ab", "__call__": lambda s, t: t})())
+        fitted("bernoulli", function)
+
+
+@pytest.mark.parametrize("mapping", ["polynomial", "identity"])
+def test_the_papers_regression_prior_gives_finite_features(mapping):
+    from catbayes import Scaled
+
+    X = np.array([0, 0, 1, 2, 2, 2, 3])[:, None]
+    y = np.array([1.0, 1.5, 4.0, 2.0, 2.5, 2.2, 9.0])
+    for prior in (0, 1e-8, Scaled(1e-8, strength=0), Scaled(0.5, strength=0)):
+        for own_target in ("include", "exclude", "cross_fit"):
+            encoder = SamplingBayesianEncoder(
+                "all", prior=prior, mapping=mapping, own_target=own_target, random_state=0
+            )
+            assert np.isfinite(encoder.fit_transform(X, y)).all()
+            assert np.isfinite(encoder.transform([[0], [1], [99]])).all()
+            assert np.isfinite(encoder.sample([[0], [1], [99]], 20)).all()
