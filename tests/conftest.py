@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-GRANTED = (
-    "is non deterministic"  # scikit-learn's own reason; tests/test_scikit_learn_checks.py makes up for each
-)
+GRANTED = "is non deterministic"  # scikit-learn's own reason; tests/test_scikit_learn_checks.py makes up for each
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cases import PRIORS, make_target, parameters
 from scipy import stats
 
+from cases import PRIORS, make_target, parameters
 from catbayes import SamplingBayesianEncoder
 from catbayes.families import FAMILIES
 from catbayes.gather import Target, gather_codes

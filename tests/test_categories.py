@@ -153,7 +153,7 @@ def test_unhashable_cells_are_explained(column):
     if isinstance(column, np.ndarray):
         column = np.empty(2, dtype=object)
         column[:] = [["a"], ["b"]]
-    with pytest.raises(InputError, match="hashable.*Turn such cells into strings"):
+    with pytest.raises(InputError, match=r"hashable.*Turn such cells into strings"):
         Categories.of(column)
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-import reference
-from cases import PRIORS, make_target, parameters
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 from scipy.special import betaln
 
+import reference
+from cases import PRIORS, make_target, parameters
 from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
 from catbayes.families import FAMILIES
 from catbayes.statistics import Moments, Tally
@@ -192,7 +192,11 @@ def test_log_marginals_integrate_the_likelihood():
     assert PRIORS["poisson"].log_marginal(gather("poisson", counts))[0] + left_out == pytest.approx(np.log(value))
 
     y = [0.3, 1.9]
-    location, scale, dof = 1.0, np.sqrt(4.0 * 3.0 / (3.0 * 2.0)), 6.0  # the predictive of the first is Student's t
+    location, scale, dof = (
+        1.0,
+        np.sqrt(4.0 * 3.0 / (3.0 * 2.0)),
+        6.0,
+    )  # the predictive of the first is Student's t
     first = stats.t(dof, location, scale).logpdf(y[0])
     after = PRIORS["normal"].update(gather("normal", y[:1])).take(0)
     scale = np.sqrt(after.beta * (after.strength + 1) / (after.alpha * after.strength))

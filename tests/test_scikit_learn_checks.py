@@ -32,3 +32,51 @@ ENCODERS = [
 @parametrize_with_checks(ENCODERS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+# ------------------------------------------------- the five checks left out for `non_deterministic`, made up for
+
+TRANSFORM_ONLY = ("check_methods_sample_order_invariance", "check_methods_subset_invariance")
+
+
+@pytest.mark.parametrize("encoder", ENCODERS, ids=repr)
+@pytest.mark.parametrize("name", TRANSFORM_ONLY)
+def test_transform_does_not_depend_on_the_order_or_the_batch(encoder, name):
+    """transform is deterministic, so scikit-learn's two checks of it pass as they are."""
+    getattr(estimator_checks, name)(type(encoder).__name__, encoder)
+
+
+def blobs(encoder):
+    X, y = make_blobs(30, centers=3, n_features=2, cluster_std=0.1, random_state=0)
+    X = X.round(0)
+    return X, y % 2 if encoder.family == "bernoulli" else y
+
+
+@pytest.mark.parametrize("container", [np.asarray, list, estimator_checks._NotAnArray], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("encoder", ENCODERS, ids=repr)
+def test_fit_transform_repeats_itself_and_keeps_the_rows(encoder, container):
+    """check_transformer_general and check_transformer_data_not_an_array, with fit_transform against itself."""
+    X, y = blobs(encoder)
+    given = (
+        container(X.tolist() if container is list else X),
+        container(y.tolist() if container is list else y),
+    )
+    encoder = clone(encoder).set_params(random_state=0)
+    first = encoder.fit_transform(*given)
+    np.testing.assert_array_equal(encoder.fit_transform(*given), first)
+    np.testing.assert_array_equal(clone(encoder).fit_transform(X, y), first)
+    np.testing.assert_array_equal(encoder.transform(given[0]), clone(encoder).fit(X, y).transform(X))
+    assert first.shape == encoder.transform(X).shape
+    assert len(first) == len(X)
+    with pytest.raises(ValueError, match="features"):
+        encoder.transform(X[:, :-1])
+
+
+@pytest.mark.parametrize("encoder", ENCODERS, ids=repr)
+def test_a_pipeline_of_one_step_does_what_the_step_does(encoder):
+    """check_pipeline_consistency, with a seed."""
+    X, y = blobs(encoder)
+    encoder = clone(encoder).set_params(random_state=0)
+    pipeline = make_pipeline(clone(encoder))
+    np.testing.assert_array_equal(pipeline.fit_transform(X, y), encoder.fit_transform(X, y))
+    np.testing.assert_array_equal(pipeline.transform(X), encoder.transform(X))

@@ -98,7 +98,7 @@ def test_variance_survives_a_target_far_from_zero(parts, shift):
     for rows in np.array_split(np.arange(len(y)), parts):
         merged = merged + Moments.from_codes(codes[rows], y[rows], n_slots=5)
     for code in range(5):
-        exact = np.var((y[codes == code] - shift))  # the shift is exact in floating point, so is its removal
+        exact = np.var(y[codes == code] - shift)  # the shift is exact in floating point, so is its removal
         assert merged.m2[code] / merged.count[code] == pytest.approx(exact, rel=1e-6)
 
 
@@ -106,7 +106,10 @@ def test_chunks_do_not_change_the_result(monkeypatch):
     random = np.random.default_rng(0)
     codes, y = random.integers(0, 7, 1000), random.standard_normal(1000) + 1e5
     label, w = random.integers(0, 2, 1000), random.random(1000)
-    whole = Moments.from_codes(codes, y, w, n_slots=7), Tally.from_codes(codes, label, w, n_slots=7, n_classes=2)
+    whole = (
+        Moments.from_codes(codes, y, w, n_slots=7),
+        Tally.from_codes(codes, label, w, n_slots=7, n_classes=2),
+    )
     monkeypatch.setattr(statistics, "MIN_CHUNK", 64)
     assert_close(Moments.from_codes(codes, y, w, n_slots=7), whole[0])
     assert_close(Tally.from_codes(codes, label, w, n_slots=7, n_classes=2), whole[1])
@@ -115,4 +118,7 @@ def test_chunks_do_not_change_the_result(monkeypatch):
 def test_forgetting_a_category_leaves_the_others():
     codes, y = np.array([0, 1, 1]), np.array([3.0, 4.0, 6.0])
     assert Moments.from_codes(codes, y, n_slots=2).without(0).count.tolist() == [0.0, 2.0]
-    assert Tally.from_codes(codes, np.array([0, 1, 1]), n_slots=2, n_classes=2).without(1).count.tolist() == [1.0, 0.0]
+    assert Tally.from_codes(codes, np.array([0, 1, 1]), n_slots=2, n_classes=2).without(1).count.tolist() == [
+        1.0,
+        0.0,
+    ]

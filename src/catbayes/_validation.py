@@ -38,7 +38,8 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf) -> flo
 
 def check_count(name: str, value: Any, low: int = 1, high: int | None = None) -> int:
     """Require a whole number between `low` and `high`."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < low or (high and value > high):
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not low <= int(value) <= (high or np.inf):
         bound = f"≥ {low}" if high is None else f"from {low} to {high}"
         raise InputError(f"{name}={value!r}: expected a whole number {bound}.")
     return int(value)
@@ -48,21 +49,15 @@ def check_weights(weight: Any, n_rows: int) -> Array | None:
     """Require one finite weight ≥ 0 a row, not all zero; a single number serves all rows."""
     if weight is None:
         return None
-    weight = np.asarray(weight, dtype=np.float64)
-    if weight.ndim == 0:
-        weight = np.full(n_rows, weight)
-    if weight.shape != (n_rows,):
-        raise InputError(
-            f"sample_weight has shape {weight.shape}: expected one weight for each of {n_rows} rows."
-        )
-    if not np.isfinite(weight).all():
-        raise InputError(
-            "sample_weight holds NaN or infinite values: give such rows the weight 0 to leave them out."
-        )
-    if weight.min() < 0:
-        raise InputError(
-            f"sample_weight holds {weight.min():g}: expected weights ≥ 0; use 0 to leave a row out."
-        )
-    if not weight.any():
+    weights: Array = np.asarray(weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
+        raise InputError(f"sample_weight has shape {weights.shape}: expected one weight for each of {n_rows} rows.")
+    if not np.isfinite(weights).all():
+        raise InputError("sample_weight holds NaN or infinite values: give such rows the weight 0 to leave them out.")
+    if weights.min() < 0:
+        raise InputError(f"sample_weight holds {weights.min():g}: expected weights ≥ 0; use 0 to leave a row out.")
+    if not weights.any():
         raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
-    return weight
+    return weights

@@ -83,9 +83,7 @@ class Categories:
 
     def _place(self, codes: Codes, values: Sequence[Hashable]) -> Codes:
         """Translate codes into `values` (None is missing, -1 too) into slots of the categories."""
-        slots = np.fromiter(
-            map(self._slot.get, values, repeat(self.unseen)), dtype=np.int32, count=len(values)
-        )
+        slots = np.fromiter(map(self._slot.get, values, repeat(self.unseen)), dtype=np.int32, count=len(values))
         return np.asarray(np.append(slots, np.int32(self.missing))[codes])  # the last entry, -1, is missing
 
 

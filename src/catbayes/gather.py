@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +20,10 @@ class Target:
 
     values: npt.NDArray[Any]
     family: type[Family]
-    classes: Sequence[Any] | None = None
+    classes: npt.NDArray[Any] | None = None
 
 
-def gather_codes(
-    codes: Codes, target: Target, weight: Array | None, n_slots: int, rows: Any = None
-) -> Statistics:
+def gather_codes(codes: Codes, target: Target, weight: Array | None, n_slots: int, rows: Any = None) -> Statistics:
     """Count (or describe) the target by category code, over all rows or some; the unseen slot learns nothing."""
     values = target.values
     if rows is not None:

@@ -25,8 +25,8 @@ __all__ = [
     "Mapping",
     "Mean",
     "MeanPrecision",
-    "PosteriorMoments",
     "Polynomial",
+    "PosteriorMoments",
     "WeightOfEvidence",
     "resolve_mapping",
 ]
@@ -43,7 +43,7 @@ class Mapping:
 
     def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
         """Fit the mapping to a family: which parts of θ are used, and what the outputs are called."""
-        select, names = prior.location, ("",)
+        select, names = prior.location, self.labels
         if labels is not None and len(labels) > 2:
             select, names = slice(int(drop_first), None), tuple(labels[int(drop_first) :])
         return replace(self, labels=names, select=select)
@@ -124,7 +124,7 @@ class Identity(Mapping):
     def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
         """Keep every parameter of a family whose θ is more than means."""
         if prior.location == slice(None):
-            return super(Identity, self).bind(prior, labels, drop_first)
+            return super().bind(prior, labels, drop_first)
         return replace(self, labels=prior.parameters, select=slice(None))
 
     def drawn(self, theta: Array) -> Array:

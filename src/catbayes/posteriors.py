@@ -31,9 +31,7 @@ class ColumnPosterior:
     posterior: Family
 
     @classmethod
-    def fit(
-        cls, categories: Categories, statistics: Statistics, family: type[Family], prior: Prior
-    ) -> ColumnPosterior:
+    def fit(cls, categories: Categories, statistics: Statistics, family: type[Family], prior: Prior) -> ColumnPosterior:
         """Make the prior from the column and update it, category by category."""
         before, unseen = prior.fit(family, statistics)
         return cls(categories, statistics, before, unseen, posterior_of(statistics, before, unseen))

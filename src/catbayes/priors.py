@@ -107,6 +107,4 @@ def resolve_prior(prior: Any) -> Prior:
         return prior
     if hasattr(prior, "update") and hasattr(prior, "leave_out"):
         return Given(prior)
-    raise InputError(
-        f'prior={prior!r}: expected "empirical", a number ≥ 0 or a prior object. Use 0 for a flat prior.'
-    )
+    raise InputError(f'prior={prior!r}: expected "empirical", a number ≥ 0 or a prior object. Use 0 for a flat prior.')

@@ -134,14 +134,16 @@ class Moments:
 
     @classmethod
     def _of_chunk(cls, codes: Codes, target: Array, weight: Array | None, n_slots: int) -> Moments:
+        def total(values: Array) -> Array:
+            return np.bincount(codes, values if weight is None else weight * values, minlength=n_slots)
+
         count = np.bincount(codes, weight, minlength=n_slots).astype(np.float64)
         divisor = np.where(count > 0, count, 1.0)
-        weigh = (lambda values: values) if weight is None else (lambda values: weight * values)
-        mean = np.bincount(codes, weigh(target), minlength=n_slots) / divisor
+        mean = total(target) / divisor
         rest = target - mean[codes]
         # The second pass corrects what rounding left in the mean of a target far from zero.
-        slip = np.bincount(codes, weigh(rest), minlength=n_slots) / divisor
-        m2 = np.bincount(codes, weigh(rest * rest), minlength=n_slots) - count * slip**2
+        slip = total(rest) / divisor
+        m2 = total(rest * rest) - count * slip**2
         return cls(count, mean + slip, np.maximum(m2, 0.0))
 
     def total(self) -> Moments:
@@ -155,12 +157,13 @@ class Moments:
 
     def without(self, slot: int) -> Moments:
         """Forget one category."""
-        keep = np.arange(len(self.count)) != slot % len(self.count)
+        keep = np.ones(len(self.count))
+        keep[slot] = 0.0
         return Moments(self.count * keep, self.mean * keep, self.m2 * keep)
 
     def place(self, slots: Codes, n_slots: int) -> Moments:
         """Move category i to slot `slots[i]` of `n_slots`; several may share one."""
-        count = np.bincount(slots, self.count, minlength=n_slots)
+        count: Array = np.bincount(slots, self.count, minlength=n_slots).astype(np.float64)
         divisor = np.where(count > 0, count, 1.0)
         mean = np.bincount(slots, self.count / divisor[slots] * self.mean, minlength=n_slots)
         m2 = np.bincount(slots, self.m2 + self.count * (self.mean - mean[slots]) ** 2, minlength=n_slots)

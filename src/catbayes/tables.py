@@ -35,9 +35,7 @@ class Table:
         try:
             frame = nw.from_native(X)
         except nw.exceptions.DuplicateError as error:
-            raise InputError(
-                f"Column names must be unique. {error}. Rename the columns that repeat."
-            ) from error
+            raise InputError(f"Column names must be unique. {error}. Rename the columns that repeat.") from error
         except TypeError as error:
             raise InputError(
                 f"X is a {type(X).__name__}: expected a two-dimensional array or a frame of pandas, polars or pyarrow."

@@ -79,7 +79,7 @@ class PosteriorFrames(Mapping[Any, Any]):
         return f"PosteriorFrames({self._names})"
 
 
-class PosteriorEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PosteriorEncoder(TransformerMixin, BaseEstimator):
     """Fit posteriors, and transform by the expectation of a mapping of them."""
 
     # Parameters that every encoder has, set by the constructors below.
@@ -175,9 +175,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_metadata_routing(self) -> Any:
         """Route `sample_weight` to `fit`, and groups to the splitter `cv` of `fit_transform`."""
         router = MetadataRouter(owner=self).add_self_request(self)
-        return router.add(
-            splitter=self.cv, method_mapping=MethodMapping().add(caller="fit_transform", callee="split")
-        )
+        return router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit_transform", callee="split"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -252,9 +250,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _average_draws(self, mapping: FeatureMapping, posterior: Family, seed: int, position: int) -> Array:
         n_slots = len(posterior.strength)
         keys = ((Purpose.EXPECTATION, position, number) for number in range(EXPECTATION_DRAWS))
-        draws = (
-            draw(posterior.take, mapping.drawn, n_slots, seed=seed, key=key, sampler="exact") for key in keys
-        )
+        draws = (draw(posterior.take, mapping.drawn, n_slots, seed=seed, key=key, sampler="exact") for key in keys)
         return np.asarray(sum(draws) / EXPECTATION_DRAWS)
 
     # ---------------------------------------------------------------- transforming
@@ -317,9 +313,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         splits = list(splitter.split(np.empty((n_rows, 1)), y, groups))
         held_out = np.concatenate([test for _, test in splits])
         if len(np.unique(held_out)) < len(held_out):
-            raise InputError(
-                f"cv={self.cv!r} holds some rows out more than once: expected a splitter without repeats."
-            )
+            raise InputError(f"cv={self.cv!r} holds some rows out more than once: expected a splitter without repeats.")
         return splits
 
     def _cross_fit(
@@ -363,9 +357,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _assemble(self, table: Table, blocks: list[Array]) -> Any:
         """Put encoded columns in their places, as an array or as the frame that `set_output` asked for."""
         # set_output keeps its choice here; scikit-learn has no public name for reading it.
-        chosen = getattr(self, "_sklearn_output_config", {}).get(
-            "transform", get_config()["transform_output"]
-        )
+        chosen = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
         if chosen in ("pandas", "polars") and table.frame is not None and self._others():
             return self._frame(table, blocks, chosen)
         return self._stack(table, blocks)
@@ -407,9 +399,7 @@ def _read_table(X: Any, estimator: Any) -> Table:
     if Table.is_frame(X):
         table = Table.of(X)
         if table.n_rows == 0 or table.n_columns == 0:
-            raise InputError(
-                f"X has {table.n_rows} rows and {table.n_columns} columns: expected at least one of each."
-            )
+            raise InputError(f"X has {table.n_rows} rows and {table.n_columns} columns: expected at least one of each.")
         return table
     array = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
     if array.dtype.kind in "US" and not isinstance(X, np.ndarray):  # a list of mixed cells, turned into text
@@ -457,7 +447,5 @@ def make_frame(record: dict[str, Any], backend: Any) -> Any:
             raise ImportError("posteriors_ are frames: install pandas, polars or pyarrow.")
     kinds = {type(value) for value in record["category"] if value is not None}
     if len(kinds) > 1:  # frames want one type in a column
-        record = record | {
-            "category": [value if value is None else str(value) for value in record["category"]]
-        }
+        record = record | {"category": [value if value is None else str(value) for value in record["category"]]}
     return nw.from_dict(record, backend=backend).to_native()

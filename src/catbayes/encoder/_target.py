@@ -22,9 +22,7 @@ def read_target(y: Any, family: Any, n_rows: int, weight: Array | None) -> Targe
         raise InputError("The encoder requires y to be passed, but the target y is None.")
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
-        raise InputError(
-            f"y has {len(y)} values and X has {n_rows} rows: expected one value of y for each row."
-        )
+        raise InputError(f"y has {len(y)} values and X has {n_rows} rows: expected one value of y for each row.")
     wanted = _read_family(family)
     if wanted is None and _has_fractions(y):
         wanted = NormalGamma
@@ -41,9 +39,7 @@ def _read_family(family: Any) -> type[Family] | None:
     if isinstance(family, type) and issubclass(family, Family):
         return family
     accepted = ", ".join(f'"{name}"' for name in ("auto", *FAMILIES))
-    raise InputError(
-        f"family={family!r}: expected one of {accepted}, or a family class of catbayes.families."
-    )
+    raise InputError(f"family={family!r}: expected one of {accepted}, or a family class of catbayes.families.")
 
 
 def _has_fractions(y: np.ndarray[Any, Any]) -> bool:
@@ -59,9 +55,7 @@ def _check_finite(y: np.ndarray[Any, Any]) -> None:
     if not finite.all():
         # The words that scikit-learn's users know, with the remedy.
         what = "NaN" if np.isnan(y).any() else "infinity or a value too large for dtype('float64')"
-        raise InputError(
-            f"Input y contains {what}, in {(~finite).sum()} rows. Drop those rows before fitting."
-        )
+        raise InputError(f"Input y contains {what}, in {(~finite).sum()} rows. Drop those rows before fitting.")
 
 
 def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, weight: Array | None) -> Target:
@@ -70,9 +64,7 @@ def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, weight: 
     labels, codes = Categories.of(y)
     missing = codes == labels.missing
     if missing.any():
-        raise InputError(
-            f"Input y contains missing values, in {missing.sum()} rows. Drop those rows before fitting."
-        )
+        raise InputError(f"Input y contains missing values, in {missing.sum()} rows. Drop those rows before fitting.")
     classes = _label_array(labels.values, y.dtype)
     if len(np.unique(codes if weight is None else codes[weight > 0])) < 2:
         raise InputError(
@@ -87,9 +79,7 @@ def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, weight: 
                 'count, or "categorical" if each one names a class.'
             )
     if family is BetaBernoulli and len(classes) > 2:
-        raise InputError(
-            f'family="bernoulli" takes two classes, and y holds {len(classes)}: use "categorical".'
-        )
+        raise InputError(f'family="bernoulli" takes two classes, and y holds {len(classes)}: use "categorical".')
     return Target(codes.astype(np.intp), family, classes)
 
 
@@ -109,11 +99,7 @@ def _read_numbers(y: np.ndarray[Any, Any], family: type[Family], weight: Array |
     _check_finite(values)
     used = values if weight is None else values[weight > 0]
     if used.min() == used.max():
-        raise InputError(
-            f"y is constant, {used[0]:g}, over n_samples={len(y)}: there is nothing to encode towards."
-        )
+        raise InputError(f"y is constant, {used[0]:g}, over n_samples={len(y)}: there is nothing to encode towards.")
     if family is GammaPoisson and used.min() < 0:
-        raise InputError(
-            f'family="poisson" takes counts ≥ 0, and y holds {used.min():g}: use "normal" for amounts.'
-        )
+        raise InputError(f'family="poisson" takes counts ≥ 0, and y holds {used.min():g}: use "normal" for amounts.')
     return Target(values, family)

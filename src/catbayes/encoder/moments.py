@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from catbayes._validation import Array, Codes, check_count, check_option
 from catbayes.encoder._base import EncodedColumn, PosteriorEncoder
 from catbayes.mappings import Mapping, PosteriorMoments

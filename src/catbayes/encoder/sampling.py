@@ -162,9 +162,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         learned = self._learn(X, y, sample_weight)
         return self._assemble(learned.table, self._train(learned, y, groups, 1)[0])
 
-    def augment(
-        self, X: Any, y: Any, n_draws: int = 5, sample_weight: Any = None, groups: Any = None
-    ) -> Augmented:
+    def augment(self, X: Any, y: Any, n_draws: int = 5, sample_weight: Any = None, groups: Any = None) -> Augmented:
         """Fit, and stack `n_draws` drawn copies of the training rows: step 3 of the paper.
 
         Parameters
@@ -252,9 +250,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
     def _train(self, learned: Learned, y: Any, groups: Any, n_draws: int) -> list[list[Array]]:
         """Training features, [draw][column] of shape (row, output)."""
         leave_out = self.own_target == "exclude" and self._hides()
-        known = any(
-            column.mapping.known(column.posterior.posterior) is not None for column in self.columns_fitted_
-        )
+        known = any(column.mapping.known(column.posterior.posterior) is not None for column in self.columns_fitted_)
         need_folds = self.own_target != "include" and (known or not leave_out)
         folds = self._folds(learned, y, groups) if need_folds else []
 
@@ -287,13 +283,9 @@ class SamplingBayesianEncoder(PosteriorEncoder):
     ) -> Array:
         """Draw f(θ), (row, output), with the settings of the encoder."""
         sampler, temperature = self.sampler, self._temperature()
-        return draw(
-            entries, mapping.drawn, n_rows, seed=seed, key=key, sampler=sampler, temperature=temperature
-        )
+        return draw(entries, mapping.drawn, n_rows, seed=seed, key=key, sampler=sampler, temperature=temperature)
 
-    def _look_up(
-        self, mapping: Mapping, family: Family, entry: Codes, seed: int, key: tuple[int, ...]
-    ) -> Array:
+    def _look_up(self, mapping: Mapping, family: Family, entry: Codes, seed: int, key: tuple[int, ...]) -> Array:
         """Draw f(θ) for rows that find their distribution at `entry` of `family`, (row, output)."""
         if self.draw_per == "category":
             return self._draw(mapping, family.take, len(family.strength), seed, key)[entry]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import betaln, gammaln
 
 from catbayes._validation import Array
 from catbayes.errors import InputError
@@ -38,9 +39,7 @@ class Family(ABC):
             values = getattr(self, entry.name)
             if not np.isfinite(values).all() or (entry.name != "centre" and (values <= 0).any()):
                 accepted = "finite numbers" if entry.name == "centre" else "finite numbers > 0"
-                raise InputError(
-                    f"{type(self).__name__}: {entry.name}={values.tolist()}: expected {accepted}."
-                )
+                raise InputError(f"{type(self).__name__}: {entry.name}={values.tolist()}: expected {accepted}.")
 
     def take(self, index: Any) -> Self:
         """Pick entries, as often as the index asks."""
@@ -121,6 +120,12 @@ class Family(ABC):
     @abstractmethod
     def log_marginal(self, statistics: Any) -> Array:
         """Log-probability of each category's observations under this prior, θ integrated out."""
+
+
+def log_rising(alpha: Any, count: Any) -> Array:
+    """Log Γ(α + n) / Γ(α), right even where α is so large that the two logarithms agree in most digits."""
+    seen = np.where(count > 0, count, 1.0)
+    return np.where(count > 0, gammaln(seen) - betaln(alpha, seen), 0.0)
 
 
 def maximise(

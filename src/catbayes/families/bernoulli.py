@@ -45,7 +45,7 @@ class BetaBernoulli(Family):
 
     @property
     def strength(self) -> Array:
-        """s = α + β."""
+        """S = α + β."""
         return np.asarray(self.alpha + self.beta)
 
     def update(self, statistics: Tally) -> Self:

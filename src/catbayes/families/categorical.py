@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import betaincinv, digamma, gammaln, softmax
+from scipy.special import betaincinv, digamma, softmax
 
 from catbayes._validation import Array
-from catbayes.families._family import NO_SIGNAL, TINY, Family, maximise
+from catbayes.families._family import NO_SIGNAL, TINY, Family, log_rising, maximise
 from catbayes.statistics import Tally
 
 
@@ -40,7 +40,7 @@ class DirichletCategorical(Family):
 
     @property
     def strength(self) -> Array:
-        """s = Σ_c α_c."""
+        """S = Σ_c α_c."""
         return np.asarray(self.alpha.sum(axis=-1))
 
     def update(self, statistics: Tally) -> Self:
@@ -72,9 +72,9 @@ class DirichletCategorical(Family):
 
     def sample(self, random: np.random.Generator) -> Array:
         """Normalise independent Gamma(α_c) draws, in logarithms so that a tiny α cannot underflow to 0/0."""
-        # Gamma(α) = Gamma(α + 1) · U^(1/α)
+        # Gamma(α) = Gamma(α + 1) · U^(1/α); a generator for each, so that no row's draw depends on the next one
         logarithm = np.log(random.standard_gamma(self.alpha + 1.0))
-        logarithm -= random.standard_exponential(self.alpha.shape) / self.alpha
+        logarithm -= random.spawn(1)[0].standard_exponential(self.alpha.shape) / self.alpha
         return np.asarray(softmax(logarithm, axis=-1))
 
     def sample_normal(self, random: np.random.Generator) -> Array:
@@ -91,9 +91,8 @@ class DirichletCategorical(Family):
 
     def log_marginal(self, statistics: Tally) -> Array:
         """Log B(α + n) / B(α) with the multivariate beta function B."""
-        grown = gammaln(self.alpha + statistics.weight) - gammaln(self.alpha)
         return np.asarray(
-            grown.sum(axis=-1) - gammaln(self.strength + statistics.count) + gammaln(self.strength)
+            log_rising(self.alpha, statistics.weight).sum(axis=-1) - log_rising(self.strength, statistics.count)
         )
 
 
@@ -118,21 +117,24 @@ def dirichlet_maximum(weight: Array) -> Array:
     by_class = [np.unique(column, return_counts=True) for column in weight.T]
     by_category = np.unique(weight.sum(axis=1), return_counts=True)
 
-    def rise(function: Any, alpha: float, counts: tuple[Array, Array]) -> float:
-        return float(((function(alpha + counts[0]) - function(alpha)) * counts[1]).sum())
+    def rise(alpha: float, counts: tuple[Any, Any]) -> tuple[float, float]:
+        """Σ_v log Γ(α + n_v) / Γ(α) and its slope."""
+        count, times = counts
+        slope = (digamma(alpha + count) - digamma(alpha)) @ times
+        return float(log_rising(alpha, count) @ times), float(slope)
 
     def objective(x: Array) -> tuple[float, Array]:
         strength, share = np.exp(x[0]), softmax(x[1:])
         alpha = np.maximum(strength * share, TINY)
-        value = sum(map(rise, [gammaln] * len(alpha), alpha, by_class)) - rise(gammaln, strength, by_category)
-        slope = np.fromiter(map(rise, [digamma] * len(alpha), alpha, by_class), dtype=np.float64)
-        slope = alpha * (slope - rise(digamma, strength, by_category))
-        return value, np.append(slope.sum(), slope - share * slope.sum())
+        whole, whole_slope = rise(strength, by_category)
+        parts = np.array([rise(*pair) for pair in zip(alpha, by_class, strict=True)])
+        slope = alpha * (parts[:, 1] - whole_slope)
+        return float(parts[:, 0].sum() - whole), np.append(slope.sum(), slope - share * slope.sum())
 
     span = 15.0  # no class share further than e^±15 from where it starts
     logits = np.log(centre)
     bounds = [(np.log(1e-2), np.log(cap)), *((logit - span, logit + span) for logit in logits)]
     best, value = maximise(objective, np.append(np.log(min(10.0, cap)), logits), bounds)
     if value - objective(np.append(np.log(cap), logits))[0] < 1e-2:
-        return cap * centre
+        return np.asarray(cap * centre)
     return np.asarray(np.exp(best[0]) * softmax(best[1:]))

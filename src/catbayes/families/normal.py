@@ -48,9 +48,7 @@ class NormalGamma(Family):
     def for_unseen(self) -> Self:
         """ν is at least 1, and τ is known well enough (α at least 2) for μ to have a variance."""
         alpha = np.maximum(self.alpha, 2.0)
-        return type(self)(
-            self.centre, np.maximum(self.strength, 1.0), alpha, self.beta * (alpha / self.alpha)
-        )
+        return type(self)(self.centre, np.maximum(self.strength, 1.0), alpha, self.beta * (alpha / self.alpha))
 
     @classmethod
     def empirical(cls, statistics: Moments) -> Self:
@@ -89,13 +87,9 @@ class NormalGamma(Family):
         within = np.log(np.clip(m2.sum() / size, 1e-8, 1.0))
         best, value = maximise(objective, [0.0, np.log(min(10.0, size)), np.log(10.0), within], bounds)
         # No signal means one mean for all categories; their variances may still differ.
-        flat, flat_value = maximise(
-            objective, [0.0, cap, best[2], 0.0], [(0.0, 0.0), (cap, cap), *bounds[2:]]
-        )
+        flat, flat_value = maximise(objective, [0.0, cap, best[2], 0.0], [(0.0, 0.0), (cap, cap), *bounds[2:]])
         found = prior(flat if value - flat_value < 1e-2 else best)
-        return cls(
-            shift + np.sqrt(variance) * found.centre, found.strength, found.alpha, variance * found.beta
-        )
+        return cls(shift + np.sqrt(variance) * found.centre, found.strength, found.alpha, variance * found.beta)
 
     def update(self, statistics: Moments) -> Self:
         """Equations 15 to 18."""
@@ -124,9 +118,7 @@ class NormalGamma(Family):
     def variance(self) -> Array:
         """(β / (ν (α - 1)), α / β²); the first is infinite for α ≤ 1."""
         with np.errstate(divide="ignore"):
-            of_mean = np.where(
-                self.alpha > 1.0, self.beta / (self.strength * np.abs(self.alpha - 1.0)), np.inf
-            )
+            of_mean = np.where(self.alpha > 1.0, self.beta / (self.strength * np.abs(self.alpha - 1.0)), np.inf)
         return np.stack([of_mean, self.alpha / self.beta**2], axis=-1)
 
     def shape(self) -> tuple[Array, Array]:
@@ -144,16 +136,15 @@ class NormalGamma(Family):
     def sample(self, random: np.random.Generator) -> Array:
         """τ ~ Gamma(α, rate β), then μ ~ N(μ₀, 1 / (ν τ))."""
         precision = np.maximum(random.standard_gamma(self.alpha) / self.beta, TINY)
-        mean = random.standard_normal(precision.shape) / np.sqrt(self.strength * precision)
+        noise = random.spawn(1)[0].standard_normal(precision.shape)  # its own generator: see DirichletCategorical
+        mean = noise / np.sqrt(self.strength * precision)
         return np.stack([self.centre + mean, precision], axis=-1)
 
     def sample_normal(self, random: np.random.Generator) -> Array:
         """μ and τ are uncorrelated: two independent normals of the right variance, τ kept positive."""
         noise = random.standard_normal((*self.centre.shape, 2))
         variance = self.variance()
-        variance[..., 0] = np.where(
-            self.alpha > 1.0, variance[..., 0], self.beta / (self.alpha * self.strength)
-        )
+        variance[..., 0] = np.where(self.alpha > 1.0, variance[..., 0], self.beta / (self.alpha * self.strength))
         theta = self.mean() + noise * np.sqrt(variance)
         theta[..., 1] = np.maximum(theta[..., 1], TINY)
         return theta

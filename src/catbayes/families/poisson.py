@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import digamma, gammaincinv, gammaln
+from scipy.special import digamma, gammaincinv
 
 from catbayes._validation import Array
-from catbayes.families._family import NO_SIGNAL, TINY, Family, maximise
+from catbayes.families._family import NO_SIGNAL, TINY, Family, log_rising, maximise
 from catbayes.statistics import Moments
 
 
@@ -113,7 +113,5 @@ class GammaPoisson(Family):
     def log_marginal(self, statistics: Moments) -> Array:
         """Log Γ(α + Σy) β^α / (Γ(α) (β + N)^(α + Σy)), less Σ log y_n!, which no prior changes."""
         count, events = statistics.count, statistics.count * statistics.mean
-        value = gammaln(self.alpha + events) - gammaln(self.alpha)
-        return np.asarray(
-            value - self.alpha * np.log1p(count / self.beta) - events * np.log(self.beta + count)
-        )
+        value = log_rising(self.alpha, events)
+        return np.asarray(value - self.alpha * np.log1p(count / self.beta) - events * np.log(self.beta + count))

@@ -1,0 +1,160 @@
+"""Bad input gets one sentence with the remedy, and changes nothing."""
+
+import numpy as np
+import pandas
+import polars
+import pytest
+import scipy.sparse
+from sklearn.exceptions import NotFittedError
+
+from catbayes import (
+    BetaBernoulli,
+    ConjugateMomentEncoder,
+    DirichletCategorical,
+    InputError,
+    NormalGamma,
+    SamplingBayesianEncoder,
+    Scaled,
+)
+
+X = pandas.DataFrame({"city": ["a", "b", "a", "c"] * 5, "n": range(20)})
+Y = np.array([0, 1, 1, 0] * 5)
+NAN, INF = float("nan"), float("inf")
+
+BAD_FITS = {
+    "empty table": (X[:0], Y[:0], {}, "0 rows"),
+    "no columns": (X[[]], Y, {}, "0 columns"),
+    "one row": (X[:1], Y[:1], {}, "n_samples=1: expected two"),
+    "one class": (X, np.zeros(20, int), {}, "only one class"),
+    "one class by weight": (X, Y, {"sample_weight": 1.0 - Y}, "only one class"),
+    "constant y": (X, np.full(20, 2.5), {}, "constant, 2.5"),
+    "NaN in y": (X, np.where(Y, NAN, 0.5), {}, "NaN, in 10 rows. Drop"),
+    "infinite y": (X, np.where(Y, INF, 0.5), {}, "infinity"),
+    "missing label": (X, np.array(["x", None] * 10, dtype=object), {}, "missing values, in 10 rows"),
+    "no y": (X, None, {}, "y is None"),
+    "short y": (X, Y[:-1], {}, "19 values and X has 20 rows"),
+    "negative weight": (X, Y, {"sample_weight": np.where(Y, -1.0, 1.0)}, "holds -1: expected weights ≥ 0"),
+    "NaN weight": (X, Y, {"sample_weight": np.where(Y, NAN, 1.0)}, "NaN or infinite"),
+    "zero weights": (X, Y, {"sample_weight": np.zeros(20)}, "zero for every row"),
+    "short weights": (X, Y, {"sample_weight": np.ones(3)}, "one weight for each of 20 rows"),
+    "repeated names": (pandas.DataFrame([["a", "b"]] * 20, columns=["x", "x"]), Y, {}, "unique"),
+    "lazy frame": (polars.LazyFrame({"city": ["a"] * 20}), Y, {}, r"\.collect\(\)"),
+    "unhashable cells": (pandas.DataFrame({"c": [[1], [2]] * 10}), Y, {}, "hashable"),
+    "one dimension": (np.arange(20), Y, {}, "2D array"),
+    "sparse": (scipy.sparse.eye_array(20).tocsr(), Y, {}, "[Ss]parse"),
+    "only numbers": (X[["n"]], Y, {}, 'found no string.*columns="all"'),
+}
+
+BAD_SETTINGS = {
+    "negative γ": ({"prior": -1.0}, r'prior=-1\.0: expected "empirical", a number ≥ 0'),
+    "infinite γ": ({"prior": INF}, "prior=inf"),
+    "unknown prior": ({"prior": "flat"}, "prior='flat'"),
+    "negative γ in an object": ({"prior": Scaled(-1.0)}, "gamma=-1.0: expected a number ≥ 0"),
+    "ν without a normal": ({"prior": Scaled(0.1, strength=0)}, "only the normal family"),
+    "prior of another family": ({"prior": NormalGamma(0, 1, 1, 1)}, "needs a BetaBernoulli"),
+    "prior below zero": ({"prior": BetaBernoulli(-1, 1)}, r"alpha=-1\.0: expected finite numbers > 0"),
+    "prior of another shape": (
+        {"prior": DirichletCategorical([1, 1]), "family": "categorical", "labels": 3},
+        r"shape \(2,\), and this target needs \(3,\)",
+    ),
+    "unknown column": ({"columns": ["town"]}, "'town', and X has no such column. It has 'city', 'n'"),
+    "column twice": ({"columns": ["city", "city"]}, "names a column twice"),
+    "no column": ({"columns": []}, "expected"),
+    "unknown word for columns": ({"columns": "city"}, 'expected one of "auto", "all"'),
+    "unknown family": ({"family": "gauss"}, 'family=.gauss.: expected one of "auto", "bernoulli"'),
+    "unknown mapping": ({"mapping": "median"}, "mapping='median': expected one of"),
+    "mapping of the wrong shape": ({"mapping": lambda theta: theta[:1]}, "leading axes"),
+    "weight of evidence of a number": ({"mapping": "weight_of_evidence", "family": "normal"}, "class target"),
+    "unknown own_target": ({"own_target": "loo"}, 'own_target=.loo.: expected one of "exclude"'),
+    "unknown draw_per": ({"draw_per": "table"}, "draw_per"),
+    "unknown sampler": ({"sampler": "gibbs"}, "sampler"),
+    "unknown unseen": ({"unseen": "ignore"}, "unseen"),
+    "unknown missing": ({"missing": "drop"}, "missing"),
+    "temperature above one": ({"temperature": 2}, "temperature=2: expected a number from 0 to 1"),
+    "two classes wanted, three given": ({"family": "bernoulli", "labels": 3}, 'use "categorical"'),
+    "counts wanted, negative given": ({"family": "poisson", "labels": -1}, "counts ≥ 0"),
+    "numbers wanted, words given": ({"family": "normal", "labels": "words"}, "must hold numbers"),
+}
+
+
+@pytest.mark.parametrize("encoder", [SamplingBayesianEncoder(), ConjugateMomentEncoder()])
+@pytest.mark.parametrize("case", BAD_FITS)
+def test_a_bad_table_is_explained_and_leaves_the_encoder_as_it_was(case, encoder):
+    table, y, more, message = BAD_FITS[case]
+    encoder = type(encoder)(random_state=0).fit(X, Y)
+    before = dict(vars(encoder))
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        encoder.fit(table, y, **more)
+    assert str(caught.value).count("\n") < 8
+    assert vars(encoder).keys() == before.keys()
+    assert all(vars(encoder)[name] is value for name, value in before.items())
+
+
+@pytest.mark.parametrize("case", BAD_SETTINGS)
+def test_a_bad_setting_is_explained(case):
+    settings, message = BAD_SETTINGS[case]
+    settings = dict(settings)
+    labels = settings.pop("labels", 2)
+    y = {2: Y, 3: np.arange(20) % 3, -1: Y - 5, "words": np.array(["x", "y"] * 10)}[labels]
+    encoder = SamplingBayesianEncoder(**settings)
+    with pytest.raises(InputError, match=message):
+        encoder.fit(X, y)
+    with pytest.raises(NotFittedError):
+        encoder.transform(X)
+
+
+def test_many_whole_numbers_are_not_taken_for_classes():
+    table = pandas.DataFrame({"c": ["a", "b"] * 300})
+    with pytest.raises(InputError, match='600 different whole numbers: set family="normal"'):
+        SamplingBayesianEncoder().fit(table, np.arange(600))
+    assert SamplingBayesianEncoder(family="normal").fit(table, np.arange(600)).classes_ is None
+
+
+@pytest.mark.parametrize("method", ["transform", "sample", "get_feature_names_out"])
+def test_an_encoder_must_be_fitted_first(method):
+    encoder = SamplingBayesianEncoder()
+    with pytest.raises(NotFittedError):
+        getattr(encoder, method)(*([] if method.startswith("get") else [X]))
+    with pytest.raises(NotFittedError):
+        _ = encoder.posteriors_
+
+
+def test_columns_missing_or_reordered_at_transform_are_refused():
+    encoder = SamplingBayesianEncoder().fit(X, Y)
+    with pytest.raises(ValueError, match="same order"):
+        encoder.transform(X[["n", "city"]])
+    with pytest.raises(ValueError, match="missing"):
+        encoder.transform(X[["city"]])
+    with pytest.raises(ValueError, match="unseen at fit time"):
+        encoder.transform(X.assign(extra=1))
+    with pytest.raises(ValueError, match="features"):
+        SamplingBayesianEncoder().fit(X.to_numpy(), Y).transform(X.to_numpy()[:, :1])
+
+
+def test_a_number_of_draws_must_be_a_number():
+    encoder = SamplingBayesianEncoder().fit(X, Y)
+    for n_draws in (0, -1, 2.5, "3", True):
+        with pytest.raises(InputError, match="n_draws="):
+            encoder.sample(X, n_draws)
+        with pytest.raises(InputError, match="n_draws="):
+            encoder.augment(X, Y, n_draws)
+    with pytest.raises(InputError, match="n_moments=5"):
+        ConjugateMomentEncoder(n_moments=5).fit(X, Y)
+
+
+def test_two_outputs_of_one_name_are_refused_where_names_matter():
+    table = X.assign(city_mean=1.0)
+    encoder = SamplingBayesianEncoder(mapping="polynomial").fit(table, Y)
+    assert encoder.transform(table).shape == (20, 4)
+    with pytest.raises(InputError, match="'city_mean'"):
+        encoder.get_feature_names_out()
+
+
+def test_a_million_categories_are_no_problem():
+    n_rows = 1_000_000
+    table = pandas.DataFrame({"id": np.arange(n_rows).astype(str)})
+    y = np.arange(n_rows) % 2
+    encoder = SamplingBayesianEncoder(random_state=0)
+    features = encoder.fit_transform(table, y)
+    assert abs(np.corrcoef(features[:, 0], y)[0, 1]) < 0.005
+    assert encoder.columns_fitted_[0].posterior.prior.strength > n_rows

@@ -1,0 +1,120 @@
+"""One table in every container: the same draws, and output where `set_output` wants it."""
+
+import datetime
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+import sklearn
+
+from catbayes import ConjugateMomentEncoder, SamplingBayesianEncoder
+
+N_ROWS = 200
+RANDOM = np.random.default_rng(0)
+DATA = {
+    "city": [None if i % 17 == 0 else f"city {i}" for i in RANDOM.integers(0, 20, N_ROWS)],
+    "amount": RANDOM.normal(size=N_ROWS).round(3).tolist(),
+    "member": [bool(i % 3) for i in range(N_ROWS)],
+    "items": RANDOM.integers(0, 9, N_ROWS).tolist(),
+}
+Y = RANDOM.integers(0, 2, N_ROWS)
+MAKERS = {
+    "pandas object": lambda: pandas.DataFrame(DATA).astype({"city": object}),
+    "pandas": lambda: pandas.DataFrame(DATA),
+    "pandas categorical": lambda: pandas.DataFrame(DATA).astype({"city": "category"}),
+    "pandas nullable": lambda: pandas.DataFrame(DATA).convert_dtypes(),
+    "pandas odd index": lambda: pandas.DataFrame(DATA, index=np.zeros(N_ROWS)),
+    "polars": lambda: polars.DataFrame(DATA),
+    "polars categorical": lambda: polars.DataFrame(DATA).with_columns(polars.col("city").cast(polars.Categorical)),
+    "pyarrow": lambda: pyarrow.table(DATA),
+    "pyarrow dictionary": lambda: pyarrow.table(DATA | {"city": pyarrow.array(DATA["city"]).dictionary_encode()}),
+}
+NAMES = list(DATA)
+
+
+@pytest.mark.parametrize("draw_per", ["row", "category"])
+@pytest.mark.parametrize("container", MAKERS)
+def test_the_same_table_gives_the_same_draws(container, draw_per):
+    array = np.array(list(zip(*DATA.values(), strict=True)), dtype=object)
+    encoder = SamplingBayesianEncoder(columns=[0, 2], draw_per=draw_per, random_state=0)
+    plain = encoder.fit_transform(array, Y).astype(float)
+    table = MAKERS[container]()
+    by_type = SamplingBayesianEncoder(draw_per=draw_per, random_state=0)
+    np.testing.assert_array_equal(by_type.fit_transform(table, Y), plain)
+    assert by_type.columns_ == ["city", "member"]
+    assert by_type.get_feature_names_out().tolist() == NAMES
+    np.testing.assert_array_equal(by_type.transform(table), encoder.transform(array).astype(float))
+    np.testing.assert_array_equal(by_type.sample(table, 2), encoder.sample(array, 2).astype(float))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("container", MAKERS)
+def test_columns_that_pass_through_keep_their_type(container, library):
+    table = MAKERS[container]()
+    encoder = SamplingBayesianEncoder(mapping="polynomial", random_state=0).set_output(transform=library)
+    frame = encoder.fit_transform(table, Y)
+    assert type(frame).__module__.startswith(library)
+    assert list(frame.columns) == [
+        "city_mean",
+        "city_square",
+        "amount",
+        "member_mean",
+        "member_square",
+        "items",
+    ]
+    assert "int" in str(frame["items"].dtype).lower()
+    assert np.asarray(frame["items"]).tolist() == DATA["items"]
+    np.testing.assert_array_equal(np.asarray(frame["amount"], dtype=float), DATA["amount"])
+    encoder.set_output(transform="default")
+    np.testing.assert_array_equal(encoder.fit_transform(table, Y)[:, 0], np.asarray(frame["city_mean"]))
+    if container == "pandas odd index" and library == "pandas":
+        assert (frame.index == 0).all()
+
+
+def test_the_global_setting_is_heard():
+    with sklearn.config_context(transform_output="polars"):
+        frame = ConjugateMomentEncoder().fit(MAKERS["pandas"](), Y).transform(MAKERS["pandas"]())
+    assert isinstance(frame, polars.DataFrame)
+    assert frame.columns[:2] == ["city_mean", "city_variance"]
+
+
+@pytest.mark.parametrize("container", MAKERS)
+def test_posteriors_come_in_the_library_of_the_table(container):
+    frame = SamplingBayesianEncoder().fit(MAKERS[container](), Y).posteriors_["city"]
+    assert type(frame).__module__.startswith(container.split()[0])
+    names = frame.column_names if container.startswith("pyarrow") else frame.columns
+    wanted = ["category", "kind", "count", "raw_mean", "mean", "sd", "lower", "upper", "shrinkage"]
+    assert list(names) == wanted
+
+
+def test_dates_pass_through_as_objects_or_in_a_frame():
+    table = pandas.DataFrame({"city": ["a", "b"] * 10, "day": [datetime.datetime(2024, 1, 1)] * 20})
+    encoder = SamplingBayesianEncoder(random_state=0)
+    assert encoder.fit_transform(table, [0, 1] * 10).dtype == object
+    frame = encoder.set_output(transform="pandas").fit_transform(table, [0, 1] * 10)
+    assert frame["day"].dtype == table["day"].dtype
+
+
+def test_missing_numbers_pass_through_as_nan():
+    table = polars.DataFrame({"city": ["a", "b"] * 10, "n": [1, None] * 10})
+    features = SamplingBayesianEncoder(random_state=0).fit_transform(table, [0, 1] * 10)
+    assert np.isnan(features[1::2, 1]).all()
+    assert (features[::2, 1] == 1).all()
+
+
+def test_columns_by_name_position_and_all():
+    table = MAKERS["pandas"]()
+    assert SamplingBayesianEncoder(["items"]).fit(table, Y).columns_ == ["items"]
+    assert SamplingBayesianEncoder([-1, "city"]).fit(table, Y).columns_ == ["items", "city"]
+    everything = SamplingBayesianEncoder("all", random_state=0).fit(table, Y)
+    assert everything.columns_ == NAMES
+    assert everything.transform(table).shape == (N_ROWS, 4)
+    numbered = pandas.DataFrame(RANDOM.integers(0, 3, (20, 2)))
+    assert SamplingBayesianEncoder().fit(numbered, [0, 1] * 10).columns_ == [0, 1]
+
+
+def test_lists_of_mixed_cells_are_not_turned_into_text():
+    encoder = SamplingBayesianEncoder().fit([["a", 1], ["b", 2], ["a", 2]], [0, 1, 1])
+    assert encoder.columns_fitted_[1].posterior.categories.values == (1, 2)

@@ -1,0 +1,375 @@
+"""The encoder end to end: every path equals the plain loop, and nothing disturbs a draw."""
+
+import pickle
+
+import numpy as np
+import pandas
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, ShuffleSplit, TimeSeriesSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.multiclass import type_of_target
+
+import reference
+from cases import PRIORS, make_target, parameters
+from catbayes import (
+    BetaBernoulli,
+    ConjugateMomentEncoder,
+    DirichletCategorical,
+    Empirical,
+    InputError,
+    NormalGamma,
+    SamplingBayesianEncoder,
+    Scaled,
+    _random,
+)
+from catbayes.encoder import sampling
+
+
+def make_table(family, n_rows=60, seed=0):
+    random = np.random.default_rng(seed)
+    codes = random.integers(0, 12, n_rows)
+    prior = PRIORS[family]
+    theta = prior.take(np.newaxis).take(np.zeros(13, int)).sample(random)
+    y = make_target(family, theta[codes], random)
+    if family == "categorical":
+        y[:3] = [0, 1, 2]
+    codes[0] = 12  # a category of one row
+    return codes, y, random.integers(1, 4, n_rows).astype(float)
+
+
+def mean_encoder(family, **settings):
+    """An encoder without spread, so that its features are the means of the posteriors it draws from."""
+    return SamplingBayesianEncoder(
+        "all", family=family, prior=PRIORS[family], temperature=0.0, random_state=0, **settings
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("family", PRIORS)
+def test_every_path_equals_the_loop(family, weighted, monkeypatch):
+    codes, y, weight = make_table(family)
+    weight = weight if weighted else np.ones(len(y))
+    given = weight if weighted else None
+    X, prior = codes[:, None], parameters(PRIORS[family])
+    fold = np.arange(len(y)) % 4
+    splitter = PredefinedSplit(fold)
+
+    def naive(visible):
+        return reference.encode(family, prior, codes, y, weight, visible)
+
+    include = mean_encoder(family, own_target="include")
+    np.testing.assert_allclose(include.fit_transform(X, y, given), naive(lambda n, m: True), rtol=1e-9)
+    np.testing.assert_allclose(include.transform(X), naive(lambda n, m: True), rtol=1e-9)
+    for own_target in ("cross_fit", "exclude"):  # without spread, "exclude" goes by folds as well
+        folded = mean_encoder(family, own_target=own_target, cv=splitter).fit_transform(X, y, given)
+        np.testing.assert_allclose(folded, naive(lambda n, m: fold[n] != fold[m]), rtol=1e-9)
+    monkeypatch.setattr(sampling, "HIDING_TEMPERATURE", 0.0)
+    left_out = mean_encoder(family).fit_transform(X, y, given)
+    np.testing.assert_allclose(left_out, naive(lambda n, m: n != m), rtol=1e-7, atol=1e-9)
+    many = np.tile(X, (40, 1)), np.tile(y, 40), None if given is None else np.tile(given, 40)
+    again = mean_encoder(family).fit_transform(*many)[: len(y)]  # enough rows for the table of left-out posteriors
+    copies = np.tile(weight, 40)
+    for n in range(0, len(y), 7):
+        rows = [m for m in range(len(copies)) if codes[m % len(y)] == codes[n] and m != n]
+        wanted = reference.posterior(family, prior, [y[m % len(y)] for m in rows], copies[rows])
+        np.testing.assert_allclose(again[n], reference.mean(family, wanted), rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_moments_equal_the_loop(family):
+    codes, y, weight = make_table(family)
+    fold = np.arange(len(y)) % 4
+    encoder = ConjugateMomentEncoder("all", n_moments=1, family=family, prior=PRIORS[family], cv=PredefinedSplit(fold))
+    features = encoder.fit_transform(codes[:, None], y, weight)
+    prior = parameters(PRIORS[family])
+    wanted = reference.encode(family, prior, codes, y, weight, lambda n, m: fold[n] != fold[m])
+    np.testing.assert_allclose(features, wanted, rtol=1e-9)
+    wanted = reference.encode(family, prior, codes, y, weight, lambda n, m: True)
+    np.testing.assert_allclose(encoder.transform(codes[:, None]), wanted, rtol=1e-9)
+
+
+def test_a_rows_own_target_has_no_part_in_its_training_features():
+    codes, y, _ = make_table("bernoulli", 300)
+    X = codes[:, None]
+    for settings in (
+        {},
+        {"own_target": "cross_fit"},
+        {"draw_per": "category"},
+        {"mapping": "mean_precision"},
+    ):
+        encoder = SamplingBayesianEncoder("all", prior=BetaBernoulli(2, 2), random_state=0, **settings)
+        features = encoder.fit_transform(X, y)
+        for row in (0, 5, 200):
+            flipped = y.copy()
+            flipped[row] = 1 - y[row]
+            np.testing.assert_allclose(encoder.fit_transform(X, flipped)[row], features[row], rtol=1e-9)
+    leaky = SamplingBayesianEncoder("all", prior=BetaBernoulli(2, 2), random_state=0, own_target="include")
+    flipped = np.where(np.arange(300) == 5, 1 - y, y)
+    assert leaky.fit_transform(X, y)[5] != leaky.fit_transform(X, flipped)[5]
+
+
+# ----------------------------------------------------------------------- draws
+
+
+def test_draws_do_not_depend_on_n_jobs(monkeypatch):
+    monkeypatch.setattr(_random, "CHUNK_ROWS", 64)
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 30, (1000, 4)), random.integers(0, 2, 1000)
+    for draw_per in ("row", "category"):
+        one, two = (
+            SamplingBayesianEncoder("all", draw_per=draw_per, random_state=3, n_jobs=n_jobs) for n_jobs in (1, 3)
+        )
+        np.testing.assert_array_equal(one.fit_transform(X, y), two.fit_transform(X, y))
+        np.testing.assert_array_equal(one.sample(X, 3), two.sample(X, 3))
+
+
+@pytest.mark.parametrize("sampler", ["exact", "normal", "auto"])
+@pytest.mark.parametrize("family", PRIORS)
+def test_the_first_rows_and_the_first_draws_do_not_change_when_more_follow(family, sampler, monkeypatch):
+    monkeypatch.setattr(_random, "CHUNK_ROWS", 64)
+    codes, y, _ = make_table(family, 400)
+    codes[100:] = 0  # one category is frequent enough for the normal, in weight
+    X = codes[:, None]
+    weight = np.where(codes == 0, 100.0, 1.0)
+    encoder = SamplingBayesianEncoder("all", family=family, sampler=sampler, random_state=1).fit(X, y, weight)
+    whole = encoder.sample(X, 4)
+    np.testing.assert_array_equal(encoder.sample(X[:150], 4), whole[:, :150])
+    np.testing.assert_array_equal(encoder.sample(X, 2), whole[:2])
+
+
+def test_the_first_copy_is_the_result_of_fit_transform():
+    codes, y, weight = make_table("bernoulli")
+    copies = SamplingBayesianEncoder("all", random_state=0).augment(codes[:, None], y, 3, sample_weight=weight)
+    single = SamplingBayesianEncoder("all", random_state=0).fit_transform(codes[:, None], y, weight)
+    np.testing.assert_array_equal(copies.X[: len(y)], single)
+    np.testing.assert_array_equal(copies.y, np.tile(y, 3))
+    np.testing.assert_allclose(copies.sample_weight, np.tile(weight, 3) / 3)
+    assert not (copies.X[: len(y)] == copies.X[len(y) : 2 * len(y)]).any()
+
+
+def test_seeds():
+    codes, y, _ = make_table("normal")
+    X = codes[:, None]
+    a, b = (SamplingBayesianEncoder("all", family="normal", random_state=s) for s in (0, 1))
+    assert (a.fit_transform(X, y) != b.fit_transform(X, y)).all()
+    np.testing.assert_array_equal(a.fit_transform(X, y), clone(a).fit_transform(X, y))
+    np.testing.assert_array_equal(a.sample(X), a.sample(X))
+    assert (a.sample(X) != a.sample(X, random_state=7)).all()
+    free = SamplingBayesianEncoder("all", family="normal")
+    assert (free.fit_transform(X, y) != free.fit_transform(X, y)).all()
+    np.testing.assert_array_equal(free.sample(X), free.sample(X))
+
+
+@pytest.mark.parametrize("encoder", [SamplingBayesianEncoder("all", random_state=0), ConjugateMomentEncoder("all")])
+def test_pickle_and_clone(encoder):
+    codes, y, _ = make_table("bernoulli")
+    encoder = clone(encoder).fit(codes[:, None], y)
+    again = pickle.loads(pickle.dumps(encoder))
+    np.testing.assert_array_equal(again.transform(codes[:, None]), encoder.transform(codes[:, None]))
+    assert "SamplingBayesianEncoder" in encoder._repr_html_() or "ConjugateMomentEncoder" in encoder._repr_html_()
+    own = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=2, beta=8))
+    assert clone(own).get_params()["prior"].beta == 8
+
+
+# ----------------------------------------------------------- reading X and y
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["no", "yes"] * 10,
+        [True, False] * 10,
+        [1.0, 2.0] * 10,
+        [3, 7, 5, 7] * 5,
+        ["a", "b", "c", "a"] * 5,
+        [0.5, 1.5, 2.0, 3.0] * 5,
+        np.array(["x", "y"] * 10, dtype=object),
+        pandas.Series(["x", "y"] * 10, dtype="category"),
+    ],
+)
+def test_the_family_follows_scikit_learns_reading_of_y(y):
+    encoder = SamplingBayesianEncoder().fit([["a"], ["b"]] * 10, y)
+    wanted = {"binary": BetaBernoulli, "multiclass": DirichletCategorical, "continuous": NormalGamma}
+    assert encoder.family_ is wanted[type_of_target(np.asarray(y))]
+    if encoder.family_ is not NormalGamma:
+        assert list(encoder.classes_) == sorted(set(y))
+
+
+def test_labels_of_any_type_only_name_the_outputs():
+    codes, y, _ = make_table("categorical")
+    X = codes[:, None]
+    plain = SamplingBayesianEncoder("all", random_state=0).fit_transform(X, y)
+    named = SamplingBayesianEncoder("all", random_state=0)
+    np.testing.assert_array_equal(named.fit_transform(X, np.array(["ant", "bee", "cat"])[y]), plain)
+    assert named.get_feature_names_out(["c"]).tolist() == ["c_ant", "c_bee", "c_cat"]
+    np.testing.assert_allclose(plain.sum(axis=1), 1.0)
+
+
+def test_a_target_near_a_billion_is_encoded_like_one_near_zero():
+    codes, y, _ = make_table("normal", 300)
+    near = SamplingBayesianEncoder("all", random_state=0).fit_transform(codes[:, None], y)
+    far = SamplingBayesianEncoder("all", random_state=0).fit_transform(codes[:, None], y + 1e9)
+    np.testing.assert_allclose(far - 1e9, near, atol=1e-3)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_relabelling_categories_changes_nothing(family):
+    codes, y, _ = make_table(family)
+    other = np.random.default_rng(1).permutation(1000)[codes]
+    a, b = (SamplingBayesianEncoder("all", family=family, random_state=0) for _ in range(2))
+    np.testing.assert_allclose(a.fit_transform(codes[:, None], y), b.fit_transform(other[:, None], y), rtol=1e-6)
+    np.testing.assert_allclose(a.transform(codes[:, None]), b.transform(other[:, None]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_weight_two_is_the_row_twice(family):
+    codes, y, weight = make_table(family)
+    times = weight.astype(int)
+    X = codes[:, None]
+    weighted = SamplingBayesianEncoder("all", family=family).fit(X, y, weight)
+    repeated = SamplingBayesianEncoder("all", family=family).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-6)
+    zero = SamplingBayesianEncoder("all", family=family)
+    zero.fit(np.r_[X, [[99]]], np.r_[y, y[-1:]], np.r_[weight, 0.0])
+    np.testing.assert_allclose(zero.transform(X), weighted.transform(X), rtol=1e-6)
+
+
+def test_missing_is_a_category_or_not_as_told():
+    X = np.array([["a"], ["a"], [None], [None], [None], ["b"]], dtype=object)
+    y = [0, 1, 1, 1, 1, 0]
+    prior = BetaBernoulli(1, 1)
+    category = SamplingBayesianEncoder(prior=prior).fit(X, y)
+    assert category.transform([[None], [np.nan], ["z"]])[:, 0].tolist() == [0.8, 0.8, 0.5]
+    as_prior = SamplingBayesianEncoder(prior=prior, missing="prior", random_state=0)
+    features = as_prior.fit_transform(X, y)
+    assert as_prior.transform([[None], ["a"]])[:, 0].tolist() == [0.5, 0.5]
+    assert np.isfinite(features).all()
+    np.testing.assert_allclose(as_prior.fit_transform(X, [0, 1, 0, 1, 1, 0])[2], features[2])
+    with pytest.raises(InputError, match='missing="category"'):
+        SamplingBayesianEncoder(missing="error").fit(X, y)
+    strict = SamplingBayesianEncoder(missing="error", unseen="error").fit(X[:2], y[:2])
+    with pytest.raises(InputError, match="missing in 1 rows"):
+        strict.transform([[None]])
+    with pytest.raises(InputError, match=r"never saw, such as \['z'\]"):
+        strict.transform([["z"]])
+
+
+def test_unseen_categories_are_drawn_from_the_prior():
+    prior = BetaBernoulli(2, 6)
+    encoder = SamplingBayesianEncoder(prior=prior, random_state=0).fit([["a"], ["b"]] * 5, [0, 1] * 5)
+    draws = encoder.sample(np.full((20_000, 1), "new"))[0, :, 0]
+    assert draws.mean() == pytest.approx(0.25, abs=0.005)
+    assert draws.var() == pytest.approx(0.25 * 0.75 / 9, rel=0.05)
+
+
+# ----------------------------------------------------------------------- priors
+
+
+def test_gamma_scales_the_whole_table():
+    codes, y, _ = make_table("bernoulli")
+    encoder = SamplingBayesianEncoder("all", prior=0.1).fit(codes[:, None], y)
+    prior = encoder.columns_fitted_[0].posterior.prior
+    assert prior.alpha == pytest.approx(1 + 0.1 * y.sum())  # equation 5
+    assert prior.beta == pytest.approx(1 + 0.1 * (1 - y).sum())  # equation 6
+
+
+def test_the_papers_regression_prior_and_its_unseen_categories():
+    codes, y, _ = make_table("normal")
+    encoder = SamplingBayesianEncoder("all", prior=Scaled(0.1, strength=0)).fit(codes[:, None], y)
+    column = encoder.columns_fitted_[0].posterior
+    assert column.prior.strength == 0  # equation 12
+    assert column.prior.alpha == pytest.approx(0.1 * len(y) / 2)  # 13
+    assert column.prior.beta == pytest.approx(0.05 * ((y - y.mean()) ** 2).sum())  # 14
+    np.testing.assert_allclose(encoder.transform([[0]])[0, 0], y[codes == 0].mean())  # nothing shrinks
+    assert column.posterior.strength[column.categories.unseen] == 1
+    assert encoder.transform([[99]])[0, 0] == pytest.approx(y.mean())
+
+
+def test_a_noise_column_gets_a_strong_prior_and_a_telling_one_a_weak_prior():
+    random = np.random.default_rng(0)
+    group = random.integers(0, 100, 5000)
+    rate = random.random(100)[group]
+    X = np.column_stack([group, random.integers(0, 100, 5000)])
+    encoder = SamplingBayesianEncoder("all", prior=Empirical()).fit(X, (random.random(5000) < rate).astype(int))
+    telling, noise = (column.posterior.prior.strength for column in encoder.columns_fitted_)
+    assert 1 < telling < 4  # rates were uniform: Beta(1, 1)
+    assert noise > 200
+
+
+# ---------------------------------------------------------------- folds and routing
+
+
+def test_folds_may_leave_rows_to_the_prior_but_not_take_them_twice():
+    codes, y, _ = make_table("bernoulli")
+    encoder = mean_encoder("bernoulli", own_target="cross_fit", cv=TimeSeriesSplit(3))
+    assert (encoder.fit_transform(codes[:, None], y)[:15] == 2 / 5).all()  # never held out: the prior mean
+    with pytest.raises(InputError, match="more than once"):
+        clone(encoder).set_params(cv=ShuffleSplit(5)).fit_transform(codes[:, None], y)
+    with pytest.raises(InputError, match="cv=1: expected 2"):
+        clone(encoder).set_params(cv=1).fit_transform(codes[:, None], y)
+
+
+def test_groups_reach_the_splitter_directly_and_by_routing():
+    codes, y, _ = make_table("bernoulli")
+    groups = np.arange(len(y)) % 6
+    X = pandas.DataFrame({"c": codes.astype(str)})
+    encoder = SamplingBayesianEncoder(
+        own_target="cross_fit", cv=GroupKFold(3), temperature=0.0, prior=BetaBernoulli(2, 3)
+    )
+    direct = clone(encoder).fit_transform(X, y, groups=groups)
+    fold = np.zeros(len(y))
+    for number, (_, test) in enumerate(GroupKFold(3).split(X, y, groups)):
+        fold[test] = number
+    wanted = reference.encode("bernoulli", (2.0, 3.0), codes, y, np.ones(len(y)), lambda n, m: fold[n] != fold[m])
+    np.testing.assert_allclose(direct, wanted)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = clone(encoder).set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(routed, LogisticRegression().set_fit_request(sample_weight=True))
+        weight = np.linspace(1, 2, len(y))
+        pipeline.fit(X, y, groups=groups, sample_weight=weight)
+        count = pipeline[0].columns_fitted_[0].posterior.statistics.count.sum()
+        assert count == pytest.approx(weight.sum())
+
+
+def test_a_number_of_folds_means_shuffled_folds():
+    codes, y, _ = make_table("bernoulli")
+    sorted_rows = np.argsort(y)
+    features = mean_encoder("bernoulli", own_target="cross_fit", cv=3).fit_transform(
+        codes[sorted_rows, None], y[sorted_rows]
+    )
+    plain = mean_encoder("bernoulli", own_target="cross_fit", cv=KFold(3)).fit_transform(
+        codes[sorted_rows, None], y[sorted_rows]
+    )
+    assert not np.allclose(features, plain)
+
+
+# --------------------------------------------------------------------- posteriors_
+
+
+def test_posteriors_are_frames_that_can_be_read():
+    X = pandas.DataFrame({"city": ["Rome"] * 6 + ["Oslo"] * 2 + [None] * 2, "n": range(10)})
+    encoder = SamplingBayesianEncoder(prior=BetaBernoulli(1, 3)).fit(X, ["no"] * 5 + ["yes"] * 5)
+    frame = encoder.posteriors_["city"]
+    assert list(encoder.posteriors_) == encoder.columns_ == ["city"]
+    assert frame["category"].fillna("-").tolist() == ["Oslo", "Rome", "-", "-"]
+    assert frame["kind"].tolist() == ["seen", "seen", "missing", "unseen"]
+    assert frame["count"].tolist() == [2, 6, 2, 0]
+    assert frame["raw_mean"].tolist()[:2] == [1.0, 1 / 6]
+    assert frame["mean"].tolist() == [3 / 6, 2 / 10, 3 / 6, 1 / 4]
+    assert frame["shrinkage"].tolist() == [4 / 6, 4 / 10, 4 / 6, 1.0]
+    assert ((frame["lower"] < frame["mean"]) & (frame["mean"] < frame["upper"])).all()
+    with pytest.raises(KeyError, match="not an encoded column"):
+        encoder.posteriors_["town"]
+
+
+def test_posteriors_of_several_classes_have_a_row_for_each():
+    codes, y, _ = make_table("categorical")
+    encoder = SamplingBayesianEncoder("all").fit(codes[:, None], np.array(["x", "y", "z"])[y])
+    frame = encoder.posteriors_[0]
+    assert frame["class"].tolist()[:4] == ["x", "y", "z", "x"]
+    first = frame[frame["category"] == frame["category"].iloc[0]]
+    assert first["mean"].sum() == pytest.approx(1.0)
+    assert len(frame) == 3 * (len(np.unique(codes)) + 1)

@@ -1,0 +1,139 @@
+"""A column of pure noise costs a model nothing, and an own target that is not hidden costs it dearly."""
+
+import numpy as np
+import pandas
+import pytest
+from lightgbm import LGBMClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from catbayes import ConjugateMomentEncoder, SamplingBayesianEncoder
+from catbayes.encoder import sampling
+
+MODELS = {
+    "linear": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+    "forest": lambda: RandomForestClassifier(100, min_samples_leaf=5, random_state=0),
+    "boosted": lambda: LGBMClassifier(n_estimators=60, verbose=-1, n_jobs=1, random_state=0),
+}
+N_TRAIN, N_TABLES = 3000, 5
+
+
+def noise_table(rows_per_category, seed):
+    """Three numbers, two of which matter, and a category that means nothing; twice as many rows, half to test on."""
+    random = np.random.default_rng(seed)
+    numbers = random.normal(size=(2 * N_TRAIN, 3))
+    y = (random.random(2 * N_TRAIN) < 1 / (1 + np.exp(-numbers @ [1.0, 0.5, 0.0]))).astype(int)
+    category = random.permutation(np.arange(2 * N_TRAIN) // (2 * rows_per_category))
+    return numbers, category[:, None], y
+
+
+def auc_change(encode, model, rows_per_category):
+    """Test AUC with the encoded noise less that without it, one number for each simulated table."""
+    changes = []
+    for seed in range(N_TABLES):
+        numbers, category, y = noise_table(rows_per_category, seed)
+        train, test = slice(0, N_TRAIN), slice(N_TRAIN, None)
+        for_train, for_test = encode(category[train], y[train], category[test], seed)
+        scores = []
+        for extra in ((for_train, for_test), (np.empty((N_TRAIN, 0)), np.empty((N_TRAIN, 0)))):
+            fitted = MODELS[model]().fit(np.c_[numbers[train], extra[0]], y[train])
+            scores.append(roc_auc_score(y[test], fitted.predict_proba(np.c_[numbers[test], extra[1]])[:, 1]))
+        changes.append(scores[0] - scores[1])
+    return np.array(changes)
+
+
+def by_encoder(encoder_type=SamplingBayesianEncoder, **settings):
+    def encode(train, y, test, seed):
+        encoder = encoder_type("all", random_state=seed, **settings)
+        return encoder.fit_transform(train, y), encoder.transform(test)
+
+    return encode
+
+
+def leave_one_out_mean(train, y, test, seed):
+    """The deterministic encoding that gives y back: the mean of the other rows of the category."""
+    codes, y = train[:, 0], np.asarray(y)
+    total, count = np.bincount(codes, y, minlength=10_000), np.bincount(codes, minlength=10_000)
+    mean = y.mean()
+    others = (total[codes] - y + mean) / (count[codes] - 1 + 1)
+    return others[:, None], ((total + mean) / (count + 1))[test[:, 0]][:, None]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("rows", [1, 2, 4, 20, 100])
+def test_a_noise_column_costs_nothing(rows, model):
+    change = auc_change(by_encoder(), model, rows)
+    assert change.mean() > -0.002 - 2 * change.std() / np.sqrt(N_TABLES)
+
+
+@pytest.mark.parametrize("settings", [{"own_target": "cross_fit"}, {"prior": 1e-3}, {"temperature": 0.3}], ids=str)
+@pytest.mark.parametrize("rows", [2, 20])
+def test_nor_does_it_in_the_other_safe_settings(rows, settings):
+    change = auc_change(by_encoder(**settings), "boosted", rows)
+    assert change.mean() > -0.003 - 2 * change.std() / np.sqrt(N_TABLES)
+
+
+def test_the_papers_own_setting_pays_for_including_the_target():
+    change = auc_change(by_encoder(own_target="include", prior=1e-8), "boosted", 2)
+    assert change.mean() < -0.015
+    assert auc_change(by_encoder(prior=1e-8), "boosted", 2).mean() > -0.005
+
+
+@pytest.mark.parametrize("rows", [20, 100])
+def test_a_deterministic_leave_one_out_mean_fails_the_same_test(rows):
+    assert auc_change(leave_one_out_mean, "boosted", rows).mean() < -0.03
+
+
+@pytest.mark.parametrize("rows", [1, 2, 20])
+def test_outputs_that_are_not_drawn_are_taken_from_other_folds(rows):
+    for encode in (
+        by_encoder(mapping="mean_precision", prior=1e-3),
+        by_encoder(ConjugateMomentEncoder, prior=1e-3),
+    ):
+        change = auc_change(encode, "boosted", rows)
+        assert change.mean() > -0.004 - 2 * change.std() / np.sqrt(N_TABLES)
+
+
+def test_a_left_out_precision_gives_the_target_back():
+    """What the encoder avoids: the same output taken from the left-out posterior ruins a model."""
+
+    def encode(train, y, test, seed):
+        encoder = SamplingBayesianEncoder("all", mapping="mean_precision", prior=1e-3, random_state=seed)
+        safe = encoder.fit_transform(train, y)
+        column = encoder.columns_fitted_[0].posterior
+        codes = column.categories.codes(train[:, 0])
+        left_out = column.posterior.take(codes).leave_out(y, np.ones(len(y)))
+        return np.c_[safe[:, 0], 1 / left_out.variance()[:, 0]], encoder.transform(test)
+
+    assert auc_change(encode, "boosted", 20).mean() < -0.05
+
+
+# ------------------------------------------------------------------------- on Adult
+
+
+@pytest.fixture(scope="module")
+def adult(data_folder):
+    def read(name, **options):
+        table = pandas.read_csv(data_folder / "adult" / name, header=None, skipinitialspace=True, **options)
+        table.columns = [f"column {i}" for i in table.columns]
+        return table, (table.pop("column 14").str.strip(".") == ">50K").astype(int).to_numpy()
+
+    return read("adult.data"), read("adult.test", skiprows=1)
+
+
+def test_on_adult_draws_keep_the_score_and_left_out_means_lose_it(adult, monkeypatch):
+    (train, y), (test, y_test) = adult
+
+    def auc(**settings):
+        encoder = SamplingBayesianEncoder(random_state=0, **settings)
+        model = LGBMClassifier(n_estimators=150, verbose=-1, n_jobs=2, random_state=0)
+        model.fit(encoder.fit_transform(train, y), y)
+        return roc_auc_score(y_test, model.predict_proba(encoder.transform(test))[:, 1])
+
+    assert auc() > 0.924
+    assert auc(temperature=0.0) > 0.924  # goes by folds
+    monkeypatch.setattr(sampling, "HIDING_TEMPERATURE", 0.0)
+    assert auc(temperature=0.0) < 0.6  # the leave-one-out mean

@@ -1,0 +1,53 @@
+"""Contracts that walk `__all__`: every public name is documented, and its defaults are told truly."""
+
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import catbayes
+
+MODULES = [
+    "catbayes",
+    *(f"catbayes.{m.name}" for m in pkgutil.iter_modules(catbayes.__path__) if m.name[0] != "_"),
+]
+CLASSES = [getattr(catbayes, name) for name in catbayes.__all__ if inspect.isclass(getattr(catbayes, name))]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_name_in_all_exists_and_has_a_docstring(module):
+    module = importlib.import_module(module)
+    assert module.__doc__
+    for name in module.__all__:
+        value = getattr(module, name)
+        if callable(value) and type(value).__name__ not in ("UnionType",):
+            assert inspect.getdoc(value), name
+
+
+@pytest.mark.parametrize("public", CLASSES, ids=lambda c: c.__name__)
+def test_public_classes_show_an_example(public):
+    if issubclass(public, tuple | Warning):
+        return  # shown where they are returned or raised
+    assert "Examples\n--------" in inspect.getdoc(public)
+
+
+@pytest.mark.parametrize("encoder", [catbayes.SamplingBayesianEncoder, catbayes.ConjugateMomentEncoder])
+def test_parameters_are_documented_in_order_with_the_default_first(encoder):
+    section = inspect.getdoc(encoder).split("Parameters\n----------\n")[1].split("\n\n")[0]
+    documented = dict(line.split(" : ") for line in section.splitlines() if line[0] != " ")
+    signature = inspect.signature(encoder).parameters
+    assert list(documented) == list(signature)
+    for name, parameter in signature.items():
+        if isinstance(parameter.default, str):
+            assert documented[name].startswith(f'"{parameter.default}"'), name
+
+
+def test_importing_the_package_loads_no_more_frame_libraries_than_scikit_learn_does():
+    def loaded(package):
+        code = f"import sys, {package}; print([m for m in ('pandas', 'polars', 'pyarrow') if m in sys.modules])"
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert loaded("catbayes") == loaded("sklearn.model_selection")
