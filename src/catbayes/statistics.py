@@ -26,6 +26,11 @@ def _chunks(n_rows: int, n_slots: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, n_rows, step))
 
 
+def _sums(codes: Codes, values: Array | None, n_slots: int) -> Array:
+    """Sum of the values of each code; without values, how often it occurs."""
+    return np.bincount(codes, values, minlength=n_slots).astype(np.float64, copy=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Weight of each class in each category, (category, class).
@@ -62,7 +67,7 @@ class Tally:
         total = np.zeros(n_slots * n_classes)
         for rows in _chunks(len(codes), total.size):
             cell = codes[rows].astype(np.intp) * n_classes + target[rows]
-            total += np.bincount(cell, None if weight is None else weight[rows], minlength=total.size)
+            total += _sums(cell, None if weight is None else weight[rows], total.size)
         return cls(total.reshape(n_slots, n_classes))
 
     @property
@@ -135,9 +140,9 @@ class Moments:
     @classmethod
     def _of_chunk(cls, codes: Codes, target: Array, weight: Array | None, n_slots: int) -> Moments:
         def total(values: Array) -> Array:
-            return np.bincount(codes, values if weight is None else weight * values, minlength=n_slots)
+            return _sums(codes, values if weight is None else weight * values, n_slots)
 
-        count = np.bincount(codes, weight, minlength=n_slots).astype(np.float64)
+        count = _sums(codes, weight, n_slots)
         divisor = np.where(count > 0, count, 1.0)
         mean = total(target) / divisor
         rest = target - mean[codes]
@@ -163,10 +168,10 @@ class Moments:
 
     def place(self, slots: Codes, n_slots: int) -> Moments:
         """Move category i to slot `slots[i]` of `n_slots`; several may share one."""
-        count: Array = np.bincount(slots, self.count, minlength=n_slots).astype(np.float64)
+        count = _sums(slots, self.count, n_slots)
         divisor = np.where(count > 0, count, 1.0)
-        mean = np.bincount(slots, self.count / divisor[slots] * self.mean, minlength=n_slots)
-        m2 = np.bincount(slots, self.m2 + self.count * (self.mean - mean[slots]) ** 2, minlength=n_slots)
+        mean = _sums(slots, self.count / divisor[slots] * self.mean, n_slots)
+        m2 = _sums(slots, self.m2 + self.count * (self.mean - mean[slots]) ** 2, n_slots)
         return Moments(count, mean, m2)
 
     def __add__(self, other: Moments) -> Moments:
