@@ -56,8 +56,8 @@ def main() -> None:
             model.fit(np.asarray(encoder.fit_transform(X[train], y[train]), dtype=float), y[train])
             predicted = model.predict_proba(np.asarray(encoder.transform(X[test]), dtype=float))[:, 1]
             miss = np.sqrt(np.mean((predicted - truth[test]) ** 2))
-            scores = (roc_auc_score(y[test], predicted), log_loss(y[test], predicted), miss)
-            results.setdefault(name, []).append(scores)
+            found = (roc_auc_score(y[test], predicted), log_loss(y[test], predicted), miss)
+            results.setdefault(name, []).append(found)
         perfect = (roc_auc_score(y[test], truth[test]), log_loss(y[test], truth[test]), 0.0)
         results.setdefault("the truth itself", []).append(perfect)
 
