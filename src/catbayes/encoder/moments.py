@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from catbayes._validation import Array, Codes, check_count, check_option
-from catbayes.encoder._base import EncodedColumn, PosteriorEncoder
+from catbayes.encoder._base import PosteriorEncoder
+from catbayes.encoder._column import EncodedColumn, cross_fit
+from catbayes.encoder._reading import read_folds
 from catbayes.mappings import Mapping, PosteriorMoments
 
 
@@ -103,18 +107,22 @@ class ConjugateMomentEncoder(PosteriorEncoder):
             Moments for each row; columns that are not encoded as they were.
         """
         learned = self._learn(X, y, sample_weight)
-        if self.own_target == "include":
-            return self._assemble(learned.table, self._expectations(learned.table))
-        folds = self._folds(learned, y, groups)
+        folds = []
+        if self.own_target == "cross_fit":
+            folds = read_folds(self.cv, learned.target, y, groups, learned.seed)
 
         def encode(item: tuple[EncodedColumn, Codes]) -> Array:
             column, codes = item
-            family, entry = self._cross_fit(column, codes, learned, folds)
-            return self._expect(column.mapping, family, 0, column.position)[entry]
+            if not folds:
+                return np.asarray(column.expectation[codes])
+            family, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds)
+            moments = column.mapping.known(family)
+            assert moments is not None
+            return np.asarray(moments[entry])
 
-        return self._assemble(
-            learned.table, self._parallel(encode, list(zip(self.columns_fitted_, learned.codes, strict=True)))
-        )
+        blocks = self._parallel(encode, list(zip(learned.columns, learned.codes, strict=True)))
+        self._keep(learned, X)
+        return self._assemble(learned.table, blocks)
 
     def _check(self) -> None:
         super()._check()

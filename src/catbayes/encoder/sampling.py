@@ -10,7 +10,9 @@ from sklearn.utils import check_random_state
 
 from catbayes._random import Purpose
 from catbayes._validation import Array, Codes, check_count, check_number, check_option
-from catbayes.encoder._base import EncodedColumn, Learned, PosteriorEncoder
+from catbayes.encoder._base import Learned, PosteriorEncoder
+from catbayes.encoder._column import EncodedColumn, cross_fit
+from catbayes.encoder._reading import read_folds
 from catbayes.families import Family
 from catbayes.mappings import Mapping, resolve_mapping
 from catbayes.sampling import SAMPLERS, draw
@@ -160,7 +162,9 @@ class SamplingBayesianEncoder(PosteriorEncoder):
             One draw for each row; columns that are not encoded as they were.
         """
         learned = self._learn(X, y, sample_weight)
-        return self._assemble(learned.table, self._train(learned, y, groups, 1)[0])
+        (blocks,) = self._train(learned, y, groups, 1)
+        self._keep(learned, X)
+        return self._assemble(learned.table, blocks)
 
     def augment(self, X: Any, y: Any, n_draws: int = 5, sample_weight: Any = None, groups: Any = None) -> Augmented:
         """Fit, and stack `n_draws` drawn copies of the training rows: step 3 of the paper.
@@ -189,10 +193,12 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         check_count("n_draws", n_draws)
         learned = self._learn(X, y, sample_weight)
         draws = self._train(learned, y, groups, n_draws)
+        self._keep(learned, X)
+        layout = self._layout()
         n_rows = learned.table.n_rows
         weight = np.ones(n_rows) if learned.weight is None else learned.weight
         row = np.tile(np.arange(n_rows), n_draws)
-        stacked = np.concatenate([self._stack(learned.table, blocks) for blocks in draws])
+        stacked = np.concatenate([layout.stack(learned.table, blocks) for blocks in draws])
         return Augmented(stacked, np.asarray(y).reshape(-1)[row], weight[row] / n_draws, row)
 
     def sample(self, X: Any, n_draws: int = 1, random_state: Any = None) -> np.ndarray[Any, Any]:
@@ -226,7 +232,8 @@ class SamplingBayesianEncoder(PosteriorEncoder):
             return blocks if known is None else [np.concatenate([b, known[codes]], axis=1) for b in blocks]
 
         blocks = self._parallel(encode, self.columns_fitted_)
-        return np.stack([self._stack(table, [block[k] for block in blocks]) for k in range(n_draws)])
+        layout = self._layout()
+        return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])
 
     # ------------------------------------------------------------------ the parts
 
@@ -250,15 +257,16 @@ class SamplingBayesianEncoder(PosteriorEncoder):
     def _train(self, learned: Learned, y: Any, groups: Any, n_draws: int) -> list[list[Array]]:
         """Training features, [draw][column] of shape (row, output)."""
         leave_out = self.own_target == "exclude" and self._hides()
-        known = any(column.mapping.known(column.posterior.posterior) is not None for column in self.columns_fitted_)
-        need_folds = self.own_target != "include" and (known or not leave_out)
-        folds = self._folds(learned, y, groups) if need_folds else []
+        known = any(column.mapping.known(column.posterior.posterior) is not None for column in learned.columns)
+        folds = []
+        if self.own_target != "include" and (known or not leave_out):
+            folds = read_folds(self.cv, learned.target, y, groups, learned.seed)
 
         def encode(item: tuple[EncodedColumn, Codes]) -> list[Array]:
             column, codes = item
             family, entry = column.posterior.posterior, codes
             if folds:
-                family, entry = self._cross_fit(column, codes, learned, folds)
+                family, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds)
             known = column.mapping.known(family)
             blocks = []
             for k in range(n_draws):
@@ -266,11 +274,11 @@ class SamplingBayesianEncoder(PosteriorEncoder):
                 if leave_out:
                     block = self._leave_out(column, codes, learned, key)
                 else:
-                    block = self._look_up(column.mapping, family, entry, self._seed, key)
+                    block = self._look_up(column.mapping, family, entry, learned.seed, key)
                 blocks.append(block if known is None else np.concatenate([block, known[entry]], axis=1))
             return blocks
 
-        by_column = self._parallel(encode, list(zip(self.columns_fitted_, learned.codes, strict=True)))
+        by_column = self._parallel(encode, list(zip(learned.columns, learned.codes, strict=True)))
         return [[blocks[k] for blocks in by_column] for k in range(n_draws)]
 
     def _draw(
@@ -310,5 +318,5 @@ class SamplingBayesianEncoder(PosteriorEncoder):
             # A category has only one left-out posterior for each class: work them out once, and look them up.
             code, label = np.divmod(np.arange(len(count) * n_classes), n_classes)
             family = leave_out(code, label, np.ones(len(code)))
-            return self._look_up(column.mapping, family, codes * n_classes + target, self._seed, key)
-        return self._draw(column.mapping, entries, len(codes), self._seed, key)
+            return self._look_up(column.mapping, family, codes * n_classes + target, learned.seed, key)
+        return self._draw(column.mapping, entries, len(codes), learned.seed, key)

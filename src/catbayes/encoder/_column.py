@@ -1,0 +1,61 @@
+"""One fitted column: its posteriors, its mapping, and what follows from the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catbayes._random import Purpose
+from catbayes._validation import Array, Codes
+from catbayes.families import Family
+from catbayes.gather import Target, gather_codes
+from catbayes.mappings import Mapping
+from catbayes.posteriors import ColumnPosterior
+from catbayes.sampling import draw
+
+EXPECTATION_DRAWS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedColumn:
+    """A fitted column: where it stands, its posteriors, its mapping, and E f(θ) of every slot, (slot, output)."""
+
+    position: int
+    name: Any
+    posterior: ColumnPosterior
+    mapping: Mapping
+    expectation: Array
+
+
+def expect(mapping: Mapping, posterior: Family, *, temperature: float, seed: int, position: int) -> Array:
+    """All outputs of every entry of `posterior`, the drawn ones by their expectation, (entry, output)."""
+    expected = mapping.expected(posterior)
+    if expected is None:  # no closed form: an average of draws
+        keys = ((Purpose.EXPECTATION, position, number) for number in range(EXPECTATION_DRAWS))
+        size = len(posterior.strength)
+        draws = (draw(posterior.take, mapping.drawn, size, seed=seed, key=key, sampler="exact") for key in keys)
+        expected = np.asarray(sum(draws) / EXPECTATION_DRAWS)
+    at_mean = mapping.drawn(posterior.mean())
+    # To second order in the spread: exact at temperatures 0 and 1, and for polynomials everywhere.
+    expected = at_mean + temperature**2 * (expected - at_mean)
+    known = mapping.known(posterior)
+    return expected if known is None else np.concatenate([expected, known], axis=-1)
+
+
+def cross_fit(
+    column: ColumnPosterior, codes: Codes, target: Target, weight: Array | None, folds: list[tuple[Codes, Codes]]
+) -> tuple[Family, Codes]:
+    """Posteriors of every fold from its training rows, one fold after the other, and each row's entry among them.
+
+    The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row that
+    no fold holds out is encoded as if its category were unseen.
+    """
+    n_slots = column.categories.n_slots
+    entry = np.full(len(codes), column.categories.unseen, dtype=np.intp)
+    families = []
+    for number, (train, test) in enumerate(folds):
+        families.append(column.given(gather_codes(codes, target, weight, n_slots, train)))
+        entry[test] = number * n_slots + codes[test]
+    return families[0].join(families[1:]), entry

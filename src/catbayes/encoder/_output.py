@@ -1,0 +1,88 @@
+"""Putting features in their places, and posteriors into frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from catbayes._validation import Array
+from catbayes.encoder._column import EncodedColumn
+from catbayes.tables import Table
+
+
+class Layout:
+    """Which outputs each input column has: those of its mapping, or itself where it passes through."""
+
+    def __init__(self, n_inputs: int, columns: list[EncodedColumn]) -> None:
+        self.columns = columns
+        outputs = {column.position: column.mapping.names() for column in columns}
+        self.outputs = [outputs.get(position, [""]) for position in range(n_inputs)]
+        self.passing = [position for position in range(n_inputs) if position not in outputs]
+        stops = np.cumsum([len(names) for names in self.outputs]).tolist()
+        self.places = [slice(stop - len(names), stop) for stop, names in zip(stops, self.outputs, strict=True)]
+
+    def names(self, inputs: list[Any]) -> list[str]:
+        """Output names, from those of the input columns."""
+        pairs = zip(inputs, self.outputs, strict=True)
+        return ["_".join(filter(None, (str(name), output))) for name, outputs in pairs for output in outputs]
+
+    def stack(self, table: Table, blocks: list[Array]) -> np.ndarray[Any, Any]:
+        """All features as one array, of objects if a column that passes through holds no numbers."""
+        dtype = np.float64 if not self.passing or table.numeric(self.passing) else object
+        features = np.empty((table.n_rows, self.places[-1].stop), dtype=dtype, order="F")
+        for column, block in zip(self.columns, blocks, strict=True):
+            features[:, self.places[column.position]] = block
+        for position in self.passing:
+            features[:, self.places[position].start] = table.values(position)
+        return features
+
+    def frame(self, table: Table, blocks: list[Array], names: Any, library: str) -> Any:
+        """All features as a frame of pandas or polars, in which columns that pass through keep their types."""
+        assert table.frame is not None
+        kept = table.frame[:, self.passing]
+        native = kept.to_pandas() if library == "pandas" else kept.to_polars()
+        data: dict[str, Any] = dict.fromkeys(names)
+        for position, name in zip(self.passing, native.columns, strict=True):
+            data[names[self.places[position].start]] = native[name]
+        for column, block in zip(self.columns, blocks, strict=True):
+            data |= zip(names[self.places[column.position]], block.T, strict=True)
+        return type(native)(data, index=native.index) if library == "pandas" else type(native)(data)
+
+
+class PosteriorFrames(Mapping[Any, Any]):
+    """The posteriors of each encoded column, as a frame made when it is asked for."""
+
+    def __init__(self, make: Callable[[Any], Any], names: list[Any]) -> None:
+        self._make = make
+        self._names = names
+
+    def __getitem__(self, name: Any) -> Any:
+        """Frame of one column: a row per category, and per class if there are more than two."""
+        if name not in self._names:
+            raise KeyError(f"{name!r} is not an encoded column; those are {self._names}.")
+        return self._make(name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"PosteriorFrames({self._names})"
+
+
+def make_frame(record: dict[str, Any], backend: Any) -> Any:
+    """Make a frame in the library that the table came in; for an array, in one that is installed."""
+    if backend is None:
+        backend = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
+        if backend is None:
+            raise ImportError("posteriors_ are frames: install pandas, polars or pyarrow.")
+    kinds = {type(value) for value in record["category"] if value is not None}
+    if len(kinds) > 1:  # frames want one type in a column
+        record = record | {"category": [value if value is None else str(value) for value in record["category"]]}
+    return nw.from_dict(record, backend=backend).to_native()
