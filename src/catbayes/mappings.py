@@ -44,8 +44,9 @@ class Mapping:
     def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
         """Fit the mapping to a family: which parts of θ are used, and what the outputs are called."""
         select, names = prior.location, self.labels
-        if labels is not None and len(labels) > 2:
-            select, names = slice(int(drop_first), None), tuple(labels[int(drop_first) :])
+        if isinstance(prior, DirichletCategorical):  # a parameter for each class
+            classes = labels or [str(number) for number in range(prior.alpha.shape[-1])]
+            select, names = slice(int(drop_first), None), tuple(classes[int(drop_first) :])
         return replace(self, labels=names, select=select)
 
     def names(self) -> list[str]:
