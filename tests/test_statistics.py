@@ -88,7 +88,7 @@ def test_the_total_is_that_of_a_single_category(make, rows):
 
 
 @settings(max_examples=25)
-@given(parts=st.integers(1, 12), shift=st.sampled_from([0.0, 1e6, 1e9, 1e12]))
+@given(parts=st.integers(1, 12), shift=st.sampled_from([0.0, 1e6, 1e9, 1e11]))
 def test_variance_survives_a_target_far_from_zero(parts, shift):
     random = np.random.default_rng(parts)
     noise = random.standard_normal(60_000)
