@@ -153,3 +153,16 @@ def test_two_classes_may_be_categorical():
     assert list(features.columns) == ["x0_no", "x0_yes"]
     np.testing.assert_allclose(features.sum(axis=1), 1.0)
     assert encoder.posteriors_[0]["class"].tolist()[:2] == ["no", "yes"]
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson"])
+def test_the_expectation_follows_the_temperature(family):
+    encoder = fitted(family, "polynomial", temperature=0.5)
+    X = np.repeat(np.arange(6), 4000)[:, None]
+    draws = encoder.sample(X, 5).reshape(5, 6, 4000, 2)
+    error = draws.std(axis=(0, 2)) / np.sqrt(20_000)
+    assert (np.abs(draws.mean(axis=(0, 2)) - encoder.transform(np.arange(6)[:, None])) <= 5 * error).all()
+    full = fitted(family, "polynomial").transform([[0]])
+    assert full[0, 1] - full[0, 0] ** 2 == pytest.approx(
+        4 * (encoder.transform([[0]])[0, 1] - full[0, 0] ** 2)
+    )  # a quarter of the variance
