@@ -24,6 +24,10 @@ HIDING_TEMPERATURE = 0.3
 """Below this, draws are too narrow to hide that a row's own target was taken out in closed form."""
 
 
+Sampled = Callable[[int, tuple[int, ...]], Array]
+"""Draws of f(θ), (row, output), from a seed and the key of a stream."""
+
+
 class Augmented(NamedTuple):
     """K drawn copies of a table, one after the other."""
 
@@ -162,7 +166,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
             One draw for each row; columns that are not encoded as they were.
         """
         learned = self._learn(X, y, sample_weight)
-        (blocks,) = self._train(learned, y, groups, 1)
+        blocks = self._trainer(learned, y, groups)(0)
         self._keep(learned, X)
         return self._assemble(learned.table, blocks)
 
@@ -192,14 +196,13 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         """
         check_count("n_draws", n_draws)
         learned = self._learn(X, y, sample_weight)
-        draws = self._train(learned, y, groups, n_draws)
+        trainer = self._trainer(learned, y, groups)
         self._keep(learned, X)
-        layout = self._layout()
-        n_rows = learned.table.n_rows
+        n_rows, layout = learned.table.n_rows, self._layout()
+        copies = np.concatenate([layout.stack(learned.table, trainer(k)) for k in range(n_draws)])
         weight = np.ones(n_rows) if learned.weight is None else learned.weight
         row = np.tile(np.arange(n_rows), n_draws)
-        stacked = np.concatenate([layout.stack(learned.table, blocks) for blocks in draws])
-        return Augmented(stacked, np.asarray(y).reshape(-1)[row], weight[row] / n_draws, row)
+        return Augmented(copies, np.asarray(y).reshape(-1)[row], weight[row] / n_draws, row)
 
     def sample(self, X: Any, n_draws: int = 1, random_state: Any = None) -> np.ndarray[Any, Any]:
         """Draw features of rows that were not trained on, `n_draws` times.
@@ -226,13 +229,11 @@ class SamplingBayesianEncoder(PosteriorEncoder):
 
         def encode(column: EncodedColumn) -> list[Array]:
             codes, posterior = self._codes(table, column), column.posterior.posterior
-            keys = ((Purpose.SAMPLE, column.position, k) for k in range(n_draws))
-            blocks = [self._look_up(column.mapping, posterior, codes, seed, key) for key in keys]
-            known = column.mapping.known(posterior)
+            sampled, known = self._look_up(column, posterior, codes), column.mapping.known(posterior)
+            blocks = [sampled(seed, (Purpose.SAMPLE, column.position, k)) for k in range(n_draws)]
             return blocks if known is None else [np.concatenate([b, known[codes]], axis=1) for b in blocks]
 
-        blocks = self._parallel(encode, self.columns_fitted_)
-        layout = self._layout()
+        blocks, layout = self._parallel(encode, self.columns_fitted_), self._layout()
         return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])
 
     # ------------------------------------------------------------------ the parts
@@ -254,53 +255,49 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         """Tell whether draws hide a target that was taken out in closed form: only if every row has its own."""
         return self.draw_per == "row" and self.temperature >= HIDING_TEMPERATURE
 
-    def _train(self, learned: Learned, y: Any, groups: Any, n_draws: int) -> list[list[Array]]:
-        """Training features, [draw][column] of shape (row, output)."""
+    def _trainer(self, learned: Learned, y: Any, groups: Any) -> Callable[[int], list[Array]]:
+        """Prepare the training draws; the result gives draw k of every column, (row, output) each."""
         leave_out = self.own_target == "exclude" and self._hides()
         known = any(column.mapping.known(column.posterior.posterior) is not None for column in learned.columns)
         folds = []
         if self.own_target != "include" and (known or not leave_out):
             folds = read_folds(self.cv, learned.target, y, groups, learned.seed)
 
-        def encode(item: tuple[EncodedColumn, Codes]) -> list[Array]:
+        def prepare(item: tuple[EncodedColumn, Codes]) -> Callable[[int], Array]:
             column, codes = item
             family, entry = column.posterior.posterior, codes
             if folds:
                 family, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds)
             known = column.mapping.known(family)
-            blocks = []
-            for k in range(n_draws):
-                key = (Purpose.TRAIN, column.position, k)
-                if leave_out:
-                    block = self._leave_out(column, codes, learned, key)
-                else:
-                    block = self._look_up(column.mapping, family, entry, learned.seed, key)
-                blocks.append(block if known is None else np.concatenate([block, known[entry]], axis=1))
-            return blocks
+            sampled = self._leave_out(column, codes, learned) if leave_out else self._look_up(column, family, entry)
 
-        by_column = self._parallel(encode, list(zip(learned.columns, learned.codes, strict=True)))
-        return [[blocks[k] for blocks in by_column] for k in range(n_draws)]
+            def block(k: int) -> Array:
+                drawn = sampled(learned.seed, (Purpose.TRAIN, column.position, k))
+                return drawn if known is None else np.concatenate([drawn, known[entry]], axis=1)
 
-    def _draw(
-        self,
-        mapping: Mapping,
-        entries: Callable[[slice], Family],
-        n_rows: int,
-        seed: int,
-        key: tuple[int, ...],
-    ) -> Array:
-        """Draw f(θ), (row, output), with the settings of the encoder."""
-        sampler, temperature = self.sampler, self._temperature()
-        return draw(entries, mapping.drawn, n_rows, seed=seed, key=key, sampler=sampler, temperature=temperature)
+            return block
 
-    def _look_up(self, mapping: Mapping, family: Family, entry: Codes, seed: int, key: tuple[int, ...]) -> Array:
-        """Draw f(θ) for rows that find their distribution at `entry` of `family`, (row, output)."""
+        blocks = self._parallel(prepare, list(zip(learned.columns, learned.codes, strict=True)))
+        return lambda k: self._parallel(lambda block: block(k), blocks)
+
+    def _sampler(self, column: EncodedColumn, entries: Callable[[slice], Family], n_rows: int) -> Sampled:
+        """Draws of f(θ), (row, output), with the settings of the encoder."""
+
+        def sampled(seed: int, key: tuple[int, ...]) -> Array:
+            sampler, temperature, through = self.sampler, self._temperature(), column.mapping.drawn
+            return draw(entries, through, n_rows, seed=seed, key=key, sampler=sampler, temperature=temperature)
+
+        return sampled
+
+    def _look_up(self, column: EncodedColumn, family: Family, entry: Codes) -> Sampled:
+        """Draws for rows that find their distribution at `entry` of `family`."""
         if self.draw_per == "category":
-            return self._draw(mapping, family.take, len(family.strength), seed, key)[entry]
-        return self._draw(mapping, lambda rows: family.take(entry[rows]), len(entry), seed, key)
+            shared = self._sampler(column, family.take, len(family.strength))
+            return lambda seed, key: shared(seed, key)[entry]
+        return self._sampler(column, lambda rows: family.take(entry[rows]), len(entry))
 
-    def _leave_out(self, column: EncodedColumn, codes: Codes, learned: Learned, key: tuple[int, ...]) -> Array:
-        """Draw f(θ) for training rows, each from the posterior without its own target, (row, output)."""
+    def _leave_out(self, column: EncodedColumn, codes: Codes, learned: Learned) -> Sampled:
+        """Draws for training rows, each from the posterior without its own target."""
         posterior, unseen = column.posterior.posterior, column.posterior.categories.unseen
         count, target = column.posterior.statistics.count, learned.target.values
 
@@ -317,6 +314,5 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         if learned.weight is None and 0 < len(count) * n_classes**2 < len(codes):
             # A category has only one left-out posterior for each class: work them out once, and look them up.
             code, label = np.divmod(np.arange(len(count) * n_classes), n_classes)
-            family = leave_out(code, label, np.ones(len(code)))
-            return self._look_up(column.mapping, family, codes * n_classes + target, learned.seed, key)
-        return self._draw(column.mapping, entries, len(codes), learned.seed, key)
+            return self._look_up(column, leave_out(code, label, np.ones(len(code))), codes * n_classes + target)
+        return self._sampler(column, entries, len(codes))
