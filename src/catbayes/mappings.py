@@ -160,14 +160,15 @@ class WeightOfEvidence(Mapping):
         return np.asarray(logit(np.clip(theta[..., self.select], self.EDGE, 1.0 - self.EDGE)) - self.baseline)
 
     def expected(self, posterior: Family) -> Array:
-        """E log-odds = ψ(α) - ψ(β)."""
+        """E log-odds = ψ(α) - ψ(β), kept within the bounds of the draws."""
         if isinstance(posterior, DirichletCategorical):
             rest = posterior.strength[..., None] - posterior.alpha
             odds = digamma(posterior.alpha) - digamma(rest)
         else:
             assert isinstance(posterior, BetaBernoulli)
             odds = (digamma(posterior.alpha) - digamma(posterior.beta))[..., None]
-        return np.asarray(odds[..., self.select] - self.baseline)
+        limit = logit(1.0 - self.EDGE)
+        return np.asarray(np.clip(odds[..., self.select], -limit, limit) - self.baseline)
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ class NormalGamma(Family):
         """(β / (ν (α - 1)), α / β²); the first is infinite for α ≤ 1."""
         with np.errstate(divide="ignore"):
             of_mean = np.where(self.alpha > 1.0, self.beta / (self.strength * np.abs(self.alpha - 1.0)), np.inf)
-        return np.stack([of_mean, self.alpha / self.beta**2], axis=-1)
+        return np.stack([of_mean, self.alpha / self.beta / self.beta], axis=-1)
 
     def shape(self) -> tuple[Array, Array]:
         """Those of Student's t with 2α degrees of freedom."""

@@ -87,7 +87,7 @@ class GammaPoisson(Family):
 
     def variance(self) -> Array:
         """α / β²."""
-        return np.asarray(self.alpha / self.beta**2)[..., None]
+        return np.asarray(self.alpha / self.beta / self.beta)[..., None]
 
     def shape(self) -> tuple[Array, Array]:
         """2 / √α and 6 / α."""
