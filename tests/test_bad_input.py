@@ -60,7 +60,7 @@ BAD_SETTINGS = {
     "unknown column": ({"columns": ["town"]}, "'town', and X has no such column. It has 'city', 'n'"),
     "column twice": ({"columns": ["city", "city"]}, "names a column twice"),
     "no column": ({"columns": []}, "expected"),
-    "unknown word for columns": ({"columns": "city"}, 'expected one of "auto", "all"'),
+    "unknown word for columns": ({"columns": "city"}, r'a list, such as columns=\["city"\]'),
     "unknown family": ({"family": "gauss"}, 'family=.gauss.: expected one of "auto", "bernoulli"'),
     "unknown mapping": ({"mapping": "median"}, "mapping='median': expected one of"),
     "mapping of the wrong shape": ({"mapping": lambda theta: theta[:1]}, "leading axes"),

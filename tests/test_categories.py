@@ -2,6 +2,7 @@
 
 import datetime
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas
@@ -162,3 +163,18 @@ def test_a_million_categories_survive_a_pickle():
     again = pickle.loads(pickle.dumps(categories))
     assert again == categories
     assert codes[0] == 999_999
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([-100, 100, -100], dtype=np.int8),
+        np.array([0, 2**64 - 1, 0], dtype=np.uint64),
+        np.array([2**63, 2**63 + 1, 2**63], dtype=np.uint64),
+        polars.Series([-100, 100, -100], dtype=polars.Int8),
+        polars.Series([Decimal("1.5"), Decimal("2.5"), Decimal("1.5")]),
+        pyarrow.chunked_array([[Decimal("1.5"), Decimal("2.5"), Decimal("1.5")]]),
+    ],
+)
+def test_integers_of_any_width_and_decimals(column):
+    assert Categories.of(column)[1].tolist() == [0, 1, 0]

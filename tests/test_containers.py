@@ -118,3 +118,15 @@ def test_columns_by_name_position_and_all():
 def test_lists_of_mixed_cells_are_not_turned_into_text():
     encoder = SamplingBayesianEncoder().fit([["a", 1], ["b", 2], ["a", 2]], [0, 1, 1])
     assert encoder.columns_fitted_[1].posterior.categories.values == (1, 2)
+
+
+def test_integer_categories_are_shown_as_they_are():
+    ids = [2**60 + 1, 2**60 + 3] * 10
+    frame = SamplingBayesianEncoder(["id"]).fit(pandas.DataFrame({"id": ids}), [0, 1] * 10).posteriors_["id"]
+    assert frame["category"].tolist()[:2] == [2**60 + 1, 2**60 + 3]
+
+
+def test_columns_may_be_a_pandas_index():
+    table = MAKERS["pandas"]()
+    encoder = SamplingBayesianEncoder(table.select_dtypes("bool").columns).fit(table, Y)
+    assert encoder.columns_ == ["member"]

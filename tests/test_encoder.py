@@ -1,9 +1,12 @@
 """The encoder end to end: every path equals the plain loop, and nothing disturbs a draw."""
 
 import pickle
+import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas
+import polars
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -20,6 +23,7 @@ from catbayes import (
     DirichletCategorical,
     Empirical,
     InputError,
+    InputWarning,
     NormalGamma,
     SamplingBayesianEncoder,
     Scaled,
@@ -308,7 +312,7 @@ def test_folds_may_leave_rows_to_the_prior_but_not_take_them_twice():
     assert (encoder.fit_transform(codes[:, None], y)[:15] == 2 / 5).all()  # never held out: the prior mean
     with pytest.raises(InputError, match="more than once"):
         clone(encoder).set_params(cv=ShuffleSplit(5)).fit_transform(codes[:, None], y)
-    with pytest.raises(InputError, match="cv=1: expected 2"):
+    with pytest.raises(InputError, match="cv=1: expected a whole number ≥ 2"):
         clone(encoder).set_params(cv=1).fit_transform(codes[:, None], y)
 
 
@@ -373,3 +377,45 @@ def test_posteriors_of_several_classes_have_a_row_for_each():
     first = frame[frame["category"] == frame["category"].iloc[0]]
     assert first["mean"].sum() == pytest.approx(1.0)
     assert len(frame) == 3 * (len(np.unique(codes)) + 1)
+
+
+# -------------------------------------------------------------------- odd, but fair
+
+
+def test_numbers_that_came_as_objects_are_numbers():
+    values = np.random.default_rng(0).normal(size=40).round(3)
+    X = [["a"], ["b"]] * 20
+    for y in (values.astype(object), [Decimal(str(v)) for v in values], polars.Series(values), pandas.Series(values)):
+        assert SamplingBayesianEncoder().fit(X, y).family_ is NormalGamma
+    whole = SamplingBayesianEncoder().fit(X, pandas.Series([0, 1] * 20, dtype="Int64"))
+    assert whole.classes_.tolist() == [0, 1]
+    with pytest.raises(InputError, match="spans of time"):
+        SamplingBayesianEncoder().fit(X, np.arange(40).astype("timedelta64[s]"))
+
+
+@pytest.mark.parametrize("prior", ["empirical", 0, 0.1])
+@pytest.mark.parametrize("family", PRIORS)
+def test_a_column_of_missing_values_has_the_prior_of_the_target(family, prior):
+    _, y, _ = make_table(family, 100)
+    X = np.full((100, 1), None, dtype=object)
+    encoder = SamplingBayesianEncoder(family=family, prior=prior, missing="prior", random_state=0)
+    assert np.isfinite(encoder.fit_transform(X, y)).all()
+    if prior == "empirical":
+        wanted = np.eye(3)[y].mean(axis=0) if family == "categorical" else y.mean()
+        np.testing.assert_allclose(encoder.transform(X)[0], wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_weights_may_be_tiny(family):
+    codes, y, _ = make_table(family, 100)
+    encoder = SamplingBayesianEncoder("all", family=family, random_state=0)
+    assert np.isfinite(encoder.fit_transform(codes[:, None], y, sample_weight=np.full(100, 1e-9))).all()
+
+
+def test_a_column_that_changed_its_type_is_noticed():
+    encoder = SamplingBayesianEncoder("all").fit(np.array([[1], [2]] * 10), [0, 1] * 10)
+    with pytest.warns(InputWarning, match="held number values at fit and holds str"):
+        encoder.transform(np.array([["1"], ["2"]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        encoder.transform(np.array([[7]]))  # merely unseen

@@ -137,3 +137,30 @@ def test_on_adult_draws_keep_the_score_and_left_out_means_lose_it(adult, monkeyp
     assert auc(temperature=0.0) > 0.924  # goes by folds
     monkeypatch.setattr(sampling, "HIDING_TEMPERATURE", 0.0)
     assert auc(temperature=0.0) < 0.6  # the leave-one-out mean
+
+
+# --------------------------------------------- where a draw is too narrow to hide the step, folds take over
+
+
+def within_category(feature, category, values):
+    """Correlation with the feature inside the categories: what a model that tells them apart could read off."""
+    table = pandas.DataFrame({"feature": feature, "value": values, "category": category})
+    centred = table[["feature", "value"]] - table.groupby("category")[["feature", "value"]].transform("mean")
+    return np.corrcoef(centred["feature"], centred["value"])[0, 1]
+
+
+@pytest.mark.parametrize("weight", [1.0, 100.0, 1e5])
+def test_heavy_weights_do_not_give_the_target_back(weight):
+    random = np.random.default_rng(0)
+    category, y = random.integers(0, 20, 4000), random.integers(0, 2, 4000)
+    encoder = SamplingBayesianEncoder("all", random_state=0)
+    feature = encoder.fit_transform(category[:, None], y, sample_weight=np.full(4000, weight))
+    assert within_category(feature[:, 0], category, y) > -0.2
+
+
+@pytest.mark.parametrize("mean", [2.0, 1e4])
+def test_counts_that_vary_more_than_poissons_do_not_give_the_target_back(mean):
+    random = np.random.default_rng(0)
+    category, y = random.integers(0, 20, 4000), random.poisson(mean * random.gamma(1.0, 1.0, 4000))
+    feature = SamplingBayesianEncoder("all", family="poisson", random_state=0).fit_transform(category[:, None], y)
+    assert within_category(feature[:, 0], category, y) > -0.3

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases import PRIORS, make_target
-from catbayes import InputError, SamplingBayesianEncoder
+from catbayes import BetaBernoulli, InputError, SamplingBayesianEncoder
 from catbayes.mappings import MAPPINGS
 
 NAMES = {
@@ -166,3 +166,13 @@ def test_the_expectation_follows_the_temperature(family):
     assert full[0, 1] - full[0, 0] ** 2 == pytest.approx(
         4 * (encoder.transform([[0]])[0, 1] - full[0, 0] ** 2)
     )  # a quarter of the variance
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.005, 0.5), (0.02, 0.02), (0.1, 30.0), (0.3, 2.0)])
+def test_weight_of_evidence_of_a_prior_that_says_little_is_still_the_average_of_its_draws(alpha, beta):
+    encoder = SamplingBayesianEncoder(
+        prior=BetaBernoulli(alpha, beta), mapping="weight_of_evidence", random_state=0, sampler="exact"
+    ).fit([["a"], ["b"]] * 5, [0, 1] * 5)
+    draws = encoder.sample(np.full((40_000, 1), "new"))[0, :, 0]
+    error = draws.std() / np.sqrt(len(draws))
+    assert encoder.transform([["new"]])[0, 0] == pytest.approx(draws.mean(), abs=5 * error + 0.05)

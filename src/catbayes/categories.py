@@ -157,10 +157,10 @@ def _numpy(column: Any) -> tuple[Codes, list[Any]]:
 def _integers(array: np.ndarray[Any, Any]) -> tuple[Codes, list[Any]]:
     """Whole numbers in a narrow range are their own codes; others are sorted."""
     low, high = (int(array.min()), int(array.max())) if len(array) else (0, 0)
-    if array.dtype.kind == "b" or high - low > 2 * len(array) + 1000:
+    if array.dtype.kind == "b" or high - low > 2 * len(array) + 1000 or high > np.iinfo(np.intp).max:
         values, codes = np.unique(array, return_inverse=True)
         return codes, values.tolist()
-    shifted = (array - array.dtype.type(low)).astype(np.intp)
+    shifted = array.astype(np.intp) - low
     present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
     code = np.empty(high - low + 1, dtype=np.intp)
     code[present] = np.arange(len(present))
@@ -168,6 +168,8 @@ def _integers(array: np.ndarray[Any, Any]) -> tuple[Codes, list[Any]]:
 
 
 def _pandas(column: Any) -> tuple[Codes, list[Any]]:
+    if str(column.dtype).startswith(("list", "large_list", "fixed_size_list", "struct", "map")):
+        raise TypeError(f"unhashable type: {column.dtype}")
     codes, values = column.factorize(use_na_sentinel=True)
     return codes, values.tolist()
 
@@ -182,7 +184,8 @@ def _polars(column: Any) -> tuple[Codes, list[Any]]:
         codes[column.is_not_null().to_numpy()], values = _polars(column.drop_nulls())
         return codes, values
     numbers = (column.cast(polars.Categorical) if column.dtype == polars.String else column).to_physical()
-    if not (numbers.dtype.is_float() or numbers.dtype.is_integer() or numbers.dtype == polars.Boolean):
+    machine = numbers.dtype.is_float() or numbers.dtype.is_integer() or numbers.dtype == polars.Boolean
+    if not machine or "128" in str(numbers.dtype):
         return _numpy(column.to_list())  # decimals, bytes, objects
     codes, distinct = _numpy(numbers.to_numpy())
     row = np.empty(len(distinct), dtype=np.intp)

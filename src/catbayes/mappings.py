@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import digamma, logit
+from scipy.special import betaincinv, digamma, logit
 
 from catbayes._validation import Array
 from catbayes.errors import InputError
-from catbayes.families import BetaBernoulli, DirichletCategorical, Family
+from catbayes.families import TINY, BetaBernoulli, DirichletCategorical, Family
 
 __all__ = [
     "MAPPINGS",
@@ -153,22 +153,27 @@ class WeightOfEvidence(Mapping):
                 'Use "mean", "mean_precision", "polynomial" or "identity".'
             )
         bound = Mapping.bind(self, prior, labels, drop_first)
-        return replace(bound, baseline=logit(prior.mean()[..., bound.select]))  # type: ignore[call-arg]
+        return replace(bound, baseline=logit(np.clip(prior.mean()[..., bound.select], self.EDGE, 1.0 - self.EDGE)))  # type: ignore[call-arg]
 
     def drawn(self, theta: Array) -> Array:
         """Log-odds, finite even for a draw that rounds to 0 or 1."""
         return np.asarray(logit(np.clip(theta[..., self.select], self.EDGE, 1.0 - self.EDGE)) - self.baseline)
 
     def expected(self, posterior: Family) -> Array:
-        """E log-odds = ψ(α) - ψ(β), kept within the bounds of the draws."""
+        """E log-odds = ψ(α) - ψ(β); an average over quantiles where the bounds of the draws cut off a tail."""
         if isinstance(posterior, DirichletCategorical):
-            rest = posterior.strength[..., None] - posterior.alpha
-            odds = digamma(posterior.alpha) - digamma(rest)
+            alpha, beta = posterior.alpha, posterior.strength[..., None] - posterior.alpha
         else:
             assert isinstance(posterior, BetaBernoulli)
-            odds = (digamma(posterior.alpha) - digamma(posterior.beta))[..., None]
-        limit = logit(1.0 - self.EDGE)
-        return np.asarray(np.clip(odds[..., self.select], -limit, limit) - self.baseline)
+            alpha, beta = posterior.alpha[..., None], posterior.beta[..., None]
+        beta = np.maximum(beta, TINY)
+        odds = digamma(alpha) - digamma(beta)
+        cut = np.minimum(alpha, beta) < 0.2
+        if cut.any():
+            probability = (np.arange(500) + 0.5) / 500
+            theta = betaincinv(alpha[cut][:, None], beta[cut][:, None], probability)
+            odds[cut] = logit(np.clip(theta, self.EDGE, 1.0 - self.EDGE)).mean(axis=-1)
+        return np.asarray(odds[..., self.select] - self.baseline)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,16 @@ class ColumnPosterior:
     posterior: Family
 
     @classmethod
-    def fit(cls, categories: Categories, statistics: Statistics, family: type[Family], prior: Prior) -> ColumnPosterior:
-        """Make the prior from the column and update it, category by category."""
-        before, unseen = prior.fit(family, statistics)
+    def fit(
+        cls,
+        categories: Categories,
+        statistics: Statistics,
+        family: type[Family],
+        prior: Prior,
+        evidence: Statistics | None = None,
+    ) -> ColumnPosterior:
+        """Make the prior from `evidence`, the column itself as a rule, and update it category by category."""
+        before, unseen = prior.fit(family, statistics if evidence is None else evidence)
         return cls(categories, statistics, before, unseen, posterior_of(statistics, before, unseen))
 
     def given(self, statistics: Statistics) -> Family:

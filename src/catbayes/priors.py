@@ -105,6 +105,6 @@ def resolve_prior(prior: Any) -> Prior:
         return Scaled(float(prior))
     if isinstance(prior, Empirical | Scaled):
         return prior
-    if hasattr(prior, "update") and hasattr(prior, "leave_out"):
+    if hasattr(prior, "leave_out") and not isinstance(prior, type):
         return Given(prior)
     raise InputError(f'prior={prior!r}: expected "empirical", a number ≥ 0 or a prior object. Use 0 for a flat prior.')

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from catbayes.encoder._column import EncodedColumn, expect
 from catbayes.encoder._output import Layout, PosteriorFrames, make_frame
 from catbayes.encoder._reading import find_columns, read_table
 from catbayes.encoder._target import read_target
-from catbayes.errors import InputError
+from catbayes.errors import InputError, InputWarning
 from catbayes.families import BetaBernoulli, GammaPoisson
 from catbayes.gather import Target, gather_codes
 from catbayes.mappings import Mapping
@@ -165,6 +167,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """Check the parameters; the encoders add theirs."""
         check_option("unseen", self.unseen, UNSEEN)
         check_option("missing", self.missing, MISSING)
+        if not isinstance(self.drop_first, bool):
+            raise InputError(f"drop_first={self.drop_first!r}: expected True or False.")
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> Learned:
         """Fit every column, without touching the encoder."""
@@ -183,7 +187,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             categories, codes = Categories.of(table.column(position))
             codes = self._admit(categories, codes, name)
             statistics = gather_codes(codes, target, weight, categories.n_slots)
-            posterior = ColumnPosterior.fit(categories, statistics, target.family, prior)
+            evidence = statistics
+            if not statistics.count.any():  # nothing but missing values: the prior of the target itself
+                evidence = gather_codes(np.zeros_like(codes), target, weight, categories.n_slots)
+            posterior = ColumnPosterior.fit(categories, statistics, target.family, prior, evidence)
             bound = mapping.bind(posterior.prior, labels, self.drop_first)
             expectation = expect(
                 bound, posterior.posterior, temperature=self._temperature(), seed=seed, position=position
@@ -217,6 +224,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         values = table.column(column.position)
         categories = column.posterior.categories
         codes = self._admit(categories, categories.codes(values), column.name)
+        if self.unseen == "prior" and (codes == categories.unseen).all():
+            _warn_of_other_types(categories, values, column.name)
         if self.unseen == "error" and (codes == categories.unseen).any():
             strangers = categories.strangers(values)
             if strangers:
@@ -267,3 +276,19 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         if chosen in ("pandas", "polars") and table.frame is not None and layout.passing:
             return layout.frame(table, blocks, self.get_feature_names_out(), chosen)
         return layout.stack(table, blocks)
+
+
+def _warn_of_other_types(categories: Categories, values: Any, name: Any) -> None:
+    """Say so where every value is unseen because it is of another type, such as "7" for 7."""
+
+    def kinds(cells: Any) -> set[str]:
+        return {"number" if isinstance(cell, Number) else type(cell).__name__ for cell in cells}
+
+    known, new = kinds(categories.values), kinds(categories.strangers(values))
+    if known and new and not known & new:
+        warnings.warn(
+            f"Column {name!r} held {', '.join(sorted(known))} values at fit and holds {', '.join(sorted(new))} values "
+            "now: every one of them counts as unseen. Convert the column to its former type.",
+            InputWarning,
+            stacklevel=4,
+        )

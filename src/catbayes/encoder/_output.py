@@ -85,4 +85,8 @@ def make_frame(record: dict[str, Any], backend: Any) -> Any:
     kinds = {type(value) for value in record["category"] if value is not None}
     if len(kinds) > 1:  # frames want one type in a column
         record = record | {"category": [value if value is None else str(value) for value in record["category"]]}
+    if str(backend).lower().endswith("pandas") and kinds and str not in kinds:
+        objects = np.empty(len(record["category"]), dtype=object)  # or the missing value would make integers floats
+        objects[:] = record["category"]
+        record = record | {"category": objects}
     return nw.from_dict(record, backend=backend).to_native()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import check_array
 
 from catbayes._random import Purpose, stream
-from catbayes._validation import Codes, check_option, is_number
+from catbayes._validation import Codes, check_count, is_number
 from catbayes.errors import InputError
 from catbayes.gather import Target
 from catbayes.tables import Table
@@ -31,13 +32,16 @@ def read_table(X: Any, estimator: Any) -> Table:
 def find_columns(table: Table, columns: Any) -> list[int]:
     """Positions of the columns to encode."""
     if isinstance(columns, str):
-        check_option("columns", columns, ("auto", "all"))
+        if columns not in ("auto", "all"):
+            raise InputError(f'columns="{columns}": expected "auto", "all" or a list, such as columns=["{columns}"].')
         return list(range(table.n_columns)) if columns == "all" else _find_by_type(table)
-    if not isinstance(columns, list | tuple | np.ndarray) or len(columns) == 0:
+    if isinstance(columns, Iterable):
+        columns = list(columns)
+    if not isinstance(columns, list) or not columns:
         raise InputError(f'columns={columns!r}: expected "auto", "all" or a list of names or positions.')
     positions = [_find_column(table, column) for column in columns]
     if len(set(positions)) < len(positions):
-        raise InputError(f"columns={list(columns)!r} names a column twice. Name each one once.")
+        raise InputError(f"columns={columns!r} names a column twice. Name each one once.")
     return positions
 
 
@@ -57,7 +61,7 @@ def _find_column(table: Table, column: Any) -> int:
     names = table.names
     if table.frame is not None and column in names:
         return names.index(column)
-    if is_number(column) and column == int(column) and -len(names) <= column < len(names):
+    if is_number(column) and column in range(-len(names), len(names)):
         return int(column) % len(names)
     shown = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
     raise InputError(f"columns names {column!r}, and X has no such column. It has {shown}.")
@@ -67,8 +71,7 @@ def read_folds(cv: Any, target: Target, y: Any, groups: Any, seed: int) -> list[
     """Training and held-out rows of each fold; a row is held out at most once."""
     n_rows = len(target.values)
     if is_number(cv):
-        if cv < 2:
-            raise InputError(f"cv={cv!r}: expected 2 folds or more, or a splitter.")
+        check_count("cv", cv, 2)
         shuffle = stream(seed, Purpose.FOLDS).integers(np.iinfo(np.int32).max)
         splitter = KFold(min(int(cv), n_rows), shuffle=True, random_state=int(shuffle))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ def read_target(y: Any, family: Any, n_rows: int, weight: Array | None) -> Targe
     """Check y and translate it: class codes for a class family, numbers for the others."""
     if y is None:
         raise InputError("The encoder requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
+    y = _plain(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))
     if len(y) != n_rows:
         raise InputError(f"y has {len(y)} values and X has {n_rows} rows: expected one value of y for each row.")
     wanted = _read_family(family)
@@ -29,6 +30,19 @@ def read_target(y: Any, family: Any, n_rows: int, weight: Array | None) -> Targe
     if wanted is None or wanted.classes:
         return _read_classes(y, wanted, weight)
     return _read_numbers(y, wanted, weight)
+
+
+def _plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Numbers that came as objects become numbers; spans of time are refused."""
+    if y.dtype.kind in "mM":
+        raise InputError("y holds dates or spans of time: turn them into numbers (days, seconds) or labels first.")
+    if y.dtype.kind != "O":
+        return y
+    kinds = {kind for kind in set(map(type, y.tolist())) if kind is not type(None)}
+    if kinds and all(issubclass(kind, Number) and not issubclass(kind, bool) for kind in kinds):
+        whole = all(issubclass(kind, Integral) for kind in kinds) and None not in y.tolist()
+        return y.astype(np.int64 if whole else np.float64)
+    return y
 
 
 def _read_family(family: Any) -> type[Family] | None:
@@ -66,9 +80,10 @@ def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, weight: 
     if missing.any():
         raise InputError(f"Input y contains missing values, in {missing.sum()} rows. Drop those rows before fitting.")
     classes = _label_array(labels.values, y.dtype)
-    if len(np.unique(codes if weight is None else codes[weight > 0])) < 2:
+    used = np.unique(codes if weight is None else codes[weight > 0])
+    if len(used) < 2:
         raise InputError(
-            f"y holds only one class, {classes[codes[0]]!r}, over n_samples={len(y)}: expected two or more. "
+            f"y holds only one class, {classes[used[0]]}, over n_samples={len(y)}: expected two or more. "
             "There is nothing to encode towards."
         )
     if family is None:

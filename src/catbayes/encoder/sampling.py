@@ -21,7 +21,8 @@ OWN_TARGET = ("exclude", "cross_fit", "include")
 DRAW_PER = ("row", "category")
 
 HIDING_TEMPERATURE = 0.3
-"""Below this, draws are too narrow to hide that a row's own target was taken out in closed form."""
+"""Below this, draws are too narrow to hide that a row's own target was taken out in closed form: on Adult and Amazon
+Employee Access, LightGBM and a forest lost nothing at 0.3, and up to 0.05 of AUC at 0.05."""
 
 
 Sampled = Callable[[int, tuple[int, ...]], Array]
@@ -251,13 +252,20 @@ class SamplingBayesianEncoder(PosteriorEncoder):
     def _temperature(self) -> float:
         return float(self.temperature)
 
-    def _hides(self) -> bool:
-        """Tell whether draws hide a target that was taken out in closed form: only if every row has its own."""
-        return self.draw_per == "row" and self.temperature >= HIDING_TEMPERATURE
+    def _hides(self, learned: Learned) -> bool:
+        """Tell whether draws hide a target that was taken out in closed form.
+
+        Only if every row has a draw of its own, spread at least HIDING_TEMPERATURE times as wide as n rows of weight 1
+        would have it. Rows of weight w shift the posterior w times as far and spread it √w as wide; counts that vary
+        more than Poisson's shift it further than it is spread.
+        """
+        excess = 1.0 if learned.weight is None else float((learned.weight**2).sum() / learned.weight.sum())
+        excess *= max(learned.target.family.dispersion(column.posterior.statistics) for column in learned.columns)
+        return self.draw_per == "row" and self.temperature >= HIDING_TEMPERATURE * np.sqrt(excess)
 
     def _trainer(self, learned: Learned, y: Any, groups: Any) -> Callable[[int], list[Array]]:
         """Prepare the training draws; the result gives draw k of every column, (row, output) each."""
-        leave_out = self.own_target == "exclude" and self._hides()
+        leave_out = self.own_target == "exclude" and self._hides(learned)
         known = any(column.mapping.known(column.posterior.posterior) is not None for column in learned.columns)
         folds = []
         if self.own_target != "include" and (known or not leave_out):

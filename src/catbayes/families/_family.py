@@ -19,6 +19,11 @@ NO_SIGNAL = 100.0
 """Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
 
 
+def no_signal(total: Any) -> float:
+    """Prior strength of a column without signal, however small its weights are."""
+    return float(max(NO_SIGNAL * total, 10.0))
+
+
 class Family(ABC):
     """An array of distributions of θ: the prior of a column, or the posteriors of its categories."""
 
@@ -80,6 +85,11 @@ class Family(ABC):
         @property
         def strength(self) -> Array:
             """How many observations the distribution of the mean is worth."""
+
+    @classmethod
+    def dispersion(cls, statistics: Any) -> float:
+        """Variance of the target within categories, as a multiple of what the family says it is."""
+        return 1.0
 
     @abstractmethod
     def update(self, statistics: Any) -> Self:

@@ -14,7 +14,7 @@ from catbayes.families.categorical import beta_shape, dirichlet_maximum
 from catbayes.statistics import Tally
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BetaBernoulli(Family):
     """Beta(α, β): α counts the ones, β the zeros.
 

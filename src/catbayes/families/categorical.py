@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import betaincinv, digamma, softmax
 
 from catbayes._validation import Array
-from catbayes.families._family import NO_SIGNAL, TINY, Family, log_rising, maximise
+from catbayes.families._family import TINY, Family, log_rising, maximise, no_signal
 from catbayes.statistics import Tally
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DirichletCategorical(Family):
     """Dirichlet(α): `alpha` is (…, class), and the class probabilities are the parameters.
 
@@ -111,7 +111,7 @@ def dirichlet_maximum(weight: Array) -> Array:
     With no signal the likelihood rises with the strength for ever: then the strength is NO_SIGNAL times the total.
     """
     total = weight.sum(axis=0)
-    cap = NO_SIGNAL * total.sum()
+    cap = no_signal(total.sum())
     centre = np.maximum(total, 1e-9 * total.sum()) / total.sum()
     centre /= centre.sum()
     by_class = [np.unique(column, return_counts=True) for column in weight.T]

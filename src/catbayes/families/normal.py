@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import digamma, gammaincinv, gammaln, stdtrit
 
 from catbayes._validation import Array
-from catbayes.families._family import NO_SIGNAL, TINY, Family, maximise
+from catbayes.families._family import TINY, Family, maximise, no_signal
 from catbayes.statistics import Moments
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NormalGamma(Family):
     """τ ~ Gamma(α, *rate* β) and μ | τ ~ N(μ₀, 1 / (ν τ)).
 
@@ -52,7 +52,11 @@ class NormalGamma(Family):
 
     @classmethod
     def empirical(cls, statistics: Moments) -> Self:
-        """Maximise the marginal likelihood over all four parameters, on a standardised target."""
+        """Maximise the marginal likelihood of a standardised target over ν, α and β.
+
+        The centre is the mean of the category means, each weighted by N_mv / (ν + N_mv). A maximum over the centre too
+        would follow the bulk of a skewed target and not its mean.
+        """
         total = statistics.total()
         shift, size = float(total.mean[0]), float(total.count[0])
         variance = float(total.m2[0]) / size
@@ -82,12 +86,16 @@ class NormalGamma(Family):
             gradient = [by_centre, by_strength, alpha * by_alpha + beta * by_beta, beta * by_beta]
             return value, np.array(gradient, dtype=np.float64)
 
-        cap = np.log(NO_SIGNAL * size)
-        bounds = [(-10.0, 10.0), (-25.0, cap), (np.log(2.0), np.log(1e6)), (-25.0, 5.0)]
+        cap = np.log(no_signal(size))
+        bounds = [(-25.0, cap), (np.log(2.0), np.log(1e6)), (-25.0, 5.0)]
         within = np.log(np.clip(m2.sum() / size, 1e-8, 1.0))
-        best, value = maximise(objective, [0.0, np.log(min(10.0, size)), np.log(10.0), within], bounds)
+        best = np.array([0.0, np.log(min(10.0, size)), np.log(10.0), within])
+        for _ in range(3):
+            kept = count / (np.exp(best[1]) + count)
+            centre = float((kept * mean).sum() / kept.sum())
+            best, value = maximise(objective, [centre, *best[1:]], [(centre, centre), *bounds])
         # No signal means one mean for all categories; their variances may still differ.
-        flat, flat_value = maximise(objective, [0.0, cap, best[2], 0.0], [(0.0, 0.0), (cap, cap), *bounds[2:]])
+        flat, flat_value = maximise(objective, [0.0, cap, best[2], 0.0], [(0.0, 0.0), (cap, cap), *bounds[1:]])
         found = prior(flat if value - flat_value < 1e-2 else best)
         return cls(shift + np.sqrt(variance) * found.centre, found.strength, found.alpha, variance * found.beta)
 

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import digamma, gammaincinv
 
 from catbayes._validation import Array
-from catbayes.families._family import NO_SIGNAL, TINY, Family, log_rising, maximise
+from catbayes.families._family import TINY, Family, log_rising, maximise, no_signal
 from catbayes.statistics import Moments
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class GammaPoisson(Family):
     """λ ~ Gamma(α, *rate* β): α counts the events, β the observations.
 
@@ -51,7 +51,7 @@ class GammaPoisson(Family):
         standard = Moments(statistics.count[seen], statistics.mean[seen], statistics.m2[seen])
         count, events = standard.count, standard.count * standard.mean
         centre = np.log(events.sum() / count.sum())
-        cap = np.log(NO_SIGNAL * count.sum())
+        cap = np.log(no_signal(count.sum()))
 
         def objective(x: Array) -> tuple[float, Array]:
             mean, beta = np.exp(x)
@@ -67,6 +67,12 @@ class GammaPoisson(Family):
             best = np.array([centre, cap])
         mean, beta = np.exp(best)
         return cls(mean * beta, beta)
+
+    @classmethod
+    def dispersion(cls, statistics: Moments) -> float:
+        """Var y / E y within categories: 1 for Poisson counts, more for most real ones."""
+        events = (statistics.count * statistics.mean).sum()
+        return float(statistics.m2.sum() / events) if events > 0 else 1.0
 
     @property
     def strength(self) -> Array:
