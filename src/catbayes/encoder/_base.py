@@ -73,7 +73,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         y : array-like of shape (n_rows,)
             Target: classes of any type, or numbers.
         sample_weight : array-like of shape (n_rows,), optional
-            A row of weight 2 counts as two rows.
+            A row of weight 2 counts as two rows; scale survey weights to a mean of 1.
 
         Returns
         -------

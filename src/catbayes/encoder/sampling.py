@@ -55,14 +55,15 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         "empirical" makes each column most likely; a number is the paper's γ; `Scaled(γ, strength=0)` its regression
         prior to the letter; `BetaBernoulli(alpha=2, beta=8)` and its like are your own.
     mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", callable or mapping object
-        From θ to features. A callable gets θ of shape (…, parameter).
+        From θ to features. A callable gets θ of shape (…, parameter); `transform` averages it over 100 draws of each
+        category, unless it has a method `expected(posterior)`.
     own_target : "exclude", "cross_fit", "include"
         Whether row n's own y has a part in its training features. "exclude": none; it is taken out of the posterior
         in closed form where the draw hides the step, and by folds for everything that is not drawn a row at a time
-        (`draw_per="category"`, `temperature` below 0.3, the precision of "mean_precision"). "cross_fit": by folds
-        throughout. "include": as in the paper; it leaks where categories are rare.
+        (`draw_per="category"`, `temperature` below 0.3, heavy weights, counts far from Poisson's, the precision of
+        "mean_precision"). "cross_fit": by folds throughout. "include": as in the paper; it leaks where categories are rare.
     cv : int or splitter
-        Folds, wherever they are used. A number means shuffled folds; groups reach a splitter by `fit_transform(X, y,
+        Folds, wherever they are used: see `own_target`. A number means shuffled folds; groups reach a splitter by `fit_transform(X, y,
         groups=…)` or metadata routing.
     draw_per : "row", "category"
         A fresh θ for each row (the paper), or one for all rows of a category.
@@ -78,7 +79,8 @@ class SamplingBayesianEncoder(PosteriorEncoder):
     drop_first : bool
         With three classes or more, leave out the outputs of the first class, which the others imply.
     random_state : int, RandomState or None
-        The same seed gives the same draws for any `n_jobs`, batch size and container.
+        The same seed gives the same draws for any `n_jobs` and container. Encoders that share a ColumnTransformer
+        need seeds of their own.
     n_jobs : int or None
         Threads over columns.
 

@@ -82,7 +82,8 @@ class NormalGamma(Family):
             by_alpha = (times * (digamma(alpha + unique / 2.0) - digamma(alpha))).sum()
             by_alpha += np.log(beta / after.beta).sum()
             by_beta = (alpha / beta - ratio).sum()
-            value = float(before.log_marginal(standard).sum())
+            risen = (times * (gammaln(alpha + unique / 2.0) - gammaln(alpha))).sum()  # one for each count, not category
+            value = float(risen + before._log_rest(after, count).sum())
             gradient = [by_centre, by_strength, alpha * by_alpha + beta * by_beta, beta * by_beta]
             return value, np.array(gradient, dtype=np.float64)
 
@@ -90,7 +91,7 @@ class NormalGamma(Family):
         bounds = [(-25.0, cap), (np.log(2.0), np.log(1e6)), (-25.0, 5.0)]
         within = np.log(np.clip(m2.sum() / size, 1e-8, 1.0))
         best = np.array([0.0, np.log(min(10.0, size)), np.log(10.0), within])
-        for _ in range(3):
+        for _ in range(2):
             kept = count / (np.exp(best[1]) + count)
             centre = float((kept * mean).sum() / kept.sum())
             best, value = maximise(objective, [centre, *best[1:]], [(centre, centre), *bounds])
@@ -164,7 +165,9 @@ class NormalGamma(Family):
     def log_marginal(self, statistics: Moments) -> Array:
         """Log Γ(α_mv) β^α √ν / (Γ(α) β_mv^α_mv √ν_mv (2π)^(N_mv / 2))."""
         after = self.update(statistics)
-        value = gammaln(after.alpha) - gammaln(self.alpha)
-        value -= self.alpha * np.log(after.beta / self.beta) + statistics.count / 2.0 * np.log(after.beta)
-        value -= 0.5 * np.log1p(statistics.count / self.strength)
-        return np.asarray(value - statistics.count / 2.0 * np.log(2.0 * np.pi))
+        return np.asarray(gammaln(after.alpha) - gammaln(self.alpha) + self._log_rest(after, statistics.count))
+
+    def _log_rest(self, after: NormalGamma, count: Array) -> Array:
+        """The same without the gamma functions."""
+        value = self.alpha * np.log(self.beta) - after.alpha * np.log(after.beta)
+        return np.asarray(value - 0.5 * np.log1p(count / self.strength) - count / 2.0 * np.log(2.0 * np.pi))
