@@ -61,10 +61,11 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         Whether row n's own y has a part in its training features. "exclude": none; it is taken out of the posterior
         in closed form where the draw hides the step, and by folds for everything that is not drawn a row at a time
         (`draw_per="category"`, `temperature` below 0.3, heavy weights, counts far from Poisson's, the precision of
-        "mean_precision"). "cross_fit": by folds throughout. "include": as in the paper; it leaks where categories are rare.
+        "mean_precision"). "cross_fit": by folds throughout. "include": as in the paper; it leaks where categories are
+        rare.
     cv : int or splitter
-        Folds, wherever they are used: see `own_target`. A number means shuffled folds; groups reach a splitter by `fit_transform(X, y,
-        groups=…)` or metadata routing.
+        Folds, wherever they are used: see `own_target`. A number means shuffled folds; groups reach a splitter by
+        `fit_transform(X, y, groups=…)` or metadata routing.
     draw_per : "row", "category"
         A fresh θ for each row (the paper), or one for all rows of a category.
     temperature : float from 0 to 1
