@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import TargetEncoder
 
 from catbayes import SamplingBayesianEncoder
@@ -37,8 +38,11 @@ def make_payments(seed: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]
 
 def encoders() -> dict[str, Any]:
     """Each gets the three categorical columns, and lets the amount through."""
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
     return {
-        "TargetEncoder (scikit-learn)": make_column_transformer((TargetEncoder(), [1, 2, 3]), remainder="passthrough"),
+        "TargetEncoder (scikit-learn)": make_column_transformer(
+            (TargetEncoder(cv=folds), [1, 2, 3]), remainder="passthrough"
+        ),
         "SamplingBayesianEncoder": SamplingBayesianEncoder([1, 2, 3], random_state=0),
     }
 
