@@ -50,7 +50,7 @@ def resident(field: str) -> float:
         return next(int(line.split()[1]) / 1024 for line in status if line.startswith(field))
 
 
-def measure(task: Callable[[], Any], repeat: int) -> tuple[float, float]:
+def measure(repeat: int, task: Callable[..., Any], *arguments: Any) -> tuple[float, float]:
     """Best time of several, and the highest memory above the start."""
     times, peaks = [], []
     for _ in range(repeat):
@@ -58,7 +58,7 @@ def measure(task: Callable[[], Any], repeat: int) -> tuple[float, float]:
         with open("/proc/self/clear_refs", "w") as reset:
             reset.write("5")
         before, start = resident("VmRSS"), time.perf_counter()
-        task()
+        task(*arguments)
         times.append(time.perf_counter() - start)
         peaks.append(resident("VmHWM") - before)
     return min(times), min(peaks)
@@ -97,10 +97,10 @@ def compare(n_rows: int, repeat: int, n_jobs: int, chosen: list[str]) -> None:
             if container == "polars" and type(make()).__module__.startswith("category_encoders"):
                 continue
             runs = repeat if "catbayes" in name else 1
-            fit, _ = measure(lambda make=make, table=table: make().fit(table, y), runs)  # type: ignore[misc]
-            both, peak = measure(lambda make=make, table=table: make().fit_transform(table, y), runs)  # type: ignore[misc]
+            fit, _ = measure(runs, make().fit, table, y)
+            both, peak = measure(runs, make().fit_transform, table, y)
             fitted = make().fit(table, y)
-            new, _ = measure(lambda fitted=fitted, table=table: fitted.transform(table), runs)  # type: ignore[misc]
+            new, _ = measure(runs, fitted.transform, table)
             unit = unit or (fit, both, new)
             ratios = [value / base for value, base in zip((fit, both, new), unit, strict=True)]
             print(f"{name:22}{ratios[0]:8.1f}×{ratios[1]:14.1f}×{ratios[2]:10.1f}×{peak / size(table):14.1f}")
@@ -119,11 +119,11 @@ def compare_draws(n_rows: int, repeat: int) -> None:
         line = f"{levels:>9,} levels"
         for sampler in ("auto", "exact"):
             encoder = SamplingBayesianEncoder(random_state=0, sampler=sampler).fit(column, y)
-            expectation, _ = measure(lambda encoder=encoder, column=column: encoder.transform(column), repeat)  # type: ignore[misc]
-            sampled, _ = measure(lambda encoder=encoder, column=column: encoder.sample(column, 5), repeat)  # type: ignore[misc]
+            expectation, _ = measure(repeat, encoder.transform, column)
+            sampled, _ = measure(repeat, encoder.sample, column, 5)
             fitted = encoder.columns_fitted_[0].posterior
             rows = fitted.posterior.take(fitted.categories.codes(column.to_series()))
-            plain, _ = measure(lambda rows=rows: random.beta(rows.alpha, rows.beta), repeat)  # type: ignore[misc]
+            plain, _ = measure(repeat, random.beta, rows.alpha, rows.beta)
             line += f"   {sampler} {(sampled - expectation) / 5 / plain:.2f}×"
         print(line)
 
