@@ -5,15 +5,16 @@ import pytest
 from scipy import stats
 
 from cases import PRIORS, make_target, parameters
-from catbayes import SamplingBayesianEncoder
+from catbayes import BetaBernoulli, SamplingBayesianEncoder
+from catbayes._random import stream
 from catbayes.families import FAMILIES
 from catbayes.gather import Target, gather_codes
-from catbayes.sampling import draw
+from catbayes.sampling import NORMAL_TOLERANCE, draw
 
 N_RANKS = 20
 
 
-def ranks(family, sampler, n_categories, rows, seed, own_target=None):
+def ranks(family, sampler, n_categories, rows, seed):
     """Rank of each category's true θ among draws from its posterior, through `sampling.draw`."""
     random = np.random.default_rng(seed)
     prior = PRIORS[family]
@@ -57,14 +58,14 @@ def test_ranks_are_uniform_over_many_seeds(family, sampler):
 
 
 def test_a_wrong_posterior_is_found_out():
-    """The test can fail: forgetting one observation in five is seen at once."""
+    """The test can fail: one zero counted away in every category is seen at once."""
     family = "bernoulli"
     below = ranks(family, "exact", 20_000, rows=5, seed=1)
     random = np.random.default_rng(1)
     many = type(PRIORS[family])(*(np.full(20_000, p) for p in parameters(PRIORS[family])))
     truth = many.sample(random)
-    y = make_target(family, truth[np.repeat(np.arange(20_000), 5)], random).reshape(-1, 5)[:, :4]
-    wrong = type(many)(many.alpha + y.sum(axis=1), many.beta + 3 - y.sum(axis=1) + 0.0)
+    y = make_target(family, truth[np.repeat(np.arange(20_000), 5)], random).reshape(-1, 5)
+    wrong = type(many)(many.alpha + y.sum(axis=1), many.beta + 4 - y.sum(axis=1) + 1e-9)
     wrong_below = sum(wrong.sample(np.random.default_rng(k)) < truth for k in range(N_RANKS - 1))
     assert uniformity(below) > 1e-3
     assert uniformity(wrong_below) < 1e-6
@@ -125,3 +126,31 @@ def test_temperature_scales_the_spread_about_the_mean(temperature):
     mild = SamplingBayesianEncoder("all", temperature=temperature, **settings).fit_transform(X, y)
     mean = 25_002 / 50_005
     np.testing.assert_allclose(mild - mean, temperature * (full - mean), atol=1e-12)
+
+
+def test_the_samplers_use_what_they_are_named_for():
+    """ "normal" and "auto" draw the normal for a frequent category, "auto" switches where the error is 0.005."""
+    switch = (0.14 / NORMAL_TOLERANCE) ** 2
+    family = BetaBernoulli(alpha=np.array([0.9, 1.1]) * switch, beta=np.full(2, 10 * switch))
+
+    def drawn(sampler):
+        return draw(family.take, lambda theta: theta, 2, seed=0, key=(7,), sampler=sampler)
+
+    exact, normal, auto = drawn("exact"), drawn("normal"), drawn("auto")
+    assert (exact != normal).all()
+    assert auto[0] == family.take([0]).sample(stream(0, 7, 0, 0))
+    assert auto[1] == normal[1]
+
+
+@pytest.mark.parametrize(("own_target", "unbiased"), [("exclude", True), ("cross_fit", True), ("include", False)])
+def test_only_an_included_target_makes_the_features_look_better_than_they_are(own_target, unbiased):
+    """Of draws that y had no part in, y depends on the mean behind them with slope 1; an included y inflates it."""
+    random = np.random.default_rng(8)
+    codes = np.repeat(np.arange(20_000), 3)
+    y = (random.random(60_000) < random.beta(2.0, 3.0, 20_000)[codes]).astype(int)
+    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], own_target=own_target, random_state=0)
+    feature = encoder.fit_transform(codes[:, None], y)[:, 0]
+    covariance = np.cov(feature, y)[0, 1]
+    # Cov(draw, y) = Cov(left-out mean, θ) = Var(left-out mean) = n / (n + 5) · Var θ for n other rows, Var θ = 0.04
+    others = {"exclude": 2 / 7, "cross_fit": 1.6 / 6.6, "include": 2 / 7}[own_target]
+    assert (abs(covariance - others * 0.04) < 0.002) == unbiased

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, ShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.multiclass import type_of_target
+from threadpoolctl import threadpool_info
 
 import reference
 from cases import PRIORS, make_target, parameters
@@ -419,3 +420,46 @@ def test_a_column_that_changed_its_type_is_noticed():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         encoder.transform(np.array([[7]]))  # merely unseen
+
+
+def test_folds_must_keep_their_rows_apart():
+    codes, y, _ = make_table("bernoulli")
+    rows = np.arange(len(y))
+    for cv, message in (([(rows, rows)], "without overlap"), (PredefinedSplit(np.full(len(y), -1)), "no folds")):
+        with pytest.raises(InputError, match=message):
+            mean_encoder("bernoulli", cv=cv).fit_transform(codes[:, None], y)
+    with pytest.raises(InputError, match="number of folds or a splitter"):
+        SamplingBayesianEncoder("all", cv="many").fit(codes[:, None], y)
+
+
+def test_groups_that_no_fold_would_use_are_noticed():
+    codes, y, _ = make_table("bernoulli")
+    with pytest.warns(InputWarning, match="own_target"):
+        SamplingBayesianEncoder("all").fit_transform(codes[:, None], y, groups=codes)
+
+
+def test_weights_that_say_nothing_are_noticed():
+    codes, y, _ = make_table("bernoulli")
+    with pytest.warns(InputWarning, match="mean of 1"):
+        SamplingBayesianEncoder("all").fit(codes[:, None], y, sample_weight=np.full(len(y), 1 / 10_000))
+
+
+@pytest.mark.parametrize("family", ["normal", "poisson"])
+def test_a_constant_target_among_the_rows_that_are_not_missing_is_no_prior(family):
+    X = np.array([["a"], [None]] * 20, dtype=object)
+    y = np.where(np.arange(40) % 2, np.arange(40), 0).astype(float)
+    encoder = SamplingBayesianEncoder(family=family, missing="prior", random_state=0)
+    assert np.isfinite(encoder.fit_transform(X, y)).all()
+
+
+def test_threads_of_the_linear_algebra_are_given_back():
+    codes, y, _ = make_table("normal")
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    SamplingBayesianEncoder("all", n_jobs=3).fit(np.column_stack([codes] * 8), y)
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_moments_that_include_the_target_are_those_of_transform():
+    codes, y, _ = make_table("bernoulli")
+    encoder = ConjugateMomentEncoder("all", own_target="include")
+    np.testing.assert_array_equal(encoder.fit_transform(codes[:, None], y), encoder.transform(codes[:, None]))

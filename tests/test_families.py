@@ -131,11 +131,8 @@ def test_dirichlet_draws_are_right_for_tiny_parameters():
     np.testing.assert_allclose(draws.mean(axis=0), many.mean()[0], atol=0.01)
 
 
-@pytest.mark.parametrize("family", PRIORS)
-def test_mean_and_precision_of_the_normal_family_are_drawn_together(family):
-    if family != "normal":
-        return
-    many = NormalGamma(*(np.full(200_000, float(p)) for p in parameters(PRIORS[family])))
+def test_mean_and_precision_of_the_normal_family_are_drawn_together():
+    many = NormalGamma(*(np.full(200_000, float(p)) for p in parameters(PRIORS["normal"])))
     mean, precision = many.sample(np.random.default_rng(5)).T
     scaled = (mean - 1.0) * np.sqrt(2.0 * precision)  # μ | τ ~ N(μ₀, 1 / (ν τ))
     assert stats.kstest(scaled[precision < np.median(precision)], "norm").pvalue > 1e-3
@@ -213,7 +210,7 @@ def test_the_empirical_prior_is_a_maximum_of_the_marginal_likelihood(family):
     found = FAMILIES[family].empirical(statistics)
     best = found.log_marginal(statistics).sum()
     assert best >= PRIORS[family].log_marginal(statistics).sum()
-    for name in found.__slots__:
+    for name in set(found.__slots__) - {"centre"}:  # the centre of the normal family is a mean, not a maximum
         for factor in (0.95, 1.05):
             changed = {n: getattr(found, n) for n in found.__slots__} | {name: getattr(found, name) * factor}
             assert type(found)(**changed).log_marginal(statistics).sum() < best + 1e-6
@@ -235,7 +232,7 @@ def test_the_empirical_prior_finds_the_prior_that_made_the_data(family):
 def test_without_signal_every_category_sits_on_the_prior(family, per_category):
     random = np.random.default_rng(0)
     shrinkage = []
-    for _ in range(6):
+    for _ in range(20):
         codes = np.repeat(np.arange(400), per_category)
         y = make_target(family, np.repeat(PRIORS[family].mean()[None], len(codes), axis=0), random)
         statistics = gather(family, y, codes=codes, n_slots=400)
@@ -243,7 +240,7 @@ def test_without_signal_every_category_sits_on_the_prior(family, per_category):
         shrinkage.append(found.strength / (found.strength + per_category))
         whole = type(found).scaled(statistics.total(), 1.0).mean()[found.location]
         np.testing.assert_allclose(found.mean()[found.location], whole, rtol=0.05)
-    assert np.median(shrinkage) > 0.9
+    assert np.median(shrinkage) > 0.95
     if per_category == 1 and FAMILIES[family].classes:
         assert min(shrinkage) > 0.999  # one row a category cannot speak of categories at all
 

@@ -1,7 +1,7 @@
 """scikit-learn's own checks, for both encoders with every family and both ways of drawing.
 
 scikit-learn grants a transformer whose fit_transform is not fit().transform() the tag `non_deterministic`, and with
-it leaves out five checks. Each of them is made up for at the end of this file.
+it leaves out a handful of checks. Each of them is made up for at the end of this file.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# ------------------------------------------------- the five checks left out for `non_deterministic`, made up for
+# ------------------------------------------------- the checks left out for `non_deterministic`, made up for
 
 TRANSFORM_ONLY = ("check_methods_sample_order_invariance", "check_methods_subset_invariance")
 

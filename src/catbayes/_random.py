@@ -1,7 +1,7 @@
 """The only maker of random generators: a stream is a function of its key, never of what ran before it.
 
-A draw is identified by (seed, purpose, column, draw, chunk of rows). Threads, batches and the order of calls
-cannot change it, and no two things share a stream.
+A draw is identified by (seed, purpose, column, draw, chunk of rows). Threads and the order of calls cannot change it,
+and no two things share a stream.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catbayes.errors import InputError
+from catbayes.errors import InputError, InputWarning
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
@@ -60,4 +61,11 @@ def check_weights(weight: Any, n_rows: int) -> Array | None:
         raise InputError(f"sample_weight holds {weights.min():g}: expected weights ≥ 0; use 0 to leave a row out.")
     if not weights.any():
         raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
+    if weights.mean() < 0.01:
+        warnings.warn(
+            f"sample_weight has a mean of {weights.mean():.2g}: a weight says how many rows a row stands for, so these "
+            "say next to nothing. Scale them to a mean of 1 unless you mean that.",
+            InputWarning,
+            stacklevel=4,
+        )
     return weights

@@ -218,7 +218,10 @@ class Function(Mapping):
     def expected(self, posterior: Family) -> Array | None:
         """Ask the function for a closed form, if it has one; otherwise the encoder averages draws."""
         closed_form = getattr(self.function, "expected", None)
-        return None if closed_form is None else np.asarray(closed_form(posterior), dtype=np.float64)
+        if closed_form is None:
+            return None
+        expected = np.asarray(closed_form(posterior), dtype=np.float64)
+        return expected.reshape(len(posterior.strength), len(self.outputs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ class Prior(Protocol):
 class Empirical:
     """The prior that makes the column most likely: maximum marginal likelihood, θ integrated out.
 
-    A column without signal gets a prior so strong that every category sits on it, and costs a model nothing.
+    A column without signal gets a prior so strong that every category sits on it. Heavy-tailed numbers and counts far
+    from Poisson's can look like signal to it.
 
     Examples
     --------
@@ -62,7 +63,6 @@ class Scaled:
         """Scale the whole table."""
         check_number("gamma", self.gamma, 0.0)
         prior = family.scaled(statistics.total(), self.gamma)
-        unseen = prior.for_unseen()
         if self.strength is not None:
             check_number("strength", self.strength, 0.0)
             if "strength" not in getattr(prior, "__slots__", ()):
@@ -71,8 +71,7 @@ class Scaled:
                     f"{family.__name__}."
                 )
             prior = replace(prior, strength=self.strength)
-            unseen = prior.for_unseen()
-        return prior, unseen
+        return prior, prior.for_unseen()
 
 
 @dataclass(frozen=True, slots=True)

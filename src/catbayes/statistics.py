@@ -81,6 +81,10 @@ class Tally:
         with np.errstate(invalid="ignore"):
             return np.asarray(self.weight / self.count[..., None])
 
+    def varies(self) -> bool:
+        """Tell whether anything was counted."""
+        return bool(self.weight.any())
+
     def total(self) -> Tally:
         """All categories as one."""
         return Tally(self.weight.sum(axis=0, keepdims=True))
@@ -150,6 +154,10 @@ class Moments:
         slip = total(rest) / divisor
         m2 = total(rest * rest) - count * slip**2
         return cls(count, mean + slip, np.maximum(m2, 0.0))
+
+    def varies(self) -> bool:
+        """Tell whether the target takes more than one value."""
+        return bool(self.total().m2[0] > 0)
 
     def total(self) -> Moments:
         """All categories as one."""

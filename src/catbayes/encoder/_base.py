@@ -15,8 +15,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
-from catbayes._validation import Array, Codes, check_option, check_weights
+from catbayes._validation import Array, Codes, check_count, check_option, check_weights, is_number
 from catbayes.categories import Categories
 from catbayes.encoder._column import EncodedColumn, expect
 from catbayes.encoder._output import Layout, PosteriorFrames, make_frame
@@ -167,6 +168,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """Check the parameters; the encoders add theirs."""
         check_option("unseen", self.unseen, UNSEEN)
         check_option("missing", self.missing, MISSING)
+        if is_number(self.cv):
+            check_count("cv", self.cv, 2)
+        elif isinstance(self.cv, str):
+            raise InputError(f"cv={self.cv!r}: expected a number of folds or a splitter.")
         if not isinstance(self.drop_first, bool):
             raise InputError(f"drop_first={self.drop_first!r}: expected True or False.")
 
@@ -188,7 +193,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             codes = self._admit(categories, codes, name)
             statistics = gather_codes(codes, target, weight, categories.n_slots)
             evidence = statistics
-            if not statistics.count.any():  # nothing but missing values: the prior of the target itself
+            if not statistics.varies():  # nothing to make a prior of: that of the target itself
                 evidence = gather_codes(np.zeros_like(codes), target, weight, categories.n_slots)
             posterior = ColumnPosterior.fit(categories, statistics, target.family, prior, evidence)
             bound = mapping.bind(posterior.prior, labels, self.drop_first)
@@ -197,11 +202,13 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             )
             return EncodedColumn(position, name, posterior, bound, expectation), codes
 
-        fitted = self._parallel(fit_column, find_columns(table, self.columns))
+        positions = find_columns(table, self.columns)
+        with threadpool_limits(1, user_api="blas"):  # an optimiser of four numbers only loses by waking threads
+            fitted = self._parallel(fit_column, positions)
         return Learned(table, [column for column, _ in fitted], [codes for _, codes in fitted], target, weight, seed)
 
     def _keep(self, learned: Learned, X: Any) -> None:
-        """Become fitted: all at once, after everything that can fail."""
+        """Become fitted, all at once, when the columns are fitted and their training features drawn."""
         table = learned.table
         validate_data(self, X if table.frame is not None else table.array, skip_check_array=True)
         self.columns_fitted_ = learned.columns

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import check_array
 
 from catbayes._random import Purpose, stream
-from catbayes._validation import Codes, check_count, is_number
+from catbayes._validation import Codes, is_number
 from catbayes.errors import InputError
 from catbayes.gather import Target
 from catbayes.tables import Table
@@ -71,12 +71,15 @@ def read_folds(cv: Any, target: Target, y: Any, groups: Any, seed: int) -> list[
     """Training and held-out rows of each fold; a row is held out at most once."""
     n_rows = len(target.values)
     if is_number(cv):
-        check_count("cv", cv, 2)
         shuffle = stream(seed, Purpose.FOLDS).integers(np.iinfo(np.int32).max)
         splitter = KFold(min(int(cv), n_rows), shuffle=True, random_state=int(shuffle))
     else:
         splitter = check_cv(cv, target.values, classifier=target.classes is not None)
     splits = list(splitter.split(np.empty((n_rows, 1)), y, groups))
+    if not splits:
+        raise InputError(f"cv={cv!r} makes no folds. Use another splitter, or a number.")
+    if any(np.intersect1d(train, test).size for train, test in splits):
+        raise InputError(f"cv={cv!r} trains on rows that it holds out: expected folds without overlap.")
     held_out = np.concatenate([test for _, test in splits])
     if len(np.unique(held_out)) < len(held_out):
         raise InputError(f"cv={cv!r} holds some rows out more than once: expected a splitter without repeats.")

@@ -5,13 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaln, gammaln
-from threadpoolctl import ThreadpoolController
 
 from catbayes._validation import Array
 from catbayes.errors import InputError
@@ -140,12 +138,6 @@ def log_rising(alpha: Any, count: Any) -> Array:
     return np.where(count > 0, gammaln(seen) - betaln(alpha, seen), 0.0)
 
 
-@cache
-def _blas() -> Any:
-    """Handle of the loaded linear-algebra libraries."""
-    return ThreadpoolController()
-
-
 def maximise(
     objective: Callable[[Array], tuple[float, Array]],
     start: Any,
@@ -157,6 +149,5 @@ def maximise(
         value, gradient = objective(x)
         return -value, -gradient
 
-    with _blas().limit(limits=1, user_api="blas"):  # threads that wake up for four numbers cost more than all the rest
-        result = minimize(negative, np.asarray(start), jac=True, method="L-BFGS-B", bounds=bounds)
+    result = minimize(negative, np.asarray(start), jac=True, method="L-BFGS-B", bounds=bounds)
     return result.x, -float(result.fun)

@@ -71,8 +71,9 @@ class GammaPoisson(Family):
     @classmethod
     def dispersion(cls, statistics: Moments) -> float:
         """Var y / E y within categories: 1 for Poisson counts, more for most real ones."""
-        events = (statistics.count * statistics.mean).sum()
-        return float(statistics.m2.sum() / events) if events > 0 else 1.0
+        events, size = (statistics.count * statistics.mean).sum(), statistics.count.sum()
+        degrees = size - (statistics.count > 0).sum()  # each category has a mean of its own
+        return float(statistics.m2.sum() / events * size / degrees) if events > 0 and degrees > 0 else 1.0
 
     @property
     def strength(self) -> Array:
