@@ -52,7 +52,17 @@ def blobs(encoder):
     return X, y % 2 if encoder.family == "bernoulli" else y
 
 
-@pytest.mark.parametrize("container", [np.asarray, list, estimator_checks._NotAnArray], ids=lambda c: c.__name__)
+def read_only(values):
+    """What the checks with readonly_memmap are about: an array that may not be written to."""
+    values = np.array(values)
+    values.setflags(write=False)
+    return values
+
+
+CONTAINERS = [np.asarray, list, read_only, estimator_checks._NotAnArray]
+
+
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda container: container.__name__)
 @pytest.mark.parametrize("encoder", ENCODERS, ids=repr)
 def test_fit_transform_repeats_itself_and_keeps_the_rows(encoder, container):
     """check_transformer_general and check_transformer_data_not_an_array, with fit_transform against itself."""
