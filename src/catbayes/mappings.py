@@ -153,7 +153,9 @@ class WeightOfEvidence(Mapping):
                 'Use "mean", "mean_precision", "polynomial" or "identity".'
             )
         bound = Mapping.bind(self, prior, labels, drop_first)
-        return replace(bound, baseline=logit(np.clip(prior.mean()[..., bound.select], self.EDGE, 1.0 - self.EDGE)))  # type: ignore[call-arg]
+        assert isinstance(bound, WeightOfEvidence)
+        mean = np.clip(prior.mean()[..., bound.select], self.EDGE, 1.0 - self.EDGE)
+        return replace(bound, baseline=logit(mean))
 
     def drawn(self, theta: Array) -> Array:
         """Log-odds, finite even for a draw that rounds to 0 or 1."""

@@ -37,10 +37,10 @@ class ColumnPosterior:
         statistics: Statistics,
         family: type[Family],
         prior: Prior,
-        evidence: Statistics | None = None,
+        evidence: Statistics,
     ) -> ColumnPosterior:
         """Make the prior from `evidence`, the column itself as a rule, and update it category by category."""
-        before, unseen = prior.fit(family, statistics if evidence is None else evidence)
+        before, unseen = prior.fit(family, evidence)
         return cls(categories, statistics, before, unseen, posterior_of(statistics, before, unseen))
 
     def given(self, statistics: Statistics) -> Family:
