@@ -30,7 +30,7 @@ from catbayes import (
     Scaled,
     _random,
 )
-from catbayes.encoder import sampling
+from catbayes.encoder import _training
 
 
 def make_table(family, n_rows=60, seed=0):
@@ -71,7 +71,7 @@ def test_every_path_equals_the_loop(family, weighted, monkeypatch):
     for own_target in ("cross_fit", "exclude"):  # without spread, "exclude" goes by folds as well
         folded = mean_encoder(family, own_target=own_target, cv=splitter).fit_transform(X, y, given)
         np.testing.assert_allclose(folded, naive(lambda n, m: fold[n] != fold[m]), rtol=1e-9)
-    monkeypatch.setattr(sampling, "HIDING_TEMPERATURE", 0.0)
+    monkeypatch.setattr(_training, "HIDING_TEMPERATURE", 0.0)
     left_out = mean_encoder(family).fit_transform(X, y, given)
     np.testing.assert_allclose(left_out, naive(lambda n, m: n != m), rtol=1e-7, atol=1e-9)
     many = np.tile(X, (40, 1)), np.tile(y, 40), None if given is None else np.tile(given, 40)
@@ -463,3 +463,25 @@ def test_moments_that_include_the_target_are_those_of_transform():
     codes, y, _ = make_table("bernoulli")
     encoder = ConjugateMomentEncoder("all", own_target="include")
     np.testing.assert_array_equal(encoder.fit_transform(codes[:, None], y), encoder.transform(codes[:, None]))
+
+
+def test_training_draws_are_those_of_fit_transform_and_augment():
+    X, y = pandas.DataFrame({"c": list("aabbccab") * 5, "n": range(40)}), [0, 1] * 20
+    draws = SamplingBayesianEncoder(random_state=3).fit_draws(X, y)
+    np.testing.assert_array_equal(draws.features(), SamplingBayesianEncoder(random_state=3).fit_transform(X, y))
+    copies = SamplingBayesianEncoder(random_state=3).augment(X, y, n_draws=3).X
+    np.testing.assert_array_equal(np.concatenate([draws.features(k) for k in range(3)]), copies)
+    assert (draws.features(1)[:, 0] != draws.features(2)[:, 0]).all()
+    some = draws.features(1)[[5, 7]]
+    draws.write(2, some, [5, 7])
+    np.testing.assert_array_equal(some, draws.features(2)[[5, 7]])
+    np.testing.assert_array_equal(draws.copies(3, [5, 7]), copies.reshape(3, 40, 2)[:, [5, 7]].reshape(6, 2))
+
+
+def test_training_draws_keep_the_settings_they_were_made_with():
+    X, y = [["a"], ["b"]] * 20, [0, 1, 1, 1] * 10
+    encoder = SamplingBayesianEncoder(random_state=0)
+    draws = encoder.fit_draws(X, y)
+    before = draws.features(3)
+    encoder.set_params(temperature=0.5, sampler="normal", draw_per="category")
+    np.testing.assert_array_equal(draws.features(3), before)

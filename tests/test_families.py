@@ -263,3 +263,29 @@ def test_a_skewed_target_is_no_signal(make):
     found = NormalGamma.empirical(gather("normal", y, codes=np.arange(2000), n_slots=2000))
     assert found.strength / (found.strength + 1) > 0.999
     assert found.centre == pytest.approx(y.mean())
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_transported_uniforms_are_draws(family):
+    one = PRIORS[family]
+    size = 20_000
+    many = type(one)(*(np.repeat(np.asarray(p)[None], size, axis=0) for p in parameters(one)))
+    random = np.random.default_rng(0)
+    draws = many.transport(random.random((size, one.mean().shape[-1])))
+    for i, marginal in enumerate(marginals(one)):
+        assert stats.kstest(draws[:, i], marginal.cdf).pvalue > 1e-3
+    for _ in range(5):  # and jointly: any sum of the parameters is distributed as that of exact draws
+        weights = random.standard_normal(draws.shape[1])
+        assert stats.ks_2samp(draws @ weights, many.sample(random) @ weights).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_the_covariance_is_that_of_draws(family):
+    one = PRIORS[family]
+    many = type(one)(*(np.repeat(np.asarray(p)[None], 200_000, axis=0) for p in parameters(one)))
+    draws = many.sample(np.random.default_rng(1))
+    scale = np.sqrt(one.variance())
+    np.testing.assert_allclose(
+        np.atleast_2d(np.cov(draws.T)) / np.outer(scale, scale), one.covariance() / np.outer(scale, scale), atol=0.05
+    )
+    np.testing.assert_allclose(np.diagonal(one.covariance()), one.variance(), rtol=1e-12)

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from catbayes import ConjugateMomentEncoder, SamplingBayesianEncoder
-from catbayes.encoder import sampling
+from catbayes.encoder import _training
 
 MODELS = {
     "linear": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
@@ -135,7 +135,7 @@ def test_on_adult_draws_keep_the_score_and_left_out_means_lose_it(adult, monkeyp
 
     assert auc() > 0.924
     assert auc(temperature=0.0) > 0.924  # goes by folds
-    monkeypatch.setattr(sampling, "HIDING_TEMPERATURE", 0.0)
+    monkeypatch.setattr(_training, "HIDING_TEMPERATURE", 0.0)
     assert auc(temperature=0.0) < 0.6  # the leave-one-out mean
 
 

@@ -1,6 +1,6 @@
 """Encode categorical columns by draws from the posterior of the target."""
 
-from catbayes.encoder import Augmented, ConjugateMomentEncoder, SamplingBayesianEncoder
+from catbayes.encoder import Augmented, ConjugateMomentEncoder, SamplingBayesianEncoder, TrainingDraws
 from catbayes.errors import InputError, InputWarning
 from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
 from catbayes.priors import Empirical, Scaled
@@ -19,4 +19,5 @@ __all__ = [
     "NormalGamma",
     "SamplingBayesianEncoder",
     "Scaled",
+    "TrainingDraws",
 ]

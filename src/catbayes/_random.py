@@ -16,12 +16,15 @@ CHUNK_ROWS = 1 << 15
 
 
 class Purpose(IntEnum):
-    """What a stream is for: draws to train on, draws asked for by `sample`, and the encoder's own needs."""
+    """What a stream is for: draws to train on, to hand out, to predict with, and what else has to be random."""
 
     TRAIN = 0
     SAMPLE = 1
     EXPECTATION = 2
     FOLDS = 3
+    PREDICT = 4
+    ESTIMATOR = 5
+    HELD_OUT = 6
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

@@ -10,7 +10,7 @@ from catbayes._random import chunks, stream
 from catbayes._validation import Array
 from catbayes.families import Family
 
-__all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "draw"]
+__all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "draw", "draw_strata"]
 
 SAMPLERS = ("auto", "exact", "normal")
 
@@ -48,6 +48,26 @@ def draw(
         features[rows] = mapped
     assert features is not None
     return features
+
+
+def draw_strata(
+    family: Family,
+    through: Callable[[Array], Array],
+    n_draws: int,
+    *,
+    seed: int,
+    key: tuple[int, ...],
+    temperature: float,
+) -> Array:
+    """Draw θ of every entry from each of `n_draws` strata of equal probability and map it, (draw, entry, output).
+
+    A Latin hypercube: every parameter visits each of its strata once, in an order of its own, so that few draws cover
+    the posterior evenly. All entries share the place within the stratum, so equal posteriors have equal draws.
+    """
+    random, mean = stream(seed, *key), family.mean()
+    order = random.permuted(np.tile(np.arange(n_draws), (mean.shape[-1], 1)), axis=1).T
+    uniform = (order + random.random(order.shape)) / n_draws
+    return np.stack([through(mean + temperature * (family.transport(u) - mean)) for u in uniform])
 
 
 def _draw_chunk(family: Family, sampler: str, seed: int, key: tuple[int, ...]) -> Array:

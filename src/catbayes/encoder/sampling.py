@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,26 +9,14 @@ from sklearn.utils import check_random_state
 
 from catbayes._random import Purpose
 from catbayes._validation import Array, Codes, check_count, check_number, check_option
-from catbayes.encoder._base import Learned, PosteriorEncoder
-from catbayes.encoder._column import EncodedColumn, cross_fit
-from catbayes.encoder._output import Layout
-from catbayes.encoder._reading import read_folds
-from catbayes.errors import InputWarning
-from catbayes.families import Family
+from catbayes.encoder._base import PosteriorEncoder
+from catbayes.encoder._column import EncodedColumn
+from catbayes.encoder._training import TrainingDraws, look_up, training_draws
 from catbayes.mappings import Mapping, resolve_mapping
-from catbayes.sampling import SAMPLERS, draw
+from catbayes.sampling import SAMPLERS
 
 OWN_TARGET = ("exclude", "cross_fit", "include")
 DRAW_PER = ("row", "category")
-
-HIDING_TEMPERATURE = 0.3
-"""Below this, draws are too narrow to hide that a row's own target was taken out in closed form: on Adult and Amazon
-Employee Access, LightGBM and a forest lost nothing at 0.3, little at 0.15 and up to 0.05 of AUC at 0.05; the value has
-a margin, because tables differ."""
-
-
-Sampled = Callable[[int, tuple[int, ...]], Array]
-"""Draws of f(θ), (row, output), from a seed and the key of a stream."""
 
 
 class Augmented(NamedTuple):
@@ -175,9 +161,27 @@ class SamplingBayesianEncoder(PosteriorEncoder):
             One draw for each row; columns that are not encoded as they were.
         """
         learned = self._learn(X, y, sample_weight)
-        blocks = self._trainer(learned, y, groups)(0)
+        blocks = training_draws(self, learned, y, groups).blocks(0)
         self._keep(learned, X)
         return self._assemble(learned.table, blocks)
+
+    def fit_draws(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> TrainingDraws:
+        """Fit, and prepare as many draws of the training rows as a model asks for, to be made one at a time.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As for `fit_transform`, whose result is draw 0.
+
+        Returns
+        -------
+        TrainingDraws
+            Its `features(k)` is draw k as an array, for fresh draws at every epoch.
+        """
+        learned = self._learn(X, y, sample_weight)
+        draws = training_draws(self, learned, y, groups)
+        self._keep(learned, X)
+        return draws
 
     def augment(self, X: Any, y: Any, n_draws: int = 5, sample_weight: Any = None, groups: Any = None) -> Augmented:
         """Fit, and stack `n_draws` drawn copies of the training rows: step 3 of the paper.
@@ -205,10 +209,9 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         """
         check_count("n_draws", n_draws)
         learned = self._learn(X, y, sample_weight)
-        trainer = self._trainer(learned, y, groups)
-        n_rows, layout = learned.table.n_rows, Layout(learned.table.n_columns, learned.columns)
-        copies = np.concatenate([layout.stack(learned.table, trainer(k)) for k in range(n_draws)])
+        copies = training_draws(self, learned, y, groups).copies(n_draws)
         self._keep(learned, X)
+        n_rows = learned.table.n_rows
         weight = np.ones(n_rows) if learned.weight is None else learned.weight
         row = np.tile(np.arange(n_rows), n_draws)
         return Augmented(copies, np.asarray(y).reshape(-1)[row], weight[row] / n_draws, row)
@@ -238,7 +241,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
 
         def encode(column: EncodedColumn) -> list[Array]:
             codes, posterior = self._codes(table, column), column.posterior.posterior
-            sampled, known = self._look_up(column, posterior, codes), column.mapping.known(posterior)
+            sampled, known = look_up(self, column, posterior, codes), column.mapping.known(posterior)
             blocks = [sampled(seed, (Purpose.SAMPLE, column.position, k)) for k in range(n_draws)]
             return blocks if known is None else [np.concatenate([b, known[codes]], axis=1) for b in blocks]
 
@@ -259,78 +262,3 @@ class SamplingBayesianEncoder(PosteriorEncoder):
 
     def _temperature(self) -> float:
         return float(self.temperature)
-
-    def _hides(self, learned: Learned) -> bool:
-        """Tell whether draws hide a target that was taken out in closed form.
-
-        Only if every row has a draw of its own, spread at least HIDING_TEMPERATURE times as wide as n rows of weight 1
-        would have it. Rows of weight w shift the posterior w times as far and spread it √w as wide; counts that vary
-        more than Poisson's shift it further than it is spread.
-        """
-        excess = 1.0 if learned.weight is None else float((learned.weight**2).sum() / learned.weight.sum())
-        excess *= max(learned.target.family.dispersion(column.posterior.statistics) for column in learned.columns)
-        return self.draw_per == "row" and self.temperature >= HIDING_TEMPERATURE * np.sqrt(excess)
-
-    def _trainer(self, learned: Learned, y: Any, groups: Any) -> Callable[[int], list[Array]]:
-        """Prepare the training draws; the result gives draw k of every column, (row, output) each."""
-        leave_out = self.own_target == "exclude" and self._hides(learned)
-        known = any(column.mapping.known(column.posterior.posterior) is not None for column in learned.columns)
-        folds = []
-        if self.own_target != "include" and (known or not leave_out):
-            folds = read_folds(self.cv, learned.target, y, groups, learned.seed)
-        elif groups is not None:
-            warnings.warn('groups are used by folds only: set own_target="cross_fit".', InputWarning, stacklevel=3)
-
-        def prepare(item: tuple[EncodedColumn, Codes]) -> Callable[[int], Array]:
-            column, codes = item
-            family, entry = column.posterior.posterior, codes
-            if folds:
-                family, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds)
-            known = column.mapping.known(family)
-            sampled = self._leave_out(column, codes, learned) if leave_out else self._look_up(column, family, entry)
-
-            def block(k: int) -> Array:
-                drawn = sampled(learned.seed, (Purpose.TRAIN, column.position, k))
-                return drawn if known is None else np.concatenate([drawn, known[entry]], axis=1)
-
-            return block
-
-        blocks = self._parallel(prepare, list(zip(learned.columns, learned.codes, strict=True)))
-        return lambda k: self._parallel(lambda block: block(k), blocks)
-
-    def _sampler(self, column: EncodedColumn, entries: Callable[[slice], Family], n_rows: int) -> Sampled:
-        """Draws of f(θ), (row, output), with the settings of the encoder."""
-
-        def sampled(seed: int, key: tuple[int, ...]) -> Array:
-            sampler, temperature, through = self.sampler, self._temperature(), column.mapping.drawn
-            return draw(entries, through, n_rows, seed=seed, key=key, sampler=sampler, temperature=temperature)
-
-        return sampled
-
-    def _look_up(self, column: EncodedColumn, family: Family, entry: Codes) -> Sampled:
-        """Draws for rows that find their distribution at `entry` of `family`."""
-        if self.draw_per == "category":
-            shared = self._sampler(column, family.take, len(family.strength))
-            return lambda seed, key: shared(seed, key)[entry]
-        return self._sampler(column, lambda rows: family.take(entry[rows]), len(entry))
-
-    def _leave_out(self, column: EncodedColumn, codes: Codes, learned: Learned) -> Sampled:
-        """Draws for training rows, each from the posterior without its own target."""
-        posterior, unseen = column.posterior.posterior, column.posterior.categories.unseen
-        count, target = column.posterior.statistics.count, learned.target.values
-
-        def leave_out(code: Codes, y: Any, weight: Array) -> Family:
-            alone = count[code] - weight <= 1e-9 * count[code]  # nothing else is known: as if unseen
-            family = posterior.take(np.where(alone, unseen, code))
-            return family.leave_out(y, np.where(alone, 0.0, weight))
-
-        def entries(rows: slice) -> Family:
-            weight = np.ones(len(codes[rows])) if learned.weight is None else learned.weight[rows]
-            return leave_out(codes[rows], target[rows], weight)
-
-        n_classes = 0 if learned.target.classes is None else len(learned.target.classes)
-        if learned.weight is None and 0 < len(count) * n_classes**2 < len(codes):
-            # A category has only one left-out posterior for each class: work them out once, and look them up.
-            code, label = np.divmod(np.arange(len(count) * n_classes), n_classes)
-            return self._look_up(column, leave_out(code, label, np.ones(len(code))), codes * n_classes + target)
-        return self._sampler(column, entries, len(codes))

@@ -107,6 +107,10 @@ class Family(ABC):
     def variance(self) -> Array:
         """Var θ, (…, parameter)."""
 
+    def covariance(self) -> Array:
+        """Cov θ, (…, parameter, parameter); diagonal unless a family says otherwise."""
+        return np.asarray(self.variance()[..., None] * np.eye(self.mean().shape[-1]))
+
     @abstractmethod
     def shape(self) -> tuple[Array, Array]:
         """Skewness and excess kurtosis of the mean parameters, (…, parameter) each; NaN where they do not exist."""
@@ -118,6 +122,10 @@ class Family(ABC):
     @abstractmethod
     def sample(self, random: np.random.Generator) -> Array:
         """Draw θ once for each entry, exactly, (…, parameter)."""
+
+    @abstractmethod
+    def transport(self, uniform: Array) -> Array:
+        """Carry independent uniforms, (…, parameter), to draws of θ: strata of the one are strata of the other."""
 
     @abstractmethod
     def sample_normal(self, random: np.random.Generator) -> Array:

@@ -79,6 +79,10 @@ class BetaBernoulli(Family):
         """θ ~ Beta(α, β)."""
         return np.asarray(random.beta(self.alpha, self.beta))[..., None]
 
+    def transport(self, uniform: Array) -> Array:
+        """Invert the distribution function."""
+        return np.asarray(betaincinv(self.alpha[..., None], self.beta[..., None], uniform))
+
     def sample_normal(self, random: np.random.Generator) -> Array:
         """θ ~ N(mean, variance), kept inside [0, 1]."""
         strength = self.strength

@@ -62,6 +62,12 @@ class DirichletCategorical(Family):
         mean = self.mean()
         return np.asarray(mean * (1.0 - mean) / (self.strength[..., None] + 1.0))
 
+    def covariance(self) -> Array:
+        """(diag m - m mᵀ) / (s + 1)."""
+        mean = self.mean()
+        spread = mean[..., None] * np.eye(mean.shape[-1]) - mean[..., None] * mean[..., None, :]
+        return np.asarray(spread / (self.strength[..., None, None] + 1.0))
+
     def shape(self) -> tuple[Array, Array]:
         """Those of θ_c ~ Beta(α_c, s - α_c)."""
         return beta_shape(self.alpha, self.strength[..., None] - self.alpha)
@@ -76,6 +82,14 @@ class DirichletCategorical(Family):
         logarithm = np.log(random.standard_gamma(self.alpha + 1.0))
         logarithm -= random.spawn(1)[0].standard_exponential(self.alpha.shape) / self.alpha
         return np.asarray(softmax(logarithm, axis=-1))
+
+    def transport(self, uniform: Array) -> Array:
+        """Break the stick: θ_c is a Beta share of what the classes before it left."""
+        rest = np.flip(np.cumsum(np.flip(self.alpha, axis=-1), axis=-1), axis=-1) - self.alpha
+        share = betaincinv(self.alpha[..., :-1], np.maximum(rest[..., :-1], TINY), uniform[..., :-1])
+        left = np.cumprod(1.0 - share, axis=-1)
+        before = np.concatenate([np.ones_like(left[..., :1]), left[..., :-1]], axis=-1)
+        return np.concatenate([share * before, left[..., -1:]], axis=-1)
 
     def sample_normal(self, random: np.random.Generator) -> Array:
         """θ = m + (e - m Σe) / √(s + 1) with e_c ~ N(0, m_c): covariance (diag m - m mᵀ) / (s + 1)."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import digamma, gammaincinv, gammaln, stdtrit
+from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtrit
 
 from catbayes._validation import Array
 from catbayes.families._family import TINY, Family, maximise, no_signal
@@ -147,6 +147,12 @@ class NormalGamma(Family):
         noise = random.spawn(1)[0].standard_normal(precision.shape)  # its own generator: see DirichletCategorical
         mean = noise / np.sqrt(self.strength * precision)
         return np.stack([self.centre + mean, precision], axis=-1)
+
+    def transport(self, uniform: Array) -> Array:
+        """τ by its own distribution function, then μ given τ."""
+        precision = np.maximum(gammaincinv(self.alpha, uniform[..., 1]) / self.beta, TINY)
+        mean = self.centre + ndtri(uniform[..., 0]) / np.sqrt(self.strength * precision)
+        return np.stack([mean, precision], axis=-1)
 
     def sample_normal(self, random: np.random.Generator) -> Array:
         """μ and τ are uncorrelated: two independent normals of the right variance, τ kept positive."""

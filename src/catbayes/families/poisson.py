@@ -108,6 +108,10 @@ class GammaPoisson(Family):
         """λ ~ Gamma(α, rate β)."""
         return np.asarray(random.standard_gamma(self.alpha) / self.beta)[..., None]
 
+    def transport(self, uniform: Array) -> Array:
+        """Invert the distribution function."""
+        return np.asarray(gammaincinv(self.alpha[..., None], uniform) / self.beta[..., None])
+
     def sample_normal(self, random: np.random.Generator) -> Array:
         """λ ~ N(α / β, α / β²), kept positive."""
         noise = random.standard_normal(self.alpha.shape)
