@@ -2,6 +2,7 @@
 
 from catbayes.encoder import Augmented, ConjugateMomentEncoder, SamplingBayesianEncoder, TrainingDraws
 from catbayes.errors import InputError, InputWarning
+from catbayes.estimators import SamplingClassifier, SamplingRegressor
 from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
 from catbayes.priors import Empirical, Scaled
 
@@ -18,6 +19,8 @@ __all__ = [
     "InputWarning",
     "NormalGamma",
     "SamplingBayesianEncoder",
+    "SamplingClassifier",
+    "SamplingRegressor",
     "Scaled",
     "TrainingDraws",
 ]

@@ -1,0 +1,6 @@
+"""Models that learn from draws: whole tables in, predictions averaged over draws and their spread out."""
+
+from catbayes.estimators.classifier import SamplingClassifier
+from catbayes.estimators.regressor import SamplingRegressor
+
+__all__ = ["SamplingClassifier", "SamplingRegressor"]

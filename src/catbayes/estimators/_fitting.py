@@ -1,0 +1,195 @@
+"""Three ways to fit a model on draws: K weighted copies, K members, or one model that grows on fresh draws."""
+
+from __future__ import annotations
+
+import warnings
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
+
+from catbayes._random import Purpose, stream
+from catbayes.errors import InputError, InputWarning
+from catbayes.estimators._growing import Job, grow, way_to_grow
+from catbayes.estimators._rows import TrainingRows
+
+FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
+HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_data_in_leaf", "max_samples")
+"""Parameters that count rows, whatever they weigh."""
+
+
+def choose(estimator: Any) -> str:
+    """Pick a way to fit, by what benchmarks/estimators.py shows.
+
+    A forest sees 40 draws for the price of one fit, so it grows in rounds. Other models learn best from copies, unless
+    they take no weights or make folds of their own, which copies would spoil: those become members.
+    """
+    last = last_step(estimator)
+    if isinstance(last, FORESTS):
+        return "rounds"
+    return "members" if weight_name(estimator) is None or "cv" in last.get_params(deep=False) else "copies"
+
+
+def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: int | None) -> list[Any]:
+    """Fit clones of the estimator; one for "copies" and "rounds", K for "members"."""
+    if way == "rounds":
+        way_to_grow(last_step(estimator))
+    if way == "copies":
+        _require_no_splits(last_step(estimator))
+    if rows.weight is not None and weight_name(estimator) is None:
+        warnings.warn(
+            f"{type(last_step(estimator)).__name__} takes no sample_weight: only the encoder uses the weights.",
+            InputWarning,
+            stacklevel=4,
+        )
+    if not rows.draws.layout.columns or (rows.n_draws == 1 and way != "rounds"):
+        return [_fit_plain(fresh_clone(estimator, rows, seeded, 0), rows, 0)]
+    if way == "copies":
+        return [_fit_copies(fresh_clone(estimator, rows, seeded, 0), rows)]
+    if way == "rounds":
+        return [_fit_rounds(fresh_clone(estimator, rows, seeded, 0), rows)]
+
+    def member(k: int) -> Any:
+        fitted = _fit_plain(fresh_clone(estimator, rows, seeded, k), rows, k)
+        rows.report(f"member {k + 1} of {rows.n_draws}")
+        return fitted
+
+    # Threads: nothing is copied, nothing is left running, and what takes long lets go of the interpreter.
+    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(member)(k) for k in range(rows.n_draws)))
+
+
+def fresh_clone(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> Any:
+    """Clone the estimator, with seeds of its own wherever the model has one and the estimator has none."""
+    model = clone(estimator)
+    if seeded:
+        unset = sorted(
+            name for name, value in model.get_params().items() if name.endswith("random_state") and value is None
+        )
+        random = stream(rows.seed, Purpose.ESTIMATOR, member)
+        model.set_params(**{name: int(random.integers(np.iinfo(np.int32).max)) for name in unset})
+    return model
+
+
+def last_step(estimator: Any) -> Any:
+    """The estimator itself, or the one at the end of a Pipeline."""
+    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
+
+
+def wants_codes(estimator: Any) -> bool:
+    """XGBoost takes classes as 0, 1, … only."""
+    return type(last_step(estimator)).__module__.split(".")[0] == "xgboost"
+
+
+def weight_name(estimator: Any) -> str | None:
+    """Name of the fit parameter that takes weights; None if there is none."""
+    if isinstance(estimator, Pipeline):
+        if get_config()["enable_metadata_routing"]:
+            asked = get_routing_for_object(estimator).consumes("fit", ["sample_weight"])
+            return "sample_weight" if asked else None
+        name, last = estimator.steps[-1]
+        inner = weight_name(last)
+        return None if inner is None else f"{name}__{inner}"
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    inner = getattr(estimator, "regressor", getattr(estimator, "estimator", None))
+    passes_on = any(p.kind is Parameter.VAR_KEYWORD for p in signature(estimator.fit).parameters.values())
+    return weight_name(inner) if passes_on and hasattr(inner, "fit") else None
+
+
+def _fit_plain(model: Any, rows: TrainingRows, k: int) -> Any:
+    return fit_weighted(model, rows.features(k), rows.y, rows.weight, rows.fit_params)
+
+
+def fit_weighted(model: Any, X: Any, y: Any, weight: Any, params: dict[str, Any]) -> Any:
+    """Fit, with weights where there are some and the model takes them."""
+    name = weight_name(model)
+    weights = {} if weight is None or name is None else {name: weight}
+    return model.fit(X, y, **weights, **params)
+
+
+# ------------------------------------------------------------------------------------------------ copies
+
+
+def _fit_copies(model: Any, rows: TrainingRows) -> Any:
+    last = last_step(model)
+    if weight_name(model) is None:
+        warnings.warn(
+            f"{type(last).__name__} takes no sample_weight, so each copy of a row counts as a whole row: leaf sizes, "
+            'penalties and neighbours mean less than they say. fit_with="members" keeps their meaning.',
+            InputWarning,
+            stacklevel=5,
+        )
+    counts = {
+        name: value * rows.n_draws
+        for name, value in model.get_params().items()
+        if name.split("__")[-1] in COUNTS and isinstance(value, int) and not isinstance(value, bool)
+    }
+    model.set_params(**counts)
+    share = _held_out_share(last, len(rows))
+    if isinstance(last, HISTOGRAMS) and last.early_stopping == "auto":
+        last.set_params(early_stopping=len(rows) > 10_000)  # by rows, not by copies
+    if share is None:
+        rows.report(f"fitting on {rows.n_draws} copies of {len(rows)} rows")
+        return fit_weighted(model, *rows.copies())
+    train, valid = rows.hold_out(share)
+    X, y, weight, params = train.copies()
+    rows.report(f"fitting on {rows.n_draws} copies of {len(train)} rows, with {len(valid)} rows held out")
+    steps = Job.steps_for_copies(last)
+    job = Job(lambda k: X, y, weight, valid.copies()[:3], rows.n_draws, rows.report, params, steps=steps)
+    return grow(model, job)
+
+
+def _require_no_splits(last: Any) -> None:
+    """Refuse estimators that would part the copies of a row from each other, and cannot be kept from it."""
+    params, name = last.get_params(deep=False), type(last).__name__
+    if "cv" in params and params["cv"] != "prefit":
+        raise InputError(
+            f'{name} makes folds of its own, which would part the copies of a row: use fit_with="members", or put '
+            "the search around the sampling model."
+        )
+    if params.get("oob_score"):
+        raise InputError(
+            f"{name}(oob_score=True) would score rows whose copies it was trained on: use "
+            'fit_with="rounds" or "members".'
+        )
+
+
+def _held_out_share(last: Any, n_rows: int) -> Any:
+    """What part of the rows the estimator would hold out for early stopping by itself; None for none."""
+    params = last.get_params(deep=False)
+    if isinstance(last, HISTOGRAMS):
+        stops = params["early_stopping"] is True or (params["early_stopping"] == "auto" and n_rows > 10_000)
+    elif isinstance(last, GradientBoostingClassifier | GradientBoostingRegressor):
+        stops = params["n_iter_no_change"] is not None
+    else:  # SGD, MLP
+        stops = params.get("early_stopping") is True and hasattr(last, "partial_fit")
+    return params.get("validation_fraction") if stops else None
+
+
+# ------------------------------------------------------------------------------------------------ rounds
+
+
+def _fit_rounds(model: Any, rows: TrainingRows) -> Any:
+    share = _held_out_share(last_step(model), len(rows))
+    valid = None
+    if share is not None:
+        rows, held_out = rows.hold_out(share)
+        valid = held_out.copies()[:3]
+    return grow(model, Job(rows.fresh(), rows.y, rows.weight, valid, rows.n_draws, rows.report, rows.fit_params))

@@ -1,0 +1,357 @@
+"""What SamplingClassifier and SamplingRegressor share: fitting on draws, and predicting over them."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from catbayes._validation import Array, check_count, check_number, check_option, check_weights
+from catbayes.encoder import SamplingBayesianEncoder, TrainingDraws
+from catbayes.encoder._output import Layout
+from catbayes.encoder._reading import read_table
+from catbayes.errors import InputError, InputWarning
+from catbayes.estimators import _fitting as fitting
+from catbayes.estimators._predicting import NewRows, average, category_draws, over_draws
+from catbayes.estimators._rows import TrainingRows
+from catbayes.estimators._taylor import require_smooth, second_order
+from catbayes.tables import Table
+
+FIT_WITH = ("auto", "copies", "members", "rounds")
+PREDICT_WITH = ("draws", "mean", "taylor")
+
+
+class SamplingModel(MetaEstimatorMixin, BaseEstimator):
+    """Fit any estimator on draws of the categories, and average its predictions over draws."""
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        encoder: Any = None,
+        *,
+        n_draws: int = 10,
+        fit_with: str = "auto",
+        predict_with: str = "draws",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.encoder = encoder
+        self.n_draws = n_draws
+        self.fit_with = fit_with
+        self.predict_with = predict_with
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # ------------------------------------------------------------------ for the two models to say
+
+    def _default_estimator(self) -> Any:
+        raise NotImplementedError
+
+    def _read_y(self, y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str, Any]:
+        """Check the target; return it with the family that suits it and the classes, if there are any."""
+        raise NotImplementedError
+
+    def _respond(self, model: Any, X: Array) -> Array:
+        """Predictions of one fitted estimator, such as can be averaged: (row,) or (row, class)."""
+        raise NotImplementedError
+
+    # ---------------------------------------------------------------------------------- fitting
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any) -> Any:
+        """Fit the encoder and the estimator.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Array, nested list, or frame of pandas, polars or pyarrow, categorical and numeric columns mixed.
+        y : array-like of shape (n_rows,)
+            Target.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows, for the encoder and for the estimator.
+        groups : array-like of shape (n_rows,), optional
+            Rows of one group stay together in the folds of the encoder and in the rows held out for early stopping.
+        **fit_params
+            Handed to the `fit` of the estimator. Tables in `eval_set` and `X_val` are encoded first.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        estimator = self._default_estimator() if self.estimator is None else self.estimator
+        self._check(estimator)
+        table = read_table(X, self)
+        if y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
+        if len(y) != table.n_rows:
+            raise InputError(f"y has {len(y)} values and X has {table.n_rows} rows: expected one for each row.")
+        y, family, classes = self._read_y(y)
+        weight = check_weights(sample_weight, table.n_rows)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        encoder = self._make_encoder(table, family, seed)
+        if encoder is None:
+            draws = TrainingDraws(table, Layout(table.n_columns, []), lambda k: [])
+        else:
+            draws = encoder.fit_draws(X, y, weight, groups)
+        if fit_params:
+            fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
+            fit_params = _encode_tables(fit_params, encoder, draws.layout)
+        n_draws = self.n_draws if encoder is not None else 1
+        labels = np.searchsorted(classes, y) if classes is not None and fitting.wants_codes(estimator) else y
+        rows = TrainingRows(
+            draws, labels, weight, groups, fit_params, n_draws, seed, classes is not None, self._reporter()
+        )
+        way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
+        fitted = fitting.fit(estimator, way, rows, seeded=self.random_state is not None, n_jobs=self.n_jobs)
+
+        # Fitted all at once: an error or an interruption above leaves the model as it was.
+        validate_data(self, X if table.frame is not None else table.array, skip_check_array=True)
+        self.encoder_ = encoder
+        self.estimators_ = fitted
+        self.fit_with_ = way
+        self._draws = category_draws(encoder, n_draws)
+        self._layout = draws.layout
+        if classes is not None:
+            self.classes_ = classes
+        return self
+
+    def _check(self, estimator: Any) -> None:
+        check_option("fit_with", self.fit_with, FIT_WITH)
+        check_option("predict_with", self.predict_with, PREDICT_WITH)
+        check_count("n_draws", self.n_draws)
+        if not hasattr(estimator, "fit") or isinstance(estimator, type):
+            raise InputError(f"estimator={estimator!r}: expected a scikit-learn estimator or Pipeline, not yet fitted.")
+        if self.encoder is not None and not isinstance(self.encoder, SamplingBayesianEncoder):
+            raise InputError(f"encoder={self.encoder!r}: expected a SamplingBayesianEncoder, or None for its defaults.")
+        if self.predict_with == "taylor":
+            require_smooth(estimator)
+
+    def _make_encoder(self, table: Table, family: str, seed: int) -> SamplingBayesianEncoder | None:
+        """Clone the encoder, with what this table and target need; None if no column is categorical."""
+        encoder = SamplingBayesianEncoder() if self.encoder is None else clone(self.encoder)
+        if isinstance(encoder.family, str) and encoder.family == "auto":
+            encoder.set_params(family=family)
+        if encoder.random_state is None:
+            encoder.set_params(random_state=seed)
+        if encoder.n_jobs is None:
+            encoder.set_params(n_jobs=self.n_jobs)
+        if not isinstance(encoder.columns, str) or encoder.columns != "auto":
+            return encoder
+        found = table.categorical() if table.frame is not None else _wordy(table)
+        if not found:
+            warnings.warn(
+                "X has no string, categorical, boolean or object column, so there is nothing to encode and the "
+                "estimator is fitted on X as it is. Integer codes have to be named: "
+                f"encoder=SamplingBayesianEncoder(columns={table.names[:2]!r}).",
+                InputWarning,
+                stacklevel=3,
+            )
+            return None
+        return encoder if table.frame is not None else encoder.set_params(columns=found)
+
+    def _reporter(self) -> Any:
+        start = time.perf_counter()
+
+        def report(step: str) -> None:
+            if self.verbose:
+                print(f"[{type(self).__name__}] {step} ({time.perf_counter() - start:.1f} s)", flush=True)
+
+        return report
+
+    # ------------------------------------------------------------------------------- predicting
+
+    def predict_draws(self, X: Any, columns: Any = None) -> Array:
+        """Predictions under each draw of the categories.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        columns : list of encoded columns, optional
+            Draw only these, and keep the others at their expectation.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_draws, n_rows) or (n_draws, n_rows, n_classes)
+            With `fit_with="members"`, each draw goes to a member of its own.
+        """
+        rows, only = self._read_new(X), None
+        if columns is not None:
+            names = [column.name for column in rows.columns]
+            strangers = [name for name in columns if name not in names]
+            if strangers:
+                raise InputError(f"columns={list(columns)!r}: {strangers[0]!r} is not encoded; those are {names!r}.")
+            only = {names.index(name) for name in columns}
+        values = rows.drawn(self._draws, only)
+        return np.stack([prediction.copy() for prediction in over_draws(self.estimators_, rows, values, self._respond)])
+
+    def _predict_average(self, X: Any) -> Array:
+        """Average over draws, or at the mean, or corrected to second order, as `predict_with` says."""
+        check_option("predict_with", self.predict_with, PREDICT_WITH)
+        rows = self._read_new(X)
+        if self.predict_with == "draws":
+            return average(over_draws(self.estimators_, rows, rows.drawn(self._draws), self._respond))
+        if self.predict_with == "mean":
+            features = rows.features(rows.expected())
+            return average(self._respond(model, features) for model in self.estimators_)
+        for model in self.estimators_:
+            require_smooth(model)
+        return average(second_order(model, rows, self.encoder_, self._respond) for model in self.estimators_)
+
+    def _predict_bounds(self, X: Any, coverage: float, n_draws: int) -> tuple[Array, Array]:
+        """Quantiles of the predictions over draws."""
+        coverage = check_number("coverage", coverage, 0.0, 1.0)
+        rows = self._read_new(X)
+        values = rows.drawn(category_draws(self.encoder_, check_count("n_draws", n_draws, 2)))
+        draws = np.stack(
+            [prediction.copy() for prediction in over_draws(self.estimators_, rows, values, self._respond)]
+        )
+        # One draw stands in the middle of each of n strata: quantile (k - ½) / n.
+        lower, upper = np.quantile(draws, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0], axis=0, method="hazen")
+        return lower, upper
+
+    def _read_new(self, X: Any) -> NewRows:
+        check_is_fitted(self)
+        table = read_table(X, self)
+        validate_data(self, X if table.frame is not None else table.array, reset=False, skip_check_array=True)
+        return NewRows(self.encoder_, self._layout, table)
+
+    # ---------------------------------------------------------------------- what the estimator knows
+
+    @property
+    def estimator_(self) -> Any:
+        """The fitted estimator; `estimators_` holds them all where there are several members."""
+        check_is_fitted(self)
+        if len(self.estimators_) > 1:
+            raise AttributeError(f"There are {len(self.estimators_)} fitted members: see estimators_.")
+        return self.estimators_[0]
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Importance of each output, as the estimator has it, averaged over members."""
+        return self._average_of("feature_importances_")
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficient of each output, as the estimator has it, averaged over members."""
+        return self._average_of("coef_")
+
+    def _average_of(self, name: str) -> Array:
+        if "estimators_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} is not fitted yet, and has no {name}.")
+        return np.asarray(np.mean([getattr(model, name) for model in self.estimators_], axis=0))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
+        """Names of the features that the estimator was fitted on, which `feature_importances_` and `coef_` refer to.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the input columns, for a model fitted on an array.
+
+        Returns
+        -------
+        names : ndarray of str
+            One name for each output.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+        return np.array(self._layout.names(list(names if input_features is None else input_features)), dtype=object)
+
+    def by_column(self, values: Any) -> dict[Any, Any]:
+        """Average importances or coefficients over the outputs of each input column.
+
+        Parameters
+        ----------
+        values : array-like, its last axis as long as `get_feature_names_out()`
+            Such as `feature_importances_` or `coef_`.
+
+        Returns
+        -------
+        dict
+            A number or array for each input column, by its name or, for an array, by its position.
+        """
+        check_is_fitted(self)
+        values = np.asarray(values)
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        averages = [values[..., place].mean(axis=-1) for place in self._layout.places]
+        return {name: float(mean) if mean.ndim == 0 else mean for name, mean in zip(names, averages, strict=True)}
+
+    # ------------------------------------------------------------------------------ scikit-learn
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, those of the default encoder and estimator too: `encoder__prior`, `estimator__max_depth`.
+
+        Parameters
+        ----------
+        **params
+            Names and values.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        for name, make in (("encoder", SamplingBayesianEncoder), ("estimator", self._default_estimator)):
+            nested = any(key.startswith(f"{name}__") for key in params)
+            if nested and params.get(name, getattr(self, name)) is None:
+                params = {name: make()} | params
+        return super().set_params(**params)
+
+    def get_metadata_routing(self) -> Any:
+        """Take `sample_weight` and `groups` for the model itself, and route the other parameters to the estimator."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        estimator = self._default_estimator() if self.estimator is None else self.estimator
+        return router.add(estimator=estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._default_estimator() if self.estimator is None else self.estimator)
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.target_tags.positive_only = inner.target_tags.positive_only
+        return tags
+
+
+def _wordy(table: Table) -> list[int]:
+    """Columns of an array that hold no numbers."""
+    assert table.array is not None
+    if table.array.dtype.kind in "iufb":
+        return []
+
+    def holds_words(column: Any) -> bool:
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            return True
+        return any(isinstance(cell, str | bool | np.bool_) for cell in column)
+
+    return [position for position in range(table.n_columns) if holds_words(table.array[:, position])]
+
+
+def _encode_tables(params: dict[str, Any], encoder: Any, layout: Layout) -> dict[str, Any]:
+    """Encode the validation tables among the fit parameters by the posterior expectation."""
+
+    def encode(X: Any) -> Array:
+        rows = NewRows(encoder, layout, read_table(X, encoder))
+        return rows.features(rows.expected())
+
+    encoded = dict(params)
+    if params.get("X_val") is not None:
+        encoded["X_val"] = encode(params["X_val"])
+    if params.get("eval_set") is not None:
+        pairs = params["eval_set"]
+        pairs = [pairs] if isinstance(pairs, tuple) else pairs
+        encoded["eval_set"] = [(encode(X), *rest) for X, *rest in pairs]
+    return encoded

@@ -1,0 +1,79 @@
+"""What a fitted model predicts with: draws of every category made once, and new rows that look them up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import numpy as np
+
+from catbayes._random import Purpose
+from catbayes._validation import Array
+from catbayes.encoder import SamplingBayesianEncoder
+from catbayes.estimators._rows import as_numbers
+from catbayes.sampling import draw_strata
+
+Respond = Callable[[Any, Array], Array]
+"""Predictions of one fitted estimator for features: (row,) or (row, class)."""
+
+
+def category_draws(encoder: SamplingBayesianEncoder | None, n_draws: int) -> list[Array]:
+    """K draws of every category of each column, one from each quantile stratum, (draw, slot, output)."""
+    if encoder is None:
+        return []
+    tables = []
+    for column in encoder.columns_fitted_:
+        posterior, mapping = column.posterior.posterior, column.mapping
+        key, temperature = (Purpose.PREDICT, column.position, n_draws), encoder._temperature()
+        drawn = draw_strata(posterior, mapping.drawn, n_draws, seed=encoder._seed, key=key, temperature=temperature)
+        known = mapping.known(posterior)
+        if known is not None:
+            drawn = np.concatenate([drawn, np.broadcast_to(known, (n_draws, *known.shape))], axis=-1)
+        tables.append(drawn)
+    return tables
+
+
+class NewRows:
+    """Rows to predict, read once: their numbers, and where each category stands in the tables of the columns."""
+
+    def __init__(self, encoder: SamplingBayesianEncoder | None, layout: Any, table: Any) -> None:
+        self.columns = encoder.columns_fitted_ if encoder else []
+        self.layout, self.table = layout, table
+        self.codes = [encoder._codes(table, column) for column in self.columns] if encoder else []
+        self._features = as_numbers(layout.stack(table, [c.expectation[code] for c, code in self._pairs()]), self)
+
+    def _pairs(self) -> Any:
+        return zip(self.columns, self.codes, strict=True)
+
+    def features(self, values: list[Array]) -> Array:
+        """Features for one (slot, output) table per column; the next call overwrites them."""
+        for (column, code), value in zip(self._pairs(), values, strict=True):
+            self._features[:, self.layout.places[column.position]] = value[code]
+        return self._features
+
+    def expected(self) -> list[Array]:
+        """The expectation of every column."""
+        return [column.expectation for column in self.columns]
+
+    def drawn(self, draws: list[Array], only: Collection[int] | None = None) -> Iterator[list[Array]]:
+        """Draw after draw of every column; of some only if `only` tells their numbers, the others as expected."""
+        for k in range(len(draws[0]) if draws else 1):
+            yield [
+                table[k] if only is None or number in only else self.columns[number].expectation
+                for number, table in enumerate(draws)
+            ]
+
+
+def over_draws(models: list[Any], rows: NewRows, values: Iterator[list[Array]], respond: Respond) -> Iterator[Array]:
+    """Predictions under each draw; of several models, each has its share of the draws."""
+    for k, value in enumerate(values):
+        yield respond(models[k % len(models)], rows.features(value))
+
+
+def average(predictions: Iterator[Array]) -> Array:
+    """Mean of predictions that are made one at a time."""
+    total, count = next(predictions).astype(np.float64), 1
+    for prediction in predictions:
+        total += prediction
+        count += 1
+    return np.asarray(total / count)

@@ -1,0 +1,95 @@
+"""Appendix B: the prediction at the posterior mean, and half the curvature times the covariance on top."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression
+
+from catbayes._validation import Array
+from catbayes.encoder import SamplingBayesianEncoder
+from catbayes.errors import InputError
+from catbayes.estimators._fitting import last_step
+from catbayes.estimators._predicting import NewRows, Respond
+from catbayes.mappings import Identity, Mean, MeanPrecision
+
+STEP = 0.1
+"""Finite differences reach this many posterior standard deviations: small against any bend, large against rounding."""
+
+STEPPED = ("sklearn.tree", "sklearn.neighbors", "lightgbm", "xgboost", "catboost")
+
+
+def require_smooth(estimator: Any) -> None:
+    """Refuse models that are constant between jumps: they have no curvature to correct by."""
+    model = last_step(estimator)
+    parts = [model, getattr(model, "estimator", None), *np.ravel(getattr(model, "estimators_", [])).tolist()]
+    histograms = isinstance(model, HistGradientBoostingClassifier | HistGradientBoostingRegressor)
+    if histograms or any(type(part).__module__.startswith(STEPPED) for part in parts):
+        raise InputError(
+            f'predict_with="taylor" needs a smooth model, and {type(model).__name__} predicts in steps, whose '
+            'curvature is zero or infinite: use predict_with="draws".'
+        )
+
+
+def second_order(model: Any, rows: NewRows, encoder: SamplingBayesianEncoder | None, respond: Respond) -> Array:
+    """ŷ(ξ, θ̂) + ½ tr(H C): exact in its second order for linear and logistic models, else by finite differences."""
+    centres = [_through(column, column.posterior.posterior.mean()) for column in rows.columns]
+    centre = respond(model, rows.features(centres)).copy()
+    if encoder is None:
+        return centre
+    temperature = encoder._temperature()
+    linear = all(isinstance(column.mapping, Mean | MeanPrecision | Identity) for column in rows.columns)
+    if linear and isinstance(model, LogisticRegression) and _is_softmax(model):
+        return centre + _logistic_correction(model, rows, centre, temperature)
+    correction = np.zeros_like(centre)
+    for number, column in enumerate(rows.columns):
+        posterior = column.posterior.posterior
+        for direction in _roots(posterior.covariance()):  # C = Σ_j l_j l_jᵀ, so tr(H C) = Σ_j l_jᵀ H l_j
+            around = -2.0 * centre
+            for side in (-STEP, STEP):
+                moved = _through(column, posterior.mean() + side * temperature * direction)
+                around += respond(model, rows.features([*centres[:number], moved, *centres[number + 1 :]]))
+            correction += around / STEP**2 / 2.0
+    return np.asarray(centre + correction)
+
+
+def _through(column: Any, theta: Array) -> Array:
+    """All outputs of a column at θ, (slot, output)."""
+    known = column.mapping.known(column.posterior.posterior)
+    drawn = column.mapping.drawn(theta)
+    return np.asarray(drawn if known is None else np.concatenate([drawn, known], axis=-1))
+
+
+def _roots(covariance: Array) -> Array:
+    """Vectors l_j with C = Σ_j l_j l_jᵀ, (j, slot, parameter); a variance that does not exist counts as none."""
+    covariance = np.where(np.isfinite(covariance), covariance, 0.0)
+    value, vector = np.linalg.eigh(covariance)
+    return np.moveaxis(vector * np.sqrt(np.maximum(value, 0.0))[..., None, :], -1, 0)
+
+
+def _is_softmax(model: LogisticRegression) -> bool:
+    return len(model.classes_) == 2 or model.solver != "liblinear"
+
+
+def _logistic_correction(model: LogisticRegression, rows: NewRows, centre: Array, temperature: float) -> Array:
+    """Half of Σ_ab ∂²p_c/∂z_a∂z_b V_ab for p = softmax(z), where V = W C Wᵀ is the covariance of the logits z."""
+    coefficients = model.coef_ if len(model.coef_) > 1 else np.concatenate([np.zeros_like(model.coef_), model.coef_])
+    variance = np.zeros((len(centre), len(coefficients), len(coefficients)))
+    for column, code in zip(rows.columns, rows.codes, strict=True):
+        select, place = column.mapping.select, rows.layout.places[column.position]
+        covariance = column.posterior.posterior.covariance()[..., select, :][..., select] * temperature**2
+        covariance = np.where(np.isfinite(covariance), covariance, 0.0)
+        weight = coefficients[:, place][:, : covariance.shape[-1]]  # drawn outputs come first
+        variance += (weight @ covariance @ weight.T)[code]
+    own = np.diagonal(variance, axis1=1, axis2=2)
+    with_mean = np.einsum("nab,nb->na", variance, centre)
+    shared = 2.0 * (centre * with_mean).sum(axis=1) - (centre * own).sum(axis=1)
+    return np.asarray(0.5 * centre * (own - 2.0 * with_mean + shared[:, None]))
+
+
+def as_probabilities(values: Array) -> Array:
+    """Keep probabilities in range after a correction."""
+    values = np.clip(values, 0.0, 1.0)
+    return np.asarray(values / values.sum(axis=1, keepdims=True))

@@ -1,0 +1,210 @@
+"""SamplingClassifier: any classifier, fitted on draws of the categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite
+
+from catbayes._validation import Array
+from catbayes.errors import InputError
+from catbayes.estimators._model import SamplingModel
+from catbayes.estimators._taylor import as_probabilities
+
+
+def _has(name: str) -> Any:
+    def check(self: SamplingClassifier) -> bool:
+        if "estimators_" in vars(self):
+            return hasattr(self.estimators_[0], name)
+        return hasattr(self._default_estimator() if self.estimator is None else self.estimator, name)
+
+    return check
+
+
+def _only_scores(self: SamplingClassifier) -> bool:
+    return _has("decision_function")(self) and not _has("predict_proba")(self)
+
+
+class SamplingClassifier(ClassifierMixin, SamplingModel):
+    """Fit a classifier on draws of the categorical columns, and average its probabilities over draws.
+
+    Whole tables go in: categorical columns are found and encoded by a `SamplingBayesianEncoder`, numeric ones pass.
+
+    Parameters
+    ----------
+    estimator : classifier or Pipeline, optional
+        What learns from the features; HistGradientBoostingClassifier if None. It gets an array of floats.
+    encoder : SamplingBayesianEncoder, optional
+        How categories are encoded; its defaults if None. With `columns="auto"`, the columns of an object array that
+        hold no numbers are encoded, and none of a numeric array.
+    n_draws : int
+        K: copies or members to fit on, and draws to predict with.
+    fit_with : "auto", "copies", "members", "rounds"
+        "copies": K drawn copies of the table, each row weighing 1/K, as in the paper; parameters that count rows
+        (`min_samples_leaf`, …) are multiplied by K to keep their meaning. "members": K estimators, one draw each.
+        "rounds": one estimator that grows on fresh draws: trees and boosting rounds by `warm_start` or continued
+        training, epochs by `partial_fit`. "auto": rounds for forests, members for what takes no weights or makes folds
+        of its own, else copies.
+    predict_with : "draws", "mean", "taylor"
+        "draws": average over K draws of every category, one from each quantile stratum, made once at fit; the answer
+        is deterministic, and the same for a row alone or in a batch. "mean": predict at the posterior expectation.
+        "taylor": the second-order correction of Appendix B, for smooth models.
+    random_state : int, RandomState or None
+        Seed of the draws, and of the estimator if it has none.
+    n_jobs : int or None
+        Threads over columns, and over members.
+    verbose : int
+        Print a line for each step of a long fit.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Class labels.
+    encoder_ : SamplingBayesianEncoder or None
+        The fitted encoder; None if the table has no categorical column.
+    estimators_ : list
+        The fitted estimators: K for members, else one, which is also `estimator_`.
+    fit_with_ : str
+        How it was fitted.
+    feature_importances_, coef_ : ndarray
+        Where the estimator has them, for each of `get_feature_names_out()`; `by_column` averages over the outputs of a
+        column.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from catbayes import SamplingClassifier
+    >>> X = pd.DataFrame({"city": ["Oslo", "Rome", "Oslo", "Rome", "Kyiv"] * 20, "age": range(100)})
+    >>> y = ["yes", "no", "yes", "no", "no"] * 20
+    >>> model = SamplingClassifier(LogisticRegression(max_iter=1000), random_state=0).fit(X, y)
+    >>> new = pd.DataFrame({"city": ["Oslo", "Kyiv", "Paris"], "age": [50, 50, 50]})
+    >>> model.predict(new).tolist()
+    ['yes', 'no', 'no']
+    >>> probability, spread = model.predict_proba(new, return_std=True)
+    >>> bool(spread[2, 1] > spread[1, 1])  # Paris was never seen
+    True
+    """
+
+    classes_: np.ndarray[Any, Any]
+
+    def _default_estimator(self) -> Any:
+        return HistGradientBoostingClassifier()
+
+    def _read_y(self, y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str, Any]:
+        check_classification_targets(y)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        family = getattr(self.encoder, "family", "auto")
+        if family in ("normal", "poisson"):
+            raise InputError(f'family="{family}" is for numbers, and a classifier has classes: use "auto".')
+        try:
+            classes = np.unique(y)
+        except TypeError as error:
+            raise InputError(f"y holds labels that cannot be sorted ({error}). Use strings or numbers only.") from error
+        return y, "bernoulli" if len(classes) == 2 else "categorical", classes
+
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """The class whose probability, averaged over draws, is highest.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+
+        Returns
+        -------
+        classes : ndarray of shape (n_rows,)
+            Class labels.
+        """
+        average = self._predict_average(X)
+        best = average.argmax(axis=1) if average.ndim == 2 else (average > 0).astype(int)
+        return np.asarray(self.classes_[best])
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: Any, return_std: bool = False) -> Any:
+        """Class probabilities, averaged over draws, and how much they vary from draw to draw.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        return_std : bool
+            Return the standard deviation over draws as well: doubt that comes from the categories.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, n_classes), or a pair of such
+            Columns in the order of `classes_`.
+        """
+        average = self._predict_average(X)
+        if self.predict_with == "taylor":
+            average = as_probabilities(average)
+        return (average, self.predict_draws(X).std(axis=0)) if return_std else average
+
+    @available_if(_only_scores)
+    def decision_function(self, X: Any) -> Array:
+        """Scores averaged over draws, of an estimator without probabilities.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
+            As the estimator has them.
+        """
+        return self._predict_average(X)
+
+    @available_if(_has("predict_proba"))
+    def predict_interval(self, X: Any, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
+        """Where the probabilities would lie if the true rates of the categories were known.
+
+        The interval holds the doubt about categories, as wide as they are rare. It does not hold the doubt about the
+        estimator.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        coverage : float from 0 to 1
+            Share of the posterior inside the interval.
+        n_draws : int
+            Draws to take quantiles of.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_rows, n_classes)
+            Bounds for each class.
+        """
+        return self._predict_bounds(X, coverage, n_draws)
+
+    def _respond(self, model: Any, X: Array) -> Array:
+        if hasattr(model, "predict_proba"):
+            found = np.asarray(model.predict_proba(X))
+        elif hasattr(model, "decision_function"):
+            found = np.asarray(model.decision_function(X))
+        else:
+            return np.asarray(model.predict(X)[:, None] == self.classes_, dtype=np.float64)  # a vote
+        if found.ndim == 2 and found.shape[1] < len(self.classes_):  # rows held out had a class to themselves
+            padded = np.zeros((len(found), len(self.classes_)))
+            padded[:, np.searchsorted(self.classes_, model.classes_)] = found
+            return padded
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._default_estimator() if self.estimator is None else self.estimator)
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        return tags

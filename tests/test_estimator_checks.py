@@ -1,0 +1,48 @@
+"""scikit-learn's own checks, for both models in every way to fit and to predict, with no expected failure.
+
+The checks hand out numeric arrays. With `columns="auto"` nothing in them is a category, so every setting runs once as it
+is, and once with the last column encoded. There the encoding is deterministic (temperature 0, own target included):
+two of the checks ask that a row of weight 2 be as good as two rows, which no two independent draws are.
+
+The estimators are among those that pass the same checks by themselves; scikit-learn expects forests that bootstrap and
+SGD to fail those two.
+"""
+
+import warnings
+
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from catbayes import InputWarning, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+
+SMOOTH = {SamplingClassifier: LogisticRegression(), SamplingRegressor: Ridge()}
+TREES = {SamplingClassifier: ExtraTreesClassifier(5), SamplingRegressor: ExtraTreesRegressor(5)}
+EPOCHS = {
+    SamplingClassifier: GaussianNB(),
+    SamplingRegressor: MLPRegressor(
+        hidden_layer_sizes=8, shuffle=False, learning_rate_init=0.02, max_iter=400, n_iter_no_change=50
+    ),
+}
+
+
+def settings():
+    for model in (SamplingClassifier, SamplingRegressor):
+        yield model()
+        for columns in ("auto", [-1]):
+            encoder = SamplingBayesianEncoder(columns, own_target="include", temperature=0.0)
+            for fit_with in ("copies", "members"):
+                for predict_with in ("draws", "mean", "taylor"):
+                    yield model(SMOOTH[model], encoder, n_draws=3, fit_with=fit_with, predict_with=predict_with)
+            yield model(TREES[model], encoder, n_draws=3, fit_with="rounds")
+            for predict_with in ("draws", "mean", "taylor"):
+                yield model(EPOCHS[model], encoder, n_draws=3, fit_with="rounds", predict_with=predict_with)
+
+
+@parametrize_with_checks(list(settings()))
+def test_scikit_learn_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)
+        check(estimator)
