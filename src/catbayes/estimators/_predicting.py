@@ -47,6 +47,7 @@ class NewRows:
 
     def features(self, values: list[Array]) -> Array:
         """Features for one (slot, output) table per column; the next call overwrites them."""
+        self._features.setflags(write=True)  # CatBoost locks the arrays it was given
         for (column, code), value in zip(self._pairs(), values, strict=True):
             self._features[:, self.layout.places[column.position]] = value[code]
         return self._features

@@ -44,6 +44,7 @@ class TrainingRows:
 
         def feed(k: int) -> Array:
             if k != held[0]:
+                features.setflags(write=True)  # CatBoost locks the arrays it was given
                 self.draws.write(k, features, self.index)
                 held[0] = k
             return features
