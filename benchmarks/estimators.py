@@ -31,10 +31,10 @@ from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from catbayes import SamplingClassifier
 
-ADULT = (
-    "age workclass fnlwgt education education_num marital_status occupation relationship race sex capital_gain "
-    "capital_loss hours_per_week native_country income"
-).split()
+ADULT = [
+    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship"),
+    *("race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"),
+]
 
 
 def read_table(name: str) -> tuple[pandas.DataFrame, np.ndarray[Any, Any]]:
@@ -80,7 +80,7 @@ def measure(model: Any, X: Any, y: Any, train: Any, test: Any) -> dict[str, tupl
     plain = make_pipeline(encode, clone(model))
     fit, _ = timed(plain.fit, fitted_on, y[train])
     predict, probability = timed(plain.predict_proba, new)
-    results = {"plain": (fit, predict, *scores(y[test], probability[:, 1]))}
+    results: dict[str, tuple[float, ...]] = {"plain": (fit, predict, *scores(y[test], probability[:, 1]))}
     for name, way in WAYS.items():
         if name == "rounds" and isinstance(model[-1] if hasattr(model, "steps") else model, LogisticRegression):
             continue

@@ -1,7 +1,7 @@
 """scikit-learn's own checks, for both models in every way to fit and to predict, with no expected failure.
 
-The checks hand out numeric arrays. With `columns="auto"` nothing in them is a category, so every setting runs once as it
-is, and once with the last column encoded. There the encoding is deterministic (temperature 0, own target included):
+The checks hand out numeric arrays. With `columns="auto"` nothing in them is a category, so every setting runs once as
+it is, and once with the last column encoded. There the encoding is deterministic (temperature 0, own target included):
 two of the checks ask that a row of weight 2 be as good as two rows, which no two independent draws are.
 
 The estimators are among those that pass the same checks by themselves; scikit-learn expects forests that bootstrap and
