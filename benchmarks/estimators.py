@@ -54,7 +54,7 @@ MODELS = {
     "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
 }
 
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "copies 5": {"fit_with": "copies", "n_draws": 5},
     "copies 10": {"fit_with": "copies", "n_draws": 10},
     "members 10": {"fit_with": "members", "n_draws": 10},

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -19,7 +20,7 @@ from catbayes.encoder._reading import read_table
 from catbayes.errors import InputError, InputWarning
 from catbayes.estimators import _fitting as fitting
 from catbayes.estimators._predicting import NewRows, average, category_draws, over_draws
-from catbayes.estimators._rows import TrainingRows
+from catbayes.estimators._rows import TrainingRows, from_origins
 from catbayes.estimators._taylor import require_smooth, second_order
 from catbayes.tables import Table
 
@@ -80,7 +81,7 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
         groups : array-like of shape (n_rows,), optional
             Rows of one group stay together in the folds of the encoder and in the rows held out for early stopping.
         **fit_params
-            Handed to the `fit` of the estimator. Tables in `eval_set` and `X_val` are encoded first.
+            Handed to the `fit` of the estimator. Tables in `eval_set`, `eval_X` and `X_val` are encoded first.
 
         Returns
         -------
@@ -102,9 +103,10 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
         if encoder is None:
             draws = TrainingDraws(table, Layout(table.n_columns, []), lambda k: [])
         else:
-            draws = encoder.fit_draws(X, y, weight, groups)
+            draws = from_origins(encoder.fit_draws(X, y, weight, groups))
         if fit_params:
-            fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
+            if get_config()["enable_metadata_routing"]:
+                fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
             fit_params = _encode_tables(fit_params, encoder, draws.layout)
         n_draws = self.n_draws if encoder is not None else 1
         labels = np.searchsorted(classes, y) if classes is not None and fitting.wants_codes(estimator) else y
@@ -348,10 +350,11 @@ def _encode_tables(params: dict[str, Any], encoder: Any, layout: Layout) -> dict
         return rows.features(rows.expected())
 
     encoded = dict(params)
-    if params.get("X_val") is not None:
-        encoded["X_val"] = encode(params["X_val"])
+    for name in ("X_val", "eval_X"):
+        tables = params.get(name)
+        if tables is not None:
+            encoded[name] = tuple(map(encode, tables)) if isinstance(tables, tuple) else encode(tables)
     if params.get("eval_set") is not None:
-        pairs = params["eval_set"]
-        pairs = [pairs] if isinstance(pairs, tuple) else pairs
+        pairs = [params["eval_set"]] if isinstance(params["eval_set"], tuple) else params["eval_set"]
         encoded["eval_set"] = [(encode(X), *rest) for X, *rest in pairs]
     return encoded

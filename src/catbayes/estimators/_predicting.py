@@ -10,7 +10,7 @@ import numpy as np
 from catbayes._random import Purpose
 from catbayes._validation import Array
 from catbayes.encoder import SamplingBayesianEncoder
-from catbayes.estimators._rows import as_numbers
+from catbayes.estimators._rows import as_numbers, origins
 from catbayes.sampling import draw_strata
 
 Respond = Callable[[Any, Array], Array]
@@ -40,6 +40,7 @@ class NewRows:
         self.columns = encoder.columns_fitted_ if encoder else []
         self.layout, self.table = layout, table
         self.codes = [encoder._codes(table, column) for column in self.columns] if encoder else []
+        self.origins = origins(self.columns)
         self._features = as_numbers(layout.stack(table, [c.expectation[code] for c, code in self._pairs()]), self)
 
     def _pairs(self) -> Any:
@@ -48,8 +49,8 @@ class NewRows:
     def features(self, values: list[Array]) -> Array:
         """Features for one (slot, output) table per column; the next call overwrites them."""
         self._features.setflags(write=True)  # CatBoost locks the arrays it was given
-        for (column, code), value in zip(self._pairs(), values, strict=True):
-            self._features[:, self.layout.places[column.position]] = value[code]
+        for (column, code), value, origin in zip(self._pairs(), values, self.origins, strict=True):
+            self._features[:, self.layout.places[column.position]] = value[code] - origin
         return self._features
 
     def expected(self) -> list[Array]:

@@ -12,7 +12,9 @@ from sklearn.model_selection import GroupShuffleSplit, train_test_split
 from catbayes._random import Purpose, stream
 from catbayes._validation import Array
 from catbayes.encoder import TrainingDraws
+from catbayes.encoder._column import EncodedColumn
 from catbayes.errors import InputError
+from catbayes.families import NormalGamma
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,26 @@ class TrainingRows:
             return np.asarray(value)[row] if by_row else value
 
         return {name: align(value) for name, value in self.fit_params.items()}
+
+
+def origins(columns: list[EncodedColumn]) -> list[Array]:
+    """What is taken off each output of a numeric target: the expectation of an unseen category.
+
+    Forests and XGBoost round features to single precision, in which amounts near 1e9 are 64 apart; differences from
+    the usual amount are not.
+    """
+    return [
+        column.expectation[column.posterior.categories.unseen]
+        if isinstance(column.posterior.prior, NormalGamma)
+        else np.zeros(column.expectation.shape[1])
+        for column in columns
+    ]
+
+
+def from_origins(draws: TrainingDraws) -> TrainingDraws:
+    """The same draws, as differences from the origins."""
+    taken_off = origins(draws.layout.columns)
+    return replace(draws, blocks=lambda k: [b - o for b, o in zip(draws.blocks(k), taken_off, strict=True)])
 
 
 def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:

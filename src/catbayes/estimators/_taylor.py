@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 
 from catbayes._validation import Array
@@ -18,15 +17,18 @@ from catbayes.mappings import Identity, Mean, MeanPrecision
 STEP = 0.1
 """Finite differences reach this many posterior standard deviations: small against any bend, large against rounding."""
 
-STEPPED = ("sklearn.tree", "sklearn.neighbors", "lightgbm", "xgboost", "catboost")
+STEPPED = (
+    *("sklearn.tree", "sklearn.neighbors", "sklearn.ensemble._forest", "sklearn.ensemble._gb"),
+    *("sklearn.ensemble._hist_gradient_boosting", "lightgbm", "xgboost", "catboost"),
+)
+"""Where models come from that are constant between jumps."""
 
 
 def require_smooth(estimator: Any) -> None:
     """Refuse models that are constant between jumps: they have no curvature to correct by."""
     model = last_step(estimator)
     parts = [model, getattr(model, "estimator", None), *np.ravel(getattr(model, "estimators_", [])).tolist()]
-    histograms = isinstance(model, HistGradientBoostingClassifier | HistGradientBoostingRegressor)
-    if histograms or any(type(part).__module__.startswith(STEPPED) for part in parts):
+    if any(type(part).__module__.startswith(STEPPED) for part in parts):
         raise InputError(
             f'predict_with="taylor" needs a smooth model, and {type(model).__name__} predicts in steps, whose '
             'curvature is zero or infinite: use predict_with="draws".'
