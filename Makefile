@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo test calibration lint types layers docs check bench clean
+.PHONY: demo test calibration lint types layers docs check bench bench-estimators clean
 
 demo: $(VENV)/.core  ## what the encoder does, on simulated data with known truth
 	$(RUN)/python examples/demo.py
@@ -32,6 +32,9 @@ check: test lint types layers docs
 
 bench: $(VENV)/.dev  ## ratios against scikit-learn and category_encoders, minutes
 	$(RUN)/python benchmarks/encode.py
+
+bench-estimators: $(VENV)/.dev  ## cost and score of copies, members and rounds; needs CATBAYES_DATA
+	$(RUN)/python benchmarks/estimators.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -346,8 +346,8 @@ def test_targets_far_from_zero(fit_with):
         SamplingRegressor(estimator, fit_with=fit_with, n_draws=3, random_state=0).fit(X, shift + 100 * y).predict(X)
         for shift in (0.0, 1e9)
     )
-    assert np.corrcoef(near, far - 1e9)[0, 1] > 0.99
-    assert np.abs(near - (far - 1e9)).mean() < 20  # of a standard deviation of 200
+    assert np.corrcoef(near, far - 1e9)[0, 1] > 0.97
+    assert np.abs(near - (far - 1e9)).mean() < 30  # of a standard deviation of 200
 
 
 @pytest.mark.parametrize("fit_with", WAYS)

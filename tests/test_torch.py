@@ -1,0 +1,156 @@
+"""PosteriorEmbedding: draws in training, expectations in evaluation, and a module like any other."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cases import PRIORS, make_target
+from catbayes import InputError, SamplingBayesianEncoder
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'catbayes[torch]'")
+from catbayes.torch import PosteriorEmbedding  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def double():
+    """Doubles, so that torch's arithmetic can be compared with numpy's."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def make_encoder(family, mapping="mean", rows=60, **settings):
+    random = np.random.default_rng(0)
+    code = random.integers(0, 4, rows)
+    theta = type(PRIORS[family])(*(np.repeat(np.asarray(p)[None], 4, axis=0) for p in _parameters(family)))
+    y = make_target(family, theta.sample(random)[code], random)
+    X = np.column_stack([code, code % 2]).astype(str).astype(object)
+    encoder = SamplingBayesianEncoder(family=family, prior=PRIORS[family], mapping=mapping, random_state=0, **settings)
+    return encoder.fit(X, y), X, y
+
+
+def _parameters(family):
+    return [getattr(PRIORS[family], name) for name in PRIORS[family].__slots__]
+
+
+def repeat(embedding, code, n, target=None):
+    """Many draws of one row."""
+    codes = torch.tensor([[code, code]] * n)
+    return embedding(codes, None if target is None else torch.full((n,), target)).numpy()
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_evaluation_equals_transform(family):
+    encoder, X, _ = make_encoder(family)
+    embedding = PosteriorEmbedding(encoder).eval()
+    new = np.vstack([X, [["unseen", "unseen"]]])
+    np.testing.assert_allclose(embedding(embedding.codes(new)).numpy(), encoder.transform(new), rtol=1e-12)
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("family", PRIORS)
+def test_training_draws_have_the_distribution_of_the_posterior(family, own):
+    """With the own target given, of the posterior without it, which the family itself says."""
+    encoder, _, y = make_encoder(family)
+    embedding = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(1)).train()
+    column = encoder.columns_fitted_[0]
+    target = y[encoder.columns_fitted_[0].posterior.categories.codes(np.array(["0"], dtype=object))[0]] if own else None
+    draws = repeat(embedding, 0, 4000, target)[:, 0]
+    posterior = column.posterior.posterior.take([0])
+    if own:
+        posterior = posterior.leave_out(np.array([target]), np.ones(1))
+    many = posterior.take(np.zeros(4000, dtype=int)).sample(np.random.default_rng(2))
+    assert stats.ks_2samp(draws, column.mapping.drawn(many)[:, 0]).pvalue > 1e-3
+
+
+def test_a_category_of_one_row_is_drawn_as_unseen_when_its_target_is_left_out():
+    X = [["a"]] * 30 + [["alone"]]
+    encoder = SamplingBayesianEncoder(prior=1e-2, random_state=0).fit(X, [0, 1] * 15 + [1])
+    embedding = PosteriorEmbedding(encoder)
+    code, unseen = embedding.codes([["alone"]]).item(), embedding.codes([["never"]]).item()
+    torch.manual_seed(0)
+    alone = embedding(torch.tensor([[code]] * 4000), torch.ones(4000)).numpy()[:, 0]
+    prior = embedding(torch.tensor([[unseen]] * 4000)).numpy()[:, 0]
+    assert stats.ks_2samp(alone, prior).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("family", "mapping"),
+    [
+        *((family, mapping) for family in ("bernoulli", "categorical") for mapping in ("mean", "weight_of_evidence")),
+        *((family, "polynomial") for family in ("bernoulli", "poisson")),
+        ("normal", "identity"),
+    ],
+)
+def test_mappings_are_those_of_the_encoder(family, mapping):
+    encoder, X, _ = make_encoder(family, mapping)
+    embedding = PosteriorEmbedding(encoder)
+    torch.manual_seed(0)
+    mean = np.mean([embedding(embedding.codes(X)).detach().numpy() for _ in range(400)], axis=0)
+    spread = encoder.sample(X, 400).std(axis=0)
+    assert np.abs((mean - encoder.transform(X)) / spread).max() < 0.3
+    assert embedding.n_outputs == mean.shape[1]
+
+
+def test_temperature_narrows_the_draws():
+    encoder, _, _ = make_encoder("bernoulli", temperature=0.5)
+    wide, _, _ = make_encoder("bernoulli")
+    torch.manual_seed(0)
+    narrow, full = (repeat(PosteriorEmbedding(e), 0, 4000)[:, 0].std() for e in (encoder, wide))
+    assert narrow == pytest.approx(full / 2, rel=0.05)
+
+
+def test_draws_are_fresh_at_every_forward_and_follow_the_generator():
+    encoder, X, _ = make_encoder("bernoulli")
+    embedding = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(3))
+    codes = embedding.codes(X)
+    first, second = embedding(codes), embedding(codes)
+    assert (first != second).all()
+    again = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(3))
+    torch.testing.assert_close(again(codes), first)
+
+
+def test_evaluation_over_draws_gives_an_axis_to_average():
+    encoder, X, _ = make_encoder("bernoulli")
+    embedding = PosteriorEmbedding(encoder, eval_draws=50).eval()
+    draws = embedding(embedding.codes(X))
+    assert draws.shape == (50, len(X), 2)
+    np.testing.assert_allclose(draws.mean(dim=0).numpy(), encoder.transform(X), atol=0.01)
+    torch.testing.assert_close(draws, embedding(embedding.codes(X)))
+
+
+def test_it_is_a_module_state_precision_and_gradients():
+    encoder, X, y = make_encoder("normal")
+    embedding = PosteriorEmbedding(encoder)
+    network = torch.nn.Sequential(embedding, torch.nn.Linear(embedding.n_outputs, 1))
+    loss = ((network(embedding.codes(X))[:, 0] - torch.tensor(y)) ** 2).mean()
+    loss.backward()
+    assert torch.isfinite(network[1].weight.grad).all()
+    assert [name for name, _ in network.named_parameters()] == ["1.weight", "1.bias"]
+    other, _, _ = make_encoder("normal", rows=60)
+    copy = PosteriorEmbedding(other)
+    copy.load_state_dict(embedding.state_dict())
+    codes = embedding.codes(X)
+    torch.testing.assert_close(copy.eval()(codes), embedding.eval()(codes))
+    assert embedding.float()(codes).dtype == torch.float32
+    meta = embedding.to("meta")
+    assert meta.count_0.device.type == "meta"
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "categorical", "poisson"])
+def test_tiny_parameters_give_finite_draws(family):
+    encoder, _, _ = make_encoder(family)
+    embedding = PosteriorEmbedding(encoder).float()
+    with torch.no_grad():
+        for name, buffer in embedding.named_buffers():
+            if name.startswith("alpha"):
+                buffer.fill_(1e-6)
+    assert np.isfinite(repeat(embedding, 0, 1000)).all()
+
+
+def test_what_it_cannot_do_is_refused():
+    encoder, _, _ = make_encoder("bernoulli", "mean_precision")
+    with pytest.raises(InputError, match="not MeanPrecision"):
+        PosteriorEmbedding(encoder)
+    with pytest.raises(InputError, match="expected a fitted SamplingBayesianEncoder"):
+        PosteriorEmbedding(SamplingBayesianEncoder())
