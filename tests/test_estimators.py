@@ -8,6 +8,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
+from catboost import CatBoostClassifier
 from lightgbm import LGBMClassifier
 from scipy.special import expit
 from sklearn import config_context
@@ -28,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from xgboost import XGBClassifier
 
 from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
 from catbayes.diagnostics import decompose_loss
@@ -439,13 +441,20 @@ def test_weights_reach_the_last_step_of_a_pipeline():
     np.testing.assert_allclose(piped.fit(X, y, weight).predict(X), plain.fit(X, y, weight).predict(X), rtol=1e-6)
 
 
-def test_validation_tables_are_encoded():
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
+def test_validation_tables_are_encoded(library):
     X, y = make_table()
-    y = y > 0
-    booster = LGBMClassifier(n_estimators=200, learning_rate=0.3, early_stopping_rounds=3, verbose=-1)
+    y = np.where(y > 0, "yes", "no")
+    settings = {"n_estimators": 200, "learning_rate": 0.3, "early_stopping_rounds": 3}
+    booster = {
+        "lightgbm": lambda: LGBMClassifier(**settings, verbose=-1),
+        "xgboost": lambda: XGBClassifier(**settings),
+        "catboost": lambda: CatBoostClassifier(**settings, verbose=False, allow_writing_files=False),
+    }[library]()
     model = SamplingClassifier(booster, fit_with="copies", n_draws=2, random_state=0)
     model.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])])
-    assert 0 < model.estimator_.best_iteration_ < 200
+    best = getattr(model.estimator_, "best_iteration", None) or model.estimator_.best_iteration_
+    assert 0 < best < 150
 
 
 def test_importances_and_coefficients_have_names_and_can_be_averaged_by_column():

@@ -104,14 +104,18 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
             draws = TrainingDraws(table, Layout(table.n_columns, []), lambda k: [])
         else:
             draws = from_origins(encoder.fit_draws(X, y, weight, groups))
+
+        def to_label(values: Any) -> Any:
+            coded = classes is not None and fitting.wants_codes(estimator)
+            return np.searchsorted(classes, values) if coded else values
+
         if fit_params:
             if get_config()["enable_metadata_routing"]:
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
-            fit_params = _encode_tables(fit_params, encoder, draws.layout)
+            fit_params = _encode_tables(fit_params, encoder, draws.layout, to_label)
         n_draws = self.n_draws if encoder is not None else 1
-        labels = np.searchsorted(classes, y) if classes is not None and fitting.wants_codes(estimator) else y
         rows = TrainingRows(
-            draws, labels, weight, groups, fit_params, n_draws, seed, classes is not None, self._reporter()
+            draws, to_label(y), weight, groups, fit_params, n_draws, seed, classes is not None, self._reporter()
         )
         way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
         fitted = fitting.fit(estimator, way, rows, seeded=self.random_state is not None, n_jobs=self.n_jobs)
@@ -342,7 +346,7 @@ def _wordy(table: Table) -> list[int]:
     return [position for position in range(table.n_columns) if holds_words(table.array[:, position])]
 
 
-def _encode_tables(params: dict[str, Any], encoder: Any, layout: Layout) -> dict[str, Any]:
+def _encode_tables(params: dict[str, Any], encoder: Any, layout: Layout, to_label: Any) -> dict[str, Any]:
     """Encode the validation tables among the fit parameters by the posterior expectation."""
 
     def encode(X: Any) -> Array:
@@ -356,5 +360,5 @@ def _encode_tables(params: dict[str, Any], encoder: Any, layout: Layout) -> dict
             encoded[name] = tuple(map(encode, tables)) if isinstance(tables, tuple) else encode(tables)
     if params.get("eval_set") is not None:
         pairs = [params["eval_set"]] if isinstance(params["eval_set"], tuple) else params["eval_set"]
-        encoded["eval_set"] = [(encode(X), *rest) for X, *rest in pairs]
+        encoded["eval_set"] = [(encode(X), to_label(y)) for X, y in pairs]
     return encoded
