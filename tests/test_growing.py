@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier, XGBRegressor
 
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from catbayes.estimators._growing import Grid, Job, way_to_grow
+from catbayes.estimators._growing import FOREST_POINTS, Grid, Job, way_to_grow
 
 QUIET = {"verbose": False, "allow_writing_files": False, "thread_count": 2}
 CLASSIFIERS = [
@@ -104,7 +104,11 @@ def job_of(classes=2, n_draws=20):
         seen.append(k)
         return draws.features(k)
 
-    return Job(feed, y, None, None, n_draws, lambda step: None, {}), draws, seen
+    return job_over(feed, y, n_draws), draws, seen
+
+
+def job_over(feed, y=None, n_draws=20):
+    return Job(feed, y, None, None, n_draws, lambda step: None, {})
 
 
 @pytest.mark.parametrize(
@@ -139,9 +143,10 @@ def test_trees_of_a_forest_are_trained_on_the_draw_of_their_turn():
     forest = RandomForestClassifier(4, bootstrap=False, max_features=None, random_state=0)
     model = way_to_grow(forest)(forest, job)
     codes = np.searchsorted(model.classes_, job.y)
+    grid = Grid(job, FOREST_POINTS)
     for k, tree in enumerate(model.estimators_):  # fully grown, each knows the rows of its own draw by heart
-        assert (tree.predict(draws.features(k)) == codes).all()
-        assert (tree.predict(draws.features(k + 10)) == codes).mean() < 0.98
+        assert (tree.predict(grid.snap(draws.features(k))) == codes).all()
+        assert (tree.predict(grid.snap(draws.features(k + 10))) == codes).mean() < 0.98
 
 
 class TestHistogramsAreScoredInTheirOwnBins:
@@ -157,7 +162,7 @@ class TestHistogramsAreScoredInTheirOwnBins:
     def fit(self, snap):
         X, y = make_table(2, n_rows=2000)
         draws = SamplingBayesianEncoder(random_state=0).fit_draws(X, y)
-        grid = Grid(draws.features(0), draws.features(1), 255) if snap else None
+        grid = Grid(job_over(draws.features, y), 255) if snap else None
         model = HistGradientBoostingClassifier(
             warm_start=True, scoring="loss", early_stopping=True, validation_fraction=None, n_iter_no_change=100
         )
@@ -179,7 +184,7 @@ def test_every_point_of_the_grid_is_taken_and_values_move_little():
     random = np.random.default_rng(0)
     first, second = random.normal(size=(300, 2)), random.normal(size=(300, 2))
     first[:, 1] = second[:, 1] = 7.0  # a column that does not change is left alone
-    grid = Grid(first, second, 64)
+    grid = Grid(job_over([first, second].__getitem__), 64)
     assert list(grid.points) == [0]
     narrow = np.column_stack([np.full(300, 0.1), first[:, 1]])  # all draws near one point: the others must be filled
     for features in (second, narrow):
@@ -209,7 +214,7 @@ def test_boosters_score_their_earlier_trees_on_the_new_draw(estimator):
         last.append(k)
         return draws.features(k)
 
-    model = way_to_grow(estimator)(estimator, Job(feed, y, None, None, 20, lambda step: None, {}))
+    model = way_to_grow(estimator)(estimator, job_over(feed, y))
     last_draw, other = draws.features(last[-1]), draws.features(99)
     fresh = np.mean((model.predict(last_draw) - y) ** 2)
     assert fresh < np.mean((model.predict(other) - y) ** 2)  # it was fitted to the last draw more than to one unseen

@@ -20,6 +20,10 @@ FOREST_DRAWS, BOOSTING_DRAWS = 40, 20
 """Fresh draws in the life of a model, if n_draws asks for no more. Trees of a forest do not look back; a booster scores
 all of its earlier trees on every new draw, which costs."""
 
+FOREST_POINTS = 32
+"""A forest sorts its features for every split, nearly twice as fast if they take few values than if each row has its
+own. On Adult and Amazon Employee Access its AUC was the same with 32 points, 128, or none; with 16 it was lower."""
+
 Labelled = tuple[Array, Any, Any]
 """Features, targets and weights."""
 
@@ -125,10 +129,11 @@ def _grow_trees(model: Any, job: Job) -> Any:
     patience = Patience(params)
     draws = BOOSTING_DRAWS if "learning_rate" in params else FOREST_DRAWS
     sizes = job.sizes(params["n_estimators"], draws)
+    grid = Grid(job, FOREST_POINTS)
     for k, size in enumerate(sizes):
         if size == sizes[-1] and params.get("oob_score"):
             model.set_params(oob_score=params["oob_score"])
-        X = job.feed(k)
+        X = grid.snap(job.feed(k))
         model.set_params(n_estimators=size).fit(X, job.y, **job.weights(model.fit), **job.fit_params)
         job.report(f"{size} of {sizes[-1]} trees, draw {k + 1}")
         if patience.limit is not None and patience.lost(job.loss(model, X), size):
@@ -151,9 +156,9 @@ def _grow_histograms(model: Any, job: Job) -> Any:
     elif params["early_stopping"] == "auto" and len(job.y) <= 10_000:
         model.set_params(early_stopping=False)
     sizes = job.sizes(params["max_iter"], BOOSTING_DRAWS)
-    grid = Grid(job.feed(0).copy(), job.feed(1), params["max_bins"]) if len(sizes) > 1 else None
+    grid = Grid(job, params["max_bins"])
     for k, size in enumerate(sizes):
-        X = job.feed(k) if grid is None else grid.snap(job.feed(k))
+        X = grid.snap(job.feed(k))
         model.set_params(max_iter=size).fit(X, job.y, **job.weights(model.fit), **valid, **job.fit_params)
         job.report(f"{model.n_iter_} of {sizes[-1]} rounds, draw {k + 1}")
         if model.n_iter_ < size:
@@ -164,11 +169,11 @@ def _grow_histograms(model: Any, job: Job) -> Any:
 class Grid:
     """Points for each feature that changes from draw to draw; every point is taken by some row of every draw."""
 
-    def __init__(self, first: Array, second: Array, most: int) -> None:
-        self.points = {}
-        share = min(most, max(2, len(first) // 8))
-        for column in np.flatnonzero((first != second).any(axis=0)):
-            levels = (np.arange(share) + 0.5) / share
+    def __init__(self, job: Job, most: int) -> None:
+        first, self.points = job.feed(0).copy(), {}
+        size = min(most, max(2, len(first) // 8))
+        for column in np.flatnonzero((first != job.feed(1)).any(axis=0)):
+            levels = (np.arange(size) + 0.5) / size
             self.points[int(column)] = np.unique(np.quantile(first[:, column], levels))
 
     def snap(self, features: Array) -> Array:
