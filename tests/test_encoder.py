@@ -434,8 +434,20 @@ def test_folds_must_keep_their_rows_apart():
 
 def test_groups_that_no_fold_would_use_are_noticed():
     codes, y, _ = make_table("bernoulli")
-    with pytest.warns(InputWarning, match="own_target"):
-        SamplingBayesianEncoder("all").fit_transform(codes[:, None], y, groups=codes)
+    with pytest.warns(InputWarning, match="groups do nothing"):
+        SamplingBayesianEncoder("all", own_target="include").fit_transform(codes[:, None], y, groups=codes)
+
+
+@pytest.mark.parametrize("own_target", ["exclude", "cross_fit"])
+def test_rows_of_a_group_stay_out_of_each_others_features(own_target):
+    """Every group is a category with one label: only its own rows could tell it."""
+    group = np.repeat(np.arange(40), 10)
+    y = np.random.default_rng(0).integers(0, 2, 40)[group]
+    encoder = SamplingBayesianEncoder("all", own_target=own_target, random_state=0)
+    features = encoder.fit_transform(group[:, None], y, groups=group)[:, 0]
+    assert abs(np.corrcoef(features, y)[0, 1]) < 0.2
+    with pytest.raises(InputError, match="one group only"):
+        encoder.fit_transform(group[:, None], y, groups=np.zeros(400))
 
 
 def test_weights_that_say_nothing_are_noticed():

@@ -1,10 +1,13 @@
 """Models that grow on fresh draws: each tree, round or epoch is scored and trained on what it should be."""
 
+import warnings
+
 import numpy as np
 import pandas
 import pytest
 from catboost import CatBoostClassifier, CatBoostRegressor
-from lightgbm import LGBMClassifier, LGBMRegressor
+from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
+from sklearn.base import clone
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesRegressor,
@@ -20,7 +23,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from xgboost import XGBClassifier, XGBRegressor
+from xgboost import XGBClassifier, XGBRegressor, XGBRFClassifier
 
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
 from catbayes.estimators._growing import FOREST_POINTS, Grid, Job, way_to_grow
@@ -197,15 +200,15 @@ def test_every_point_of_the_grid_is_taken_and_values_move_little():
 @pytest.mark.parametrize(
     "estimator",
     [
-        GradientBoostingRegressor(n_estimators=40, learning_rate=0.3, random_state=0),
-        LGBMRegressor(n_estimators=40, learning_rate=0.3, verbose=-1),
-        XGBRegressor(n_estimators=40, learning_rate=0.3),
-        CatBoostRegressor(iterations=40, learning_rate=0.3, **QUIET),
+        GradientBoostingRegressor(n_estimators=20, learning_rate=0.3, random_state=0),
+        LGBMRegressor(n_estimators=20, learning_rate=0.3, num_leaves=5, verbose=-1),
+        XGBRegressor(n_estimators=20, learning_rate=0.3, max_depth=2, reg_lambda=0),
+        CatBoostRegressor(iterations=20, learning_rate=0.3, depth=2, l2_leaf_reg=1e-9, **QUIET),
     ],
     ids=name,
 )
 def test_boosters_score_their_earlier_trees_on_the_new_draw(estimator):
-    """Squared error: without shrinkage of the leaves, new trees leave residuals of mean zero in the *current* draw."""
+    """A leaf of the last tree holds the mean of what the trees before it left, *they* scored on the last draw too."""
     X, y = make_table(0)
     draws = SamplingBayesianEncoder(family="normal", random_state=0).fit_draws(X, y)
     last = []
@@ -215,10 +218,19 @@ def test_boosters_score_their_earlier_trees_on_the_new_draw(estimator):
         return draws.features(k)
 
     model = way_to_grow(estimator)(estimator, job_over(feed, y))
-    last_draw, other = draws.features(last[-1]), draws.features(99)
-    fresh = np.mean((model.predict(last_draw) - y) ** 2)
-    assert fresh < np.mean((model.predict(other) - y) ** 2)  # it was fitted to the last draw more than to one unseen
-    assert fresh < 0.8 * np.var(y)
+    X_last = draws.features(last[-1])
+    if name(model) == "GradientBoostingRegressor":
+        X_last = Grid(job_over(feed, y), FOREST_POINTS).snap(X_last)
+    before = {
+        "GradientBoostingRegressor": lambda: list(model.staged_predict(X_last))[-2],
+        "LGBMRegressor": lambda: model.predict(X_last, num_iteration=19),
+        "XGBRegressor": lambda: model.predict(X_last, iteration_range=(0, 19)),
+        "CatBoostRegressor": lambda: model.predict(X_last, ntree_end=19),
+    }[name(model)]()
+    step = model.predict(X_last) - before
+    for value in np.unique(step.round(5)):
+        leaf = np.abs(step - value) < 1e-4
+        assert value == pytest.approx(0.3 * (y - before)[leaf].mean(), abs=2e-3)
 
 
 def test_an_estimator_that_cannot_go_on_names_the_other_ways():
@@ -227,8 +239,78 @@ def test_an_estimator_that_cannot_go_on_names_the_other_ways():
         SamplingClassifier(LogisticRegression(), fit_with="rounds").fit(X, y)
     with pytest.raises(InputError, match=r'MLPClassifier cannot go on.*"copies" or "members"'):
         SamplingClassifier(MLPClassifier(solver="lbfgs"), fit_with="rounds").fit(X, y)
-    with pytest.raises(InputError, match=r'stops early by itself.*"copies" or "members"'):
-        SamplingClassifier(LGBMClassifier(early_stopping_rounds=5), fit_with="rounds").fit(X, y)
+    for booster in (
+        LGBMClassifier(early_stopping_rounds=5),
+        LGBMClassifier(num_iterations=5),  # an alias that would rule every portion
+        LGBMClassifier(boosting_type="rf"),
+        XGBRFClassifier(),
+    ):
+        with pytest.raises(InputError, match=r'in portions: use fit_with="copies" or "members"'):
+            SamplingClassifier(booster, fit_with="rounds").fit(X, y)
+    model = SamplingClassifier(LGBMClassifier(verbose=-1), fit_with="rounds")
+    with pytest.raises(InputError, match=r'watches a whole fit.*"copies" or "members"'):
+        model.fit(X, y, eval_set=[(X, y)], callbacks=[early_stopping(3)])
+
+
+@pytest.mark.parametrize(
+    "estimator", [HistGradientBoostingClassifier(max_iter=40), RandomForestClassifier(20)], ids=name
+)
+def test_missing_numbers_and_rows_of_no_weight_do_not_disturb_the_grid(estimator):
+    X, y = make_table()
+    X.loc[::7, "number"] = np.nan
+    weight = (np.arange(800) % 5 == 0).astype(float)
+    model = SamplingClassifier(estimator, fit_with="rounds", random_state=0).fit(X, y, weight)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LGBMRegressor(n_estimators=40, colsample_bytree=0.34, num_leaves=2, verbose=-1),
+        CatBoostRegressor(iterations=40, learning_rate=0.1, rsm=0.34, depth=1, **QUIET),
+    ],
+    ids=name,
+)
+def test_portions_have_seeds_of_their_own(estimator):
+    """With one of three columns to choose from at random, two rounds a draw must not see two columns only."""
+    X, y = make_table(0)
+    X["second"] = np.random.default_rng(0).normal(size=800)
+    y = y + X["second"]
+    model = SamplingRegressor(estimator, fit_with="rounds", random_state=0).fit(X, y)
+    importance = model.feature_importances_
+    assert (importance > 0).all()
+    pairs = _root_columns(model.estimator_)[:40].reshape(20, 2)
+    assert len({tuple(pair) for pair in pairs}) > 4
+
+
+def _root_columns(model):
+    if hasattr(model, "booster_"):
+        trees = model.booster_.dump_model()["tree_info"]
+        return np.array([tree["tree_structure"].get("split_feature", -1) for tree in trees])
+    return np.array([model._get_tree_splits(i, None)[0].split(",")[0] for i in range(model.tree_count_)])
+
+
+def test_a_pipeline_of_one_step_grows_and_others_get_their_own_parameters():
+    X, y = make_table()
+    alone = SamplingClassifier(make_pipeline(RandomForestClassifier(20)), random_state=0).fit(X, y)
+    assert alone.score(X, y) > 0.7
+    assert alone.feature_importances_.shape == (2,)
+    piped = make_pipeline(StandardScaler(), RandomForestClassifier(20))
+    SamplingClassifier(piped, fit_with="rounds").fit(X, y, standardscaler__sample_weight=np.ones(800))
+
+
+def test_balanced_classes_are_weighed_once():
+    X, y = make_table()
+    y = np.where(np.random.default_rng(0).random(800) < 0.8, "common", y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        forest = RandomForestClassifier(40, class_weight="balanced", min_samples_leaf=20)
+        model = SamplingClassifier(forest, random_state=0).fit(X, y)
+        plain = SamplingClassifier(clone(forest).set_params(class_weight=None), random_state=0).fit(X, y)
+    rare = model.classes_ != "common"
+    assert model.predict_proba(X)[:, rare].sum() > 2 * plain.predict_proba(X)[:, rare].sum()
+    assert model.estimator_.class_weight == "balanced"
 
 
 def test_the_out_of_bag_score_of_a_forest_in_rounds_is_honest():

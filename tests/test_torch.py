@@ -44,18 +44,21 @@ def test_evaluation_equals_transform(family):
     encoder, X, _ = make_encoder(family)
     embedding = PosteriorEmbedding(encoder).eval()
     new = np.vstack([X, [["unseen", "unseen"]]])
-    np.testing.assert_allclose(embedding(embedding.codes(new)).numpy(), encoder.transform(new), rtol=1e-12)
+    usual = encoder.transform([["unseen", "unseen"]]) if family == "normal" else 0.0  # amounts are given as differences
+    np.testing.assert_allclose(embedding(embedding.codes(new)).numpy() + usual, encoder.transform(new), atol=1e-12)
 
 
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("family", PRIORS)
 def test_training_draws_have_the_distribution_of_the_posterior(family, own):
     """With the own target given, of the posterior without it, which the family itself says."""
-    encoder, _, y = make_encoder(family)
+    encoder, X, y = make_encoder(family)
     embedding = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(1)).train()
     column = encoder.columns_fitted_[0]
-    target = y[encoder.columns_fitted_[0].posterior.categories.codes(np.array(["0"], dtype=object))[0]] if own else None
+    target = y[X[:, 0] == "0"][3] if own else None
     draws = repeat(embedding, 0, 4000, target)[:, 0]
+    if family == "normal":
+        draws = draws + column.posterior.posterior.centre[column.posterior.categories.unseen]
     posterior = column.posterior.posterior.take([0])
     if own:
         posterior = posterior.leave_out(np.array([target]), np.ones(1))
@@ -88,7 +91,10 @@ def test_mappings_are_those_of_the_encoder(family, mapping):
     torch.manual_seed(0)
     mean = np.mean([embedding(embedding.codes(X)).detach().numpy() for _ in range(400)], axis=0)
     spread = encoder.sample(X, 400).std(axis=0)
-    assert np.abs((mean - encoder.transform(X)) / spread).max() < 0.3
+    expected = encoder.transform(X)
+    if family == "normal":
+        expected[:, ::2] -= encoder.transform([["unseen", "unseen"]])[:, ::2]
+    assert np.abs((mean - expected) / spread).max() < 0.3
     assert embedding.n_outputs == mean.shape[1]
 
 
@@ -127,14 +133,64 @@ def test_it_is_a_module_state_precision_and_gradients():
     loss.backward()
     assert torch.isfinite(network[1].weight.grad).all()
     assert [name for name, _ in network.named_parameters()] == ["1.weight", "1.bias"]
-    other, _, _ = make_encoder("normal", rows=60)
-    copy = PosteriorEmbedding(other)
-    copy.load_state_dict(embedding.state_dict())
     codes = embedding.codes(X)
-    torch.testing.assert_close(copy.eval()(codes), embedding.eval()(codes))
     assert embedding.float()(codes).dtype == torch.float32
     meta = embedding.to("meta")
     assert meta.count_0.device.type == "meta"
+
+
+def test_the_state_is_everything_that_draws_depend_on():
+    (first, X, _), (second, _, _) = (make_encoder("bernoulli", "weight_of_evidence", rows=rows) for rows in (60, 90))
+    one, two = (PosteriorEmbedding(encoder, generator=torch.Generator()) for encoder in (first, second))
+    codes = one.codes(X)
+    assert (one.eval()(codes) != two.eval()(codes)).any()
+    two.load_state_dict(one.state_dict())
+    torch.testing.assert_close(two.eval()(codes), one.eval()(codes))
+    for layer in (one, two):
+        layer.train().generator.manual_seed(0)
+    torch.testing.assert_close(two(codes), one(codes))
+
+
+def test_amounts_far_from_zero_survive_single_precision():
+    torch.set_default_dtype(torch.float32)
+    random = np.random.default_rng(0)
+    code = random.integers(0, 5, 400)
+    y = 1e9 + random.normal(size=5)[code] + random.normal(size=400)
+    X = code.astype(str).astype(object)[:, None]
+    encoder = SamplingBayesianEncoder(random_state=0).fit(X, y)
+    embedding = PosteriorEmbedding(encoder)
+    drawn = embedding(embedding.codes(X), torch.tensor(y)).numpy()[:, 0]
+    truth = encoder.fit_transform(X, y)[:, 0] - 1e9
+    assert np.std(drawn) == pytest.approx(np.std(truth), rel=0.1)
+    assert np.corrcoef(drawn, truth)[0, 1] > 0.9
+
+
+def test_weights_are_left_out_with_the_target():
+    random = np.random.default_rng(0)
+    X, y, weight = [["a"]] * 40, random.integers(0, 2, 40), random.uniform(0.5, 1.0, 40)
+    encoder = SamplingBayesianEncoder(prior=1e-3, random_state=0).fit(X, y, weight)
+    embedding = PosteriorEmbedding(encoder)
+    with pytest.raises(InputError, match="give the weight of each row"):
+        embedding(embedding.codes(X), torch.tensor(y))
+    posterior = encoder.columns_fitted_[0].posterior.posterior.take([0] * 40)
+    draws = [embedding(embedding.codes(X), torch.tensor(y), torch.tensor(weight)).numpy()[:, 0] for _ in range(4000)]
+    np.testing.assert_allclose(np.mean(draws, axis=0), posterior.leave_out(y, weight).mean()[:, 0], atol=0.006)
+
+
+@pytest.mark.parametrize("settings", [{"temperature": 0.1}, {"draw_per": "category"}])
+def test_draws_that_hide_nothing_refuse_the_target(settings):
+    encoder, X, y = make_encoder("bernoulli", **settings)
+    embedding = PosteriorEmbedding(encoder)
+    with pytest.raises(InputError, match="do not hide that a target was taken out"):
+        embedding(embedding.codes(X), torch.tensor(y))
+
+
+def test_fitting_the_encoder_again_does_not_change_the_layer():
+    encoder, X, _ = make_encoder("bernoulli")
+    embedding = PosteriorEmbedding(encoder).eval()
+    before = embedding(embedding.codes(X))
+    encoder.fit(X[::-1, ::-1], np.arange(len(X)) % 2)
+    torch.testing.assert_close(embedding(embedding.codes(X)), before)
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "categorical", "poisson"])
@@ -154,3 +210,12 @@ def test_what_it_cannot_do_is_refused():
         PosteriorEmbedding(encoder)
     with pytest.raises(InputError, match="expected a fitted SamplingBayesianEncoder"):
         PosteriorEmbedding(SamplingBayesianEncoder())
+    encoder, X, y = make_encoder("bernoulli")
+    embedding = PosteriorEmbedding(encoder)
+    with pytest.raises(InputError, match=r"codes has shape \(60, 1\): expected \(n_rows, 2\)"):
+        embedding(embedding.codes(X)[:, :1])
+    with pytest.raises(InputError, match="expected class numbers from 0 to 1"):
+        embedding(embedding.codes(X), torch.tensor(y) + 5)
+    with pytest.raises(InputError, match="eval_draws=0"):
+        PosteriorEmbedding(encoder, eval_draws=0)
+    assert embedding(embedding.codes(X), torch.tensor(y)[:, None]).shape == (60, 2)  # as losses want their targets

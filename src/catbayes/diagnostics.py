@@ -15,12 +15,16 @@ __all__ = ["LossParts", "decompose_loss"]
 
 @dataclass(frozen=True, slots=True)
 class LossParts:
-    """Loss over draws = loss of the average prediction + penalty; the penalty is shared out among the columns."""
+    """Loss over draws = loss of the average prediction + penalty; the penalty is shared out among the columns.
+
+    With several members, what they disagree by while nothing is drawn is `between_members`, and no column's share.
+    """
 
     total: float
     of_average: float
     penalty: float
     shares: dict[Any, float]
+    between_members: float = 0.0
 
 
 def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> LossParts:
@@ -31,7 +35,7 @@ def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Los
     -log of the mean of p_k plus a gap that is never negative (Jensen). Both are identities over the same draws.
 
     A column's share is what the penalty grows by when its draws join those of other columns, averaged over the columns
-    taken in order and in reverse; the shares add up to the penalty.
+    taken in order and in reverse; the shares add up to the penalty, less what members disagree by.
 
     Parameters
     ----------
@@ -47,7 +51,7 @@ def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Los
     Returns
     -------
     LossParts
-        `total`, `of_average` (MSE₀), `penalty` (REG), and `shares` by column.
+        `total`, `of_average` (MSE₀), `penalty` (REG), `shares` by column, and `between_members`.
 
     Examples
     --------
@@ -65,15 +69,19 @@ def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Los
     """
     if not hasattr(model, "predict_draws"):
         raise InputError(f"model={model!r}: expected a fitted SamplingClassifier or SamplingRegressor.")
-    y = np.asarray(y)
+    y = np.asarray(y).reshape(-1)
     weight = check_weights(sample_weight, len(y))
     classes = getattr(model, "classes_", None)
     if classes is not None and not hasattr(model, "predict_proba"):
         raise InputError("The log-loss needs probabilities, and the estimator of this classifier has none.")
+    if classes is not None and not np.isin(y, classes).all():
+        raise InputError(f"y holds labels that the model was not fitted on: expected {classes.tolist()}.")
 
     def split(columns: list[Any] | None) -> tuple[float, float]:
         """Loss over draws, and loss of the average, where only some columns are drawn."""
         draws = model.predict_draws(X, columns=columns)
+        if draws.shape[1] != len(y):
+            raise InputError(f"y has {len(y)} values and X has {draws.shape[1]} rows: expected one for each row.")
         of_rows = _squared_error if classes is None else _log_loss(classes)
         total = np.average(np.mean([of_rows(y, draw) for draw in draws], axis=0), weights=weight)
         return float(total), float(np.average(of_rows(y, draws.mean(axis=0)), weights=weight))
@@ -81,13 +89,15 @@ def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Los
     total, of_average = split(None)
     names = [] if model.encoder_ is None else list(model.encoder_.columns_)
     shares = dict.fromkeys(names, 0.0)
+    whole, average = split([]) if len(model.estimators_) > 1 else (0.0, 0.0)
+    between_members = whole - average
     for order in (names, names[::-1]):
-        before = 0.0
+        before = between_members
         for number, name in enumerate(order):
             whole, average = (total, of_average) if number + 1 == len(order) else split(order[: number + 1])
             shares[name] += (whole - average - before) / 2.0
             before = whole - average
-    return LossParts(total, of_average, total - of_average, shares)
+    return LossParts(total, of_average, total - of_average, shares, between_members)
 
 
 def _squared_error(y: Any, predicted: Array) -> Array:

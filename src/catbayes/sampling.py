@@ -61,8 +61,9 @@ def draw_strata(
 ) -> Array:
     """Draw θ of every entry from each of `n_draws` strata of equal probability and map it, (draw, entry, output).
 
-    A Latin hypercube: every parameter visits each of its strata once, in an order of its own, so that few draws cover
-    the posterior evenly. All entries share the place within the stratum, so equal posteriors have equal draws.
+    A Latin hypercube: each of the uniforms that `transport` makes θ of visits every stratum once, in an order of its
+    own, so that few draws cover the posterior evenly. All entries share the uniforms, so equal posteriors have equal
+    draws.
     """
     random, mean = stream(seed, *key), family.mean()
     order = random.permuted(np.tile(np.arange(n_draws), (mean.shape[-1], 1)), axis=1).T

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from catbayes._random import Purpose
+from catbayes._validation import check_count
 from catbayes.encoder import SamplingBayesianEncoder
+from catbayes.encoder._column import EncodedColumn
 from catbayes.errors import InputError
-from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalGamma
 from catbayes.mappings import Identity, Mapping, Mean, Polynomial, WeightOfEvidence
 from catbayes.sampling import draw_strata
 
@@ -21,27 +25,21 @@ except ImportError as error:
 
 __all__ = ["PosteriorEmbedding"]
 
-PARAMETERS: dict[type, tuple[str, ...]] = {
-    BetaBernoulli: ("alpha", "beta"),
-    DirichletCategorical: ("alpha",),
-    NormalGamma: ("centre", "strength", "alpha", "beta"),
-    GammaPoisson: ("alpha", "beta"),
-}
-
 
 class PosteriorEmbedding(nn.Module):
     """Category codes in, f(θ) out: fresh draws at every forward in `train()`, the expectation in `eval()`.
 
-    Posteriors are buffers: they move with `to(device)` and `double()`, and `state_dict` holds them. Gradients flow to
-    whatever follows; the posteriors themselves are not trained.
+    Each row has a draw of its own. Posteriors are buffers, in torch's default precision: they move with `to(device)`,
+    and `state_dict` holds them. Gradients flow to whatever follows; the posteriors themselves are not trained. For
+    amounts, the drawn mean is given as the difference from that of an unseen category, which single precision can hold.
 
     Parameters
     ----------
     encoder : fitted SamplingBayesianEncoder
         Its `mapping` is "mean", "identity", "polynomial" or "weight_of_evidence".
     eval_draws : int or None
-        None: `eval()` gives the expectation, (row, output). K: it gives K draws of each category, one from each
-        quantile stratum, (draw, row, output); average what the network makes of them over the first axis.
+        None: `eval()` gives the expectation, (row, output). K: it gives K stratified draws of each category,
+        (draw, row, output); average what the network makes of them over the first axis.
     generator : torch.Generator, optional
         Source of the training draws; torch's own if None.
 
@@ -59,6 +57,8 @@ class PosteriorEmbedding(nn.Module):
     torch.Size([40, 1])
     >>> embedding.eval()(embedding.codes([["red"], ["blue"], ["green"]])).squeeze(1)
     tensor([0.9545, 0.5000, 0.5000])
+    >>> PosteriorEmbedding(encoder, eval_draws=5).eval()(codes).shape
+    torch.Size([5, 40, 1])
     """
 
     def __init__(
@@ -67,30 +67,46 @@ class PosteriorEmbedding(nn.Module):
         super().__init__()
         if not isinstance(encoder, SamplingBayesianEncoder) or not hasattr(encoder, "columns_fitted_"):
             raise InputError(f"encoder={encoder!r}: expected a fitted SamplingBayesianEncoder.")
+        if eval_draws is not None:
+            check_count("eval_draws", eval_draws)
         self.generator = generator
         self.eval_draws = eval_draws
-        self.temperature = encoder._temperature()
-        self._encoder = encoder
-        self._family = encoder.family_
-        self._mappings = [column.mapping for column in encoder.columns_fitted_]
-        for number, column in enumerate(encoder.columns_fitted_):
+        self._encoder = copy.deepcopy(encoder)  # as it is now, should it be fitted again
+        self._columns = self._encoder.columns_fitted_
+        self._family, self._temperature = encoder.family_, encoder._temperature()
+        self._names = [field.name for field in fields(self._family)]  # type: ignore[arg-type]
+        self.n_outputs = sum(column.expectation.shape[1] for column in self._columns)
+        for number, column in enumerate(self._columns):
             _require_drawn(column.mapping)
-            posterior = column.posterior.posterior
-            buffers = {name: getattr(posterior, name) for name in PARAMETERS[self._family]}
-            buffers |= {"count": column.posterior.statistics.count, "expectation": column.expectation}
-            if eval_draws is not None:
-                key = (Purpose.PREDICT, column.position, eval_draws)
-                through, seed = column.mapping.drawn, encoder._seed
-                buffers["draws"] = draw_strata(
-                    posterior, through, eval_draws, seed=seed, key=key, temperature=self.temperature
-                )
-            for name, value in buffers.items():
-                # A buffer each, in the precision that networks have; as doubles they are exact.
-                self.register_buffer(
-                    f"{name}_{number}", torch.as_tensor(np.asarray(value)).to(torch.get_default_dtype())
-                )
-        self._unseen = [column.posterior.categories.unseen for column in encoder.columns_fitted_]
-        self.n_outputs = sum(column.expectation.shape[1] for column in encoder.columns_fitted_)
+            for name, value in self._tables(column).items():
+                value = torch.as_tensor(np.asarray(value, dtype=np.float64)).to(torch.get_default_dtype())
+                self.register_buffer(f"{name}_{number}", value)
+
+    def _tables(self, column: EncodedColumn) -> dict[str, Any]:
+        """What is kept of a column, a row for each category, and the origin that means are measured from."""
+        posterior, mapping = column.posterior.posterior, column.mapping
+        tables = {name: getattr(posterior, name) for name in self._names}
+        tables |= {"count": column.posterior.statistics.count, "expectation": column.expectation}
+        tables |= {"baseline": getattr(mapping, "baseline", 0.0), "origin": 0.0}
+        if self.eval_draws is not None:
+            key = (Purpose.PREDICT, column.position, self.eval_draws)
+            tables["draws"] = draw_strata(
+                posterior,
+                mapping.drawn,
+                self.eval_draws,
+                seed=self._encoder._seed,
+                key=key,
+                temperature=self._temperature,
+            )
+        if isinstance(posterior, NormalGamma) and not isinstance(mapping, Polynomial):
+            tables["origin"] = posterior.centre[column.posterior.categories.unseen]
+            shift = np.zeros(column.expectation.shape[1])
+            shift[0] = tables["origin"]
+            tables["centre"] = tables["centre"] - tables["origin"]
+            tables["expectation"] = tables["expectation"] - shift
+            if self.eval_draws is not None:
+                tables["draws"] = tables["draws"] - shift
+        return tables
 
     def codes(self, X: Any) -> torch.Tensor:
         """Translate the encoded columns of a table to codes, which `forward` takes.
@@ -106,53 +122,76 @@ class PosteriorEmbedding(nn.Module):
             On the device of the layer.
         """
         table = self._encoder._read_new(X)
-        columns = [self._encoder._codes(table, column) for column in self._encoder.columns_fitted_]
-        return torch.as_tensor(np.stack(columns, axis=1).astype(np.int64), device=self.count_0.device)
+        codes = [self._encoder._codes(table, column) for column in self._columns]
+        return torch.as_tensor(np.stack(codes, axis=1).astype(np.int64), device=self.count_0.device)
 
-    def forward(self, codes: torch.Tensor, target: torch.Tensor | None = None) -> torch.Tensor:
+    def forward(
+        self, codes: torch.Tensor, target: torch.Tensor | None = None, weight: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """Features of rows.
 
         Parameters
         ----------
         codes : LongTensor of shape (n_rows, n_encoded_columns)
             From `codes`.
-        target : tensor of shape (n_rows,), optional
+        target : tensor of n_rows values, optional
             In training: the rows' own targets, class numbers or amounts, which are left out of their posteriors. Give
             them whenever the rows are among those that the encoder was fitted on.
+        weight : tensor of n_rows values, optional
+            Their weights, if the encoder was fitted with any.
 
         Returns
         -------
         features : tensor of shape (n_rows, n_outputs), or (n_draws, n_rows, n_outputs) with `eval_draws`
             f(θ) of every encoded column, side by side.
         """
-        if not self.training:
-            name, axis = ("expectation", 0) if self.eval_draws is None else ("draws", 1)
-            parts = [
-                torch.index_select(self._buffer(name, number), axis, codes[:, number])
-                for number in range(len(self._mappings))
-            ]
-            return torch.cat(parts, dim=-1)
-        return torch.cat([self._draw(number, codes[:, number], target) for number in range(len(self._mappings))], -1)
+        if codes.ndim != 2 or codes.shape[1] != len(self._columns):
+            raise InputError(f"codes has shape {tuple(codes.shape)}: expected (n_rows, {len(self._columns)}).")
+        if self.training:
+            if target is not None:
+                target, weight = self._check_target(codes, target, weight)
+            parts = [self._draw(number, codes[:, number], target, weight) for number in range(len(self._columns))]
+        elif self.eval_draws is None:
+            parts = [self._buffer("expectation", number)[codes[:, number]] for number in range(len(self._columns))]
+        else:
+            parts = [self._buffer("draws", number)[:, codes[:, number]] for number in range(len(self._columns))]
+        return torch.cat(parts, dim=-1)
+
+    def _check_target(self, codes: torch.Tensor, target: torch.Tensor, weight: Any) -> tuple[torch.Tensor, Any]:
+        if not self._encoder._hides:
+            raise InputError(
+                "Draws with these settings do not hide that a target was taken out of them (temperature, draw_per, "
+                "weights, or counts far from Poisson's; see own_target): train on SamplingBayesianEncoder.fit_draws."
+            )
+        if self._encoder._weighted and weight is None:
+            raise InputError("The encoder was fitted with sample_weight: give the weight of each row with its target.")
+        target = target.reshape(-1).to(codes.device)
+        n_classes = 0 if self._encoder.classes_ is None else len(self._encoder.classes_)
+        if len(target) != len(codes) or (n_classes and not ((target >= 0) & (target < n_classes)).all()):
+            wanted = f"class numbers from 0 to {n_classes - 1}" if n_classes else "numbers"
+            raise InputError(f"target has {len(target)} values for {len(codes)} rows: expected {wanted}, one for each.")
+        return target, torch.ones_like(target) if weight is None else weight.reshape(-1).to(codes.device)
 
     def _buffer(self, name: str, number: int) -> torch.Tensor:
         return self.get_buffer(f"{name}_{number}")
 
-    def _draw(self, number: int, code: torch.Tensor, target: torch.Tensor | None) -> torch.Tensor:
-        names = PARAMETERS[self._family]
+    def _draw(self, number: int, code: torch.Tensor, target: torch.Tensor | None, weight: Any) -> torch.Tensor:
+        mapping = self._columns[number].mapping
         if target is None:
-            entry = [self._buffer(name, number)[code] for name in names]
+            entry = [self._buffer(name, number)[code] for name in self._names]
         else:
-            alone = self._buffer("count", number)[code] <= 1.0 + 1e-6  # nothing else is known: as if unseen
-            code = torch.where(alone, self._unseen[number], code)
-            whole = [self._buffer(name, number)[code] for name in names]
-            less = _leave_out(self._family, whole, target.to(code.device))
-            keep = [alone.reshape(alone.shape + (1,) * (value.ndim - 1)) for value in whole]
-            entry = [torch.where(k, a, b) for k, a, b in zip(keep, whole, less, strict=True)]
+            count = self._buffer("count", number)[code]
+            weight = weight.to(count.dtype)
+            alone = count - weight <= 1e-6 * count  # nothing else is known: as if unseen
+            code = torch.where(alone, self._columns[number].posterior.categories.unseen, code)
+            whole = [self._buffer(name, number)[code] for name in self._names]
+            y = (target.double() - self._buffer("origin", number).double()).to(count.dtype)
+            entry = _leave_out(self._family, whole, y, torch.where(alone, 0.0, weight))
         theta = _sample(self._family, entry, self.generator)
-        if self.temperature != 1.0:
+        if self._temperature != 1.0:
             mean = _mean(self._family, entry)
-            theta = mean + self.temperature * (theta - mean)
-        return _map(self._mappings[number], theta)
+            theta = mean + self._temperature * (theta - mean)
+        return _map(mapping, theta, self._buffer("baseline", number))
 
 
 def _require_drawn(mapping: Mapping) -> None:
@@ -163,27 +202,30 @@ def _require_drawn(mapping: Mapping) -> None:
         )
 
 
-def _leave_out(family: type, entry: list[torch.Tensor], y: torch.Tensor) -> list[torch.Tensor]:
-    """The parameters without one observation, as the family's own `leave_out`."""
+def _leave_out(
+    family: type[Family], entry: list[torch.Tensor], y: torch.Tensor, weight: torch.Tensor
+) -> list[torch.Tensor]:
+    """The parameters without one weighted observation, as the family's own `leave_out`."""
     tiny = torch.finfo(entry[0].dtype).tiny
     if family is DirichletCategorical:
-        return [(entry[0] - nn.functional.one_hot(y.long(), entry[0].shape[-1])).clamp_min(tiny)]
-    y = y.to(entry[0].dtype)
+        own = nn.functional.one_hot(y.long(), entry[0].shape[-1]) * weight[:, None]
+        return [(entry[0] - own).clamp_min(tiny)]
     if family is BetaBernoulli:
-        return [(entry[0] - y).clamp_min(tiny), (entry[1] - (1.0 - y)).clamp_min(tiny)]
+        return [(entry[0] - weight * y).clamp_min(tiny), (entry[1] - weight * (1.0 - y)).clamp_min(tiny)]
     if family is GammaPoisson:
-        return [(entry[0] - y).clamp_min(tiny), entry[1] - 1.0]
+        return [(entry[0] - weight * y).clamp_min(tiny), entry[1] - weight]
     centre, strength, alpha, beta = entry
-    gap, rest = centre - y, strength - 1.0
-    left = torch.maximum(beta - strength / rest * gap**2 / 2.0, torch.finfo(beta.dtype).eps * beta)
-    return [centre + gap / rest, rest, alpha - 0.5, left]
+    gap, rest = centre - y, strength - weight
+    left = torch.maximum(beta - weight * strength / rest * gap**2 / 2.0, torch.finfo(beta.dtype).eps * beta)
+    return [centre + weight * gap / rest, rest, alpha - weight / 2.0, left]
 
 
 def _log_gamma(alpha: torch.Tensor, generator: Any) -> torch.Tensor:
-    """Logarithm of a Gamma(α) draw, finite for the smallest α: Gamma(α) = Gamma(α + 1) · U^(1/α)."""
+    """Logarithm of a Gamma(α) draw, kept finite for tiny α: Gamma(α) = Gamma(α + 1) · U^(1/α)."""
     draw = torch._standard_gamma(alpha + 1.0, generator=generator)
     uniform = torch.rand(alpha.shape, generator=generator, device=alpha.device, dtype=alpha.dtype)
-    return torch.log(draw) + torch.log1p(-uniform) / alpha
+    lowest = -torch.finfo(alpha.dtype).max / 4.0
+    return torch.log(draw) + (torch.log1p(-uniform) / alpha).clamp_min(lowest)
 
 
 def _sample(family: type, entry: list[torch.Tensor], generator: Any) -> torch.Tensor:
@@ -211,13 +253,12 @@ def _mean(family: type, entry: list[torch.Tensor]) -> torch.Tensor:
     return torch.stack([entry[0], entry[2] / entry[3]], dim=-1)
 
 
-def _map(mapping: Mapping, theta: torch.Tensor) -> torch.Tensor:
+def _map(mapping: Mapping, theta: torch.Tensor, baseline: torch.Tensor) -> torch.Tensor:
     """f(θ), (row, output)."""
     theta = theta[..., mapping.select]
     if isinstance(mapping, Polynomial):
         return torch.cat([theta, theta**2], dim=-1)
     if isinstance(mapping, WeightOfEvidence):
         edge = torch.finfo(theta.dtype).eps
-        baseline = torch.as_tensor(mapping.baseline, device=theta.device, dtype=theta.dtype)
         return torch.logit(theta.clamp(edge, 1.0 - edge)) - baseline
     return theta

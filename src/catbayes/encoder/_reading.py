@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, check_cv
 from sklearn.utils.validation import check_array
 
 from catbayes._random import Purpose, stream
@@ -72,7 +72,13 @@ def read_folds(cv: Any, target: Target, y: Any, groups: Any, seed: int) -> list[
     n_rows = len(target.values)
     if is_number(cv):
         shuffle = stream(seed, Purpose.FOLDS).integers(np.iinfo(np.int32).max)
-        splitter = KFold(min(int(cv), n_rows), shuffle=True, random_state=int(shuffle))
+        if groups is None:
+            splitter = KFold(min(int(cv), n_rows), shuffle=True, random_state=int(shuffle))
+        else:
+            n_groups = len(np.unique(groups))
+            if n_groups < 2:
+                raise InputError("groups holds one group only: folds need two or more.")
+            splitter = GroupKFold(min(int(cv), n_groups), shuffle=True, random_state=int(shuffle))
     else:
         splitter = check_cv(cv, target.values, classifier=target.classes is not None)
     splits = list(splitter.split(np.empty((n_rows, 1)), y, groups))

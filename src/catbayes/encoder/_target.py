@@ -21,7 +21,7 @@ def read_target(y: Any, family: Any, n_rows: int, weight: Array | None) -> Targe
     """Check y and translate it: class codes for a class family, numbers for the others."""
     if y is None:
         raise InputError("The encoder requires y to be passed, but the target y is None.")
-    y = _plain(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))
+    y = plain(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))
     if len(y) != n_rows:
         raise InputError(f"y has {len(y)} values and X has {n_rows} rows: expected one value of y for each row.")
     wanted = _read_family(family)
@@ -32,7 +32,7 @@ def read_target(y: Any, family: Any, n_rows: int, weight: Array | None) -> Targe
     return _read_numbers(y, wanted, weight)
 
 
-def _plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Numbers that came as objects become numbers; spans of time are refused."""
     if y.dtype.kind in "mM":
         raise InputError("y holds dates or spans of time: turn them into numbers (days, seconds) or labels first.")

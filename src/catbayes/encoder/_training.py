@@ -74,13 +74,13 @@ class TrainingDraws:
 
 def training_draws(encoder: SamplingBayesianEncoder, learned: Learned, y: Any, groups: Any) -> TrainingDraws:
     """Prepare the training draws; nothing is drawn yet."""
-    leave_out = encoder.own_target == "exclude" and _hides(encoder, learned)
+    leave_out = encoder.own_target == "exclude" and groups is None and hides(encoder, learned)
     known = any(column.mapping.known(column.posterior.posterior) is not None for column in learned.columns)
     folds = []
     if encoder.own_target != "include" and (known or not leave_out):
         folds = read_folds(encoder.cv, learned.target, y, groups, learned.seed)
     elif groups is not None:
-        warnings.warn('groups are used by folds only: set own_target="cross_fit".', InputWarning, stacklevel=3)
+        warnings.warn('own_target="include" makes no folds, so groups do nothing.', InputWarning, stacklevel=3)
 
     def prepare(item: tuple[EncodedColumn, Codes]) -> Callable[[int], Array]:
         column, codes = item
@@ -122,7 +122,7 @@ def _sampler(
     return sampled
 
 
-def _hides(encoder: SamplingBayesianEncoder, learned: Learned) -> bool:
+def hides(encoder: SamplingBayesianEncoder, learned: Learned) -> bool:
     """Tell whether draws hide a target that was taken out in closed form.
 
     Only if every row has a draw of its own, spread at least HIDING_TEMPERATURE times as wide as n rows of weight 1

@@ -9,9 +9,9 @@ from sklearn.utils import check_random_state
 
 from catbayes._random import Purpose
 from catbayes._validation import Array, Codes, check_count, check_number, check_option
-from catbayes.encoder._base import PosteriorEncoder
+from catbayes.encoder._base import Learned, PosteriorEncoder
 from catbayes.encoder._column import EncodedColumn
-from catbayes.encoder._training import TrainingDraws, look_up, training_draws
+from catbayes.encoder._training import TrainingDraws, hides, look_up, training_draws
 from catbayes.mappings import Mapping, resolve_mapping
 from catbayes.sampling import SAMPLERS
 
@@ -49,14 +49,13 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         category, unless it has a method `expected(posterior)`.
     own_target : "exclude", "cross_fit", "include"
         Whether row n's own y has a part in its training features. "exclude": none, but for its share in the prior that
-        all rows have in common; it is taken out of the posterior
-        in closed form where the draw hides the step, and by folds for everything that is not drawn a row at a time
-        (`draw_per="category"`, `temperature` below 0.3, heavy weights, counts far from Poisson's, the precision of
-        "mean_precision"). "cross_fit": by folds throughout. "include": as in the paper; it leaks where categories are
-        rare.
+        all rows have in common; it is taken out of the posterior in closed form where the draw hides the step, and by
+        folds for everything that is not drawn a row at a time (`draw_per="category"`, `temperature` below 0.3, heavy
+        weights, counts far from Poisson's, the precision of "mean_precision") and for rows that come in groups.
+        "cross_fit": by folds throughout. "include": as in the paper; it leaks where categories are rare.
     cv : int or splitter
-        Folds, wherever they are used: see `own_target`. A number means shuffled folds; groups reach a splitter by
-        `fit_transform(X, y, groups=…)` or metadata routing.
+        Folds, wherever they are used: see `own_target`. A number means shuffled folds, which keep groups together if
+        there are any; groups come by `fit_transform(X, y, groups=…)` or metadata routing.
     draw_per : "row", "category"
         A fresh θ for each row (the paper), or one for all rows of a category (in training, of a category and fold).
     temperature : float from 0 to 1
@@ -153,7 +152,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         X, y, sample_weight
             As for `fit`.
         groups : array-like of shape (n_rows,), optional
-            Handed to `cv`.
+            Rows of one group stay out of each other's features; handed to `cv`.
 
         Returns
         -------
@@ -249,6 +248,11 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])
 
     # ------------------------------------------------------------------ the parts
+
+    def _keep(self, learned: Learned, X: Any) -> None:
+        super()._keep(learned, X)
+        self._weighted = learned.weight is not None
+        self._hides = hides(self, learned)
 
     def _check(self) -> None:
         super()._check()

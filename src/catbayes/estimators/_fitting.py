@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from inspect import Parameter, signature
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -19,9 +19,14 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
+    VotingRegressor,
 )
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from catbayes._random import Purpose, stream
@@ -31,20 +36,24 @@ from catbayes.estimators._rows import TrainingRows
 
 FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_data_in_leaf", "max_samples")
+PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
+"""Estimators that hand weights on to those inside them."""
+COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_data_in_leaf")
 """Parameters that count rows, whatever they weigh."""
 
 
 def choose(estimator: Any) -> str:
     """Pick a way to fit, by what benchmarks/estimators.py shows.
 
-    A forest sees 40 draws for the price of one fit, so it grows in rounds. Other models learn best from copies, unless
-    they take no weights or make folds of their own, which copies would spoil: those become members.
+    A forest sees 40 draws for little more than the price of one fit, so it grows in rounds; so do models that pass over
+    the table many times. Other models learn best from copies, unless they take no weights or make folds of their own,
+    which copies would spoil: those become members.
     """
     last = last_step(estimator)
-    if isinstance(last, FORESTS):
+    epochs = hasattr(last, "partial_fit") and "max_iter" in last.get_params(deep=False)
+    if isinstance(last, FORESTS) or epochs:
         return "rounds"
-    return "members" if weight_name(estimator) is None or "cv" in last.get_params(deep=False) else "copies"
+    return "members" if weight_name(estimator) is None or _reason_to_part(last) else "copies"
 
 
 def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: int | None) -> list[Any]:
@@ -55,7 +64,7 @@ def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: i
         _require_no_splits(last_step(estimator))
     if rows.weight is not None and weight_name(estimator) is None:
         warnings.warn(
-            f"{type(last_step(estimator)).__name__} takes no sample_weight: only the encoder uses the weights.",
+            f"{type(last_step(estimator)).__name__} takes no sample_weight: it learns from all rows alike.",
             InputWarning,
             stacklevel=4,
         )
@@ -78,6 +87,12 @@ def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: i
 def fresh_clone(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> Any:
     """Clone the estimator, with seeds of its own wherever the model has one and the estimator has none."""
     model = clone(estimator)
+    weights = {
+        name: {int(np.searchsorted(rows.classes, label)): weight for label, weight in value.items()}
+        for name, value in model.get_params().items()
+        if name.endswith("class_weight") and isinstance(value, dict)
+    }
+    model.set_params(**weights)  # classes go by their numbers
     if seeded:
         unset = sorted(
             name for name, value in model.get_params().items() if name.endswith("random_state") and value is None
@@ -92,11 +107,6 @@ def last_step(estimator: Any) -> Any:
     return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
-def wants_codes(estimator: Any) -> bool:
-    """XGBoost takes classes as 0, 1, … only."""
-    return type(last_step(estimator)).__module__.split(".")[0] == "xgboost"
-
-
 def weight_name(estimator: Any) -> str | None:
     """Name of the fit parameter that takes weights; None if there is none."""
     if isinstance(estimator, Pipeline):
@@ -108,9 +118,11 @@ def weight_name(estimator: Any) -> str | None:
         return None if inner is None else f"{name}__{inner}"
     if has_fit_parameter(estimator, "sample_weight"):
         return "sample_weight"
-    inner = getattr(estimator, "regressor", getattr(estimator, "estimator", None))
-    passes_on = any(p.kind is Parameter.VAR_KEYWORD for p in signature(estimator.fit).parameters.values())
-    return weight_name(inner) if passes_on and hasattr(inner, "fit") else None
+    if not isinstance(estimator, PASSING_ON) or get_config()["enable_metadata_routing"]:
+        return None
+    parts = [part for part in estimator.get_params(deep=False).values() if hasattr(part, "fit")]
+    parts += [part for _, part in getattr(estimator, "estimators", [])]
+    return "sample_weight" if parts and all(weight_name(part) == "sample_weight" for part in parts) else None
 
 
 def _fit_plain(model: Any, rows: TrainingRows, k: int) -> Any:
@@ -136,13 +148,8 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
             InputWarning,
             stacklevel=5,
         )
-    counts = {
-        name: value * rows.n_draws
-        for name, value in model.get_params().items()
-        if name.split("__")[-1] in COUNTS and isinstance(value, int) and not isinstance(value, bool)
-    }
-    model.set_params(**counts)
-    share = _held_out_share(last, len(rows))
+    _keep_meaning(model, rows)
+    share = None if rows.fit_params.get("X_val") is not None else _held_out_share(last, len(rows))
     if isinstance(last, HISTOGRAMS) and last.early_stopping == "auto":
         last.set_params(early_stopping=len(rows) > 10_000)  # by rows, not by copies
     if share is None:
@@ -156,18 +163,53 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
     return grow(model, job)
 
 
+def _keep_meaning(model: Any, rows: TrainingRows) -> None:
+    """Change the parameters whose meaning K copies would change.
+
+    Ensembles that bootstrap go on drawing N rows, of the K N there are, or every row would be in every bag. Otherwise
+    counts of rows are multiplied by K. SGD's penalty acts at every step, of which there are K times as many; CatBoost
+    multiplies its own by the mean weight.
+    """
+    last, params = last_step(model), last_step(model).get_params(deep=False)
+    if params.get("bootstrap") and "max_samples" in params:
+        most = params["max_samples"]
+        size = most if isinstance(most, Integral) else max(1, round((most or 1.0) * len(rows)))
+        last.set_params(max_samples=int(size))
+        return
+    whole = {name: value for name, value in model.get_params().items() if isinstance(value, Integral)}
+    counts = {name: int(value) * rows.n_draws for name, value in whole.items() if name.split("__")[-1] in COUNTS}
+    model.set_params(**counts)
+    if isinstance(last, SGDClassifier | SGDRegressor):
+        last.set_params(alpha=params["alpha"] / rows.n_draws)
+    library = type(last).__module__.split(".")[0]
+    if library == "lightgbm":
+        last.set_params(min_data_in_bin=rows.n_draws * int(params.get("min_data_in_bin") or 3))
+    if library == "catboost":
+        last.set_params(l2_leaf_reg=rows.n_draws * float(params.get("l2_leaf_reg") or 3.0))
+
+
+def _reason_to_part(last: Any) -> str | None:
+    """Why the estimator would part the copies of a row from each other, if it would and cannot be kept from it."""
+    params = last.get_params()
+    for name, value in params.items():
+        inner, _, leaf = name.rpartition("__")
+        if leaf == "cv" and value != "prefit":
+            return "makes folds of its own, which would part the copies of a row"
+        if leaf == "oob_score" and value:
+            return "scores rows out of bag whose copies it was trained on"
+        stops = leaf == "early_stopping" and value in (True, "auto")
+        stops |= leaf == "n_iter_no_change" and value is not None and f"{inner}__early_stopping" not in params
+        if inner and stops:
+            return f"holds rows out by itself ({name}={value!r}), which would part the copies of a row"
+    return None
+
+
 def _require_no_splits(last: Any) -> None:
-    """Refuse estimators that would part the copies of a row from each other, and cannot be kept from it."""
-    params, name = last.get_params(deep=False), type(last).__name__
-    if "cv" in params and params["cv"] != "prefit":
+    reason = _reason_to_part(last)
+    if reason:
         raise InputError(
-            f'{name} makes folds of its own, which would part the copies of a row: use fit_with="members", or put '
-            "the search around the sampling model."
-        )
-    if params.get("oob_score"):
-        raise InputError(
-            f"{name}(oob_score=True) would score rows whose copies it was trained on: use "
-            'fit_with="rounds" or "members".'
+            f'{type(last).__name__} {reason}: use fit_with="members", or "rounds" where the estimator can grow, or put '
+            "searches around the sampling model."
         )
 
 
@@ -187,7 +229,7 @@ def _held_out_share(last: Any, n_rows: int) -> Any:
 
 
 def _fit_rounds(model: Any, rows: TrainingRows) -> Any:
-    share = _held_out_share(last_step(model), len(rows))
+    share = None if rows.fit_params.get("X_val") is not None else _held_out_share(last_step(model), len(rows))
     valid = None
     if share is not None:
         rows, held_out = rows.hold_out(share)

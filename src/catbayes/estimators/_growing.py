@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import log_loss, mean_squared_error
 from sklearn.pipeline import Pipeline
+from sklearn.utils.class_weight import compute_sample_weight
 
 from catbayes._validation import Array
 from catbayes.errors import InputError
@@ -87,14 +88,25 @@ class Patience:
 def grow(model: Any, job: Job) -> Any:
     """Fit the model on fresh draws; steps of a Pipeline before the last are fitted on the first draw."""
     if not isinstance(model, Pipeline):
-        return way_to_grow(model)(model, job)
-    prepare, last = model[:-1], model[-1]
-    prefix = f"{model.steps[-1][0]}__"
-    params = {name.removeprefix(prefix): value for name, value in job.fit_params.items()}
-    prepare.fit(job.feed(0), job.y)
-    held_out = job.held_out and (prepare.transform(job.held_out[0]), *job.held_out[1:])
-    inner = replace(job, feed=lambda k: prepare.transform(job.feed(k)), held_out=held_out, fit_params=params)
-    return Pipeline([*prepare.steps, (model.steps[-1][0], grow(last, inner))])
+        return _grow_balanced(model, job)
+    *before, (name, last) = model.steps
+    own = {key: value for key, value in job.fit_params.items() if key.startswith(f"{name}__")}
+    inner = replace(job, fit_params={key.removeprefix(f"{name}__"): value for key, value in own.items()})
+    if before:
+        prepare = model[:-1].fit(job.feed(0), job.y, **{k: v for k, v in job.fit_params.items() if k not in own})
+        held_out = job.held_out and (prepare.transform(job.held_out[0]), *job.held_out[1:])
+        inner = replace(inner, feed=lambda k: prepare.transform(job.feed(k)), held_out=held_out)
+        before = prepare.steps
+    return Pipeline([*before, (name, grow(last, inner))], memory=model.memory, verbose=model.verbose)
+
+
+def _grow_balanced(model: Any, job: Job) -> Any:
+    """Turn balanced classes into weights, once: a model that is fitted in parts would balance each by itself."""
+    way, weighing = way_to_grow(model), model.get_params(deep=False).get("class_weight")
+    if way in _BOOSTERS.values() or not (weighing == "balanced" or isinstance(weighing, dict)):
+        return way(model, job)
+    weight = compute_sample_weight(weighing, job.y) * (1.0 if job.weight is None else job.weight)
+    return way(model.set_params(class_weight=None), replace(job, weight=weight)).set_params(class_weight=weighing)
 
 
 def way_to_grow(model: Any) -> Callable[[Any, Job], Any]:
@@ -102,10 +114,13 @@ def way_to_grow(model: Any) -> Callable[[Any, Job], Any]:
     library = type(model).__module__.split(".")[0]
     params = model.get_params(deep=False)
     if library in _BOOSTERS:
-        if params.get("early_stopping_rounds") or params.get("early_stopping_round"):
+        obstacle = next((name for name in _OBSTACLES if params.get(name)), None)
+        if params.get("boosting_type") in ("rf", "dart") or type(model).__name__.startswith("XGBRF"):
+            obstacle = "a forest or dropped trees"
+        if obstacle:
             raise InputError(
-                f"{type(model).__name__} stops early by itself, which continued training cannot do: use "
-                'fit_with="copies" or "members", or drop early stopping.'
+                f"{type(model).__name__} with {obstacle} cannot be trained in portions: use fit_with="
+                '"copies" or "members", or do without it (rounds are counted by n_estimators).'
             )
         return _BOOSTERS[library]
     if isinstance(model, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
@@ -138,7 +153,7 @@ def _grow_trees(model: Any, job: Job) -> Any:
         job.report(f"{size} of {sizes[-1]} trees, draw {k + 1}")
         if patience.limit is not None and patience.lost(job.loss(model, X), size):
             break
-    return model.set_params(**paused)
+    return model.set_params(**paused, n_estimators=params["n_estimators"])
 
 
 def _grow_histograms(model: Any, job: Job) -> Any:
@@ -163,7 +178,7 @@ def _grow_histograms(model: Any, job: Job) -> Any:
         job.report(f"{model.n_iter_} of {sizes[-1]} rounds, draw {k + 1}")
         if model.n_iter_ < size:
             break
-    return model.set_params(**{name: params[name] for name in ("warm_start", "early_stopping")})
+    return model.set_params(**{name: params[name] for name in ("warm_start", "early_stopping", "max_iter")})
 
 
 class Grid:
@@ -171,8 +186,10 @@ class Grid:
 
     def __init__(self, job: Job, most: int) -> None:
         first, self.points = job.feed(0).copy(), {}
+        second = job.feed(1)
         size = min(most, max(2, len(first) // 8))
-        for column in np.flatnonzero((first != job.feed(1)).any(axis=0)):
+        changed = (first != second) & ~(np.isnan(first) & np.isnan(second))
+        for column in np.flatnonzero(changed.any(axis=0)):
             levels = (np.arange(size) + 0.5) / size
             self.points[int(column)] = np.unique(np.quantile(first[:, column], levels))
 
@@ -212,8 +229,18 @@ def _grow_epochs(model: Any, job: Job) -> Any:
     return model
 
 
+def _require_unwatched(job: Job) -> None:
+    watched = {"eval_set", "eval_X", "callbacks", "early_stopping_rounds"} & set(job.fit_params)
+    if watched:
+        raise InputError(
+            f"{sorted(watched)[0]} watches a whole fit, and in rounds there are many short ones: use "
+            'fit_with="copies" or "members".'
+        )
+
+
 def _portions(job: Job, total: int) -> Iterator[tuple[int, int]]:
     """Number of each draw, and how many rounds it is boosted for."""
+    _require_unwatched(job)
     sizes = job.sizes(total, BOOSTING_DRAWS)
     for k, (size, before) in enumerate(zip(sizes, [0, *sizes], strict=False)):
         yield k, size - before
@@ -235,13 +262,14 @@ def _grow_lightgbm(model: Any, job: Job) -> Any:
         shared = {"label": first.get_label(), "weight": first.get_weight()}
         booster: Any = None
         for k, size in _portions(job, total):
-            params = env.params | {"num_iterations": size}
+            # A seed for each portion, or all of them would sample the same rows and columns.
+            params = env.params | {"num_iterations": size, "seed": (env.params.get("seed") or 0) + k}
             booster = lightgbm.train(params, first.create_valid(job.feed(k), **shared), init_model=booster)
         env.model.model_from_string(booster.model_to_string())
 
-    callbacks = [*job.fit_params.get("callbacks", []), grow_on]
-    params = job.fit_params | {"callbacks": callbacks}
-    model.set_params(n_estimators=1).fit(job.feed(0), job.y, **job.weights(model.fit), **params)
+    _require_unwatched(job)
+    model.set_params(n_estimators=1)
+    model.fit(job.feed(0), job.y, callbacks=[grow_on], **job.weights(model.fit), **job.fit_params)
     return model.set_params(n_estimators=total)
 
 
@@ -261,11 +289,18 @@ def _grow_catboost(model: Any, job: Job) -> Any:
     fitted = None
     # CatBoost guesses a learning rate from the number of rounds, which is here that of a portion: take its default.
     rate = {} if params.get("learning_rate") or params.get("eta") else {"learning_rate": 0.03}
+    seed = "random_state" if "random_state" in params else "random_seed"
     for k, size in _portions(job, params.get(name) or 1000):
-        portion = type(model)(**(params | {name: size} | rate))
+        portion = type(model)(**(params | {name: size, seed: (params.get(seed) or 0) + k} | rate))
         portion.fit(job.feed(k), job.y, init_model=fitted, **job.weights(portion.fit), **job.fit_params)
         fitted = portion
     return fitted
 
+
+_OBSTACLES = (
+    *("early_stopping_rounds", "early_stopping_round", "callbacks", "num_iterations", "num_iteration", "num_tree"),
+    *("n_iter", "num_round", "num_rounds", "num_boost_round", "nrounds", "max_iter"),
+)
+"""Parameters that boosters would apply to each portion; CatBoost's num_trees is known to `_grow_catboost`."""
 
 _BOOSTERS = {"lightgbm": _grow_lightgbm, "xgboost": _grow_xgboost, "catboost": _grow_catboost}

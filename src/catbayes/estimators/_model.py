@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -79,7 +79,8 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, for the encoder and for the estimator.
         groups : array-like of shape (n_rows,), optional
-            Rows of one group stay together in the folds of the encoder and in the rows held out for early stopping.
+            Rows of one group stay together in the folds of the encoder, and in the rows that copies and rounds hold
+            out for early stopping.
         **fit_params
             Handed to the `fit` of the estimator. Tables in `eval_set`, `eval_X` and `X_val` are encoded first.
 
@@ -105,21 +106,27 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
         else:
             draws = from_origins(encoder.fit_draws(X, y, weight, groups))
 
-        def to_label(values: Any) -> Any:
-            coded = classes is not None and fitting.wants_codes(estimator)
-            return np.searchsorted(classes, values) if coded else values
+        def number(labels: Any) -> Any:
+            """Class labels as 0, 1, …, which every library takes in the same order."""
+            if classes is None:
+                return labels
+            if not np.isin(labels, classes).all():
+                raise InputError(f"A validation set holds labels that y does not: expected {classes.tolist()}.")
+            return np.searchsorted(classes, labels)
 
         if fit_params:
             if get_config()["enable_metadata_routing"]:
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
-            fit_params = _encode_tables(fit_params, encoder, draws.layout, to_label)
+            fit_params = _encode_tables(fit_params, encoder, draws, number)
         n_draws = self.n_draws if encoder is not None else 1
-        rows = TrainingRows(
-            draws, to_label(y), weight, groups, fit_params, n_draws, seed, classes is not None, self._reporter()
-        )
+        rows = TrainingRows(draws, number(y), weight, groups, fit_params, n_draws, seed, classes, self._reporter())
+        if weight is not None and not weight.all():
+            rows = rows.take(np.flatnonzero(weight))  # rows of no weight take no part, whatever the estimator
         way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
         fitted = fitting.fit(estimator, way, rows, seeded=self.random_state is not None, n_jobs=self.n_jobs)
 
+        if self.predict_with == "taylor":
+            require_smooth(fitted[0])
         # Fitted all at once: an error or an interruption above leaves the model as it was.
         validate_data(self, X if table.frame is not None else table.array, skip_check_array=True)
         self.encoder_ = encoder
@@ -137,6 +144,9 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
         check_count("n_draws", self.n_draws)
         if not hasattr(estimator, "fit") or isinstance(estimator, type):
             raise InputError(f"estimator={estimator!r}: expected a scikit-learn estimator or Pipeline, not yet fitted.")
+        other = is_regressor if isinstance(self, ClassifierMixin) else is_classifier
+        if other(estimator):
+            raise InputError(f"{type(self).__name__} was given {estimator!r}, which does the other task.")
         if self.encoder is not None and not isinstance(self.encoder, SamplingBayesianEncoder):
             raise InputError(f"encoder={self.encoder!r}: expected a SamplingBayesianEncoder, or None for its defaults.")
         if self.predict_with == "taylor":
@@ -190,6 +200,17 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
         -------
         predictions : ndarray of shape (n_draws, n_rows) or (n_draws, n_rows, n_classes)
             With `fit_with="members"`, each draw goes to a member of its own.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["red", "S"], ["blue", "L"], ["red", "L"], ["blue", "S"]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
+        >>> model = SamplingRegressor(Ridge(), n_draws=4, random_state=0).fit(X, y)
+        >>> model.predict_draws(X[:2]).shape
+        (4, 2)
+        >>> bool((model.predict_draws(X[:2]).std(axis=0) > model.predict_draws(X[:2], columns=[1]).std(axis=0)).all())
+        True
         """
         rows, only = self._read_new(X), None
         if columns is not None:
@@ -198,8 +219,7 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
             if strangers:
                 raise InputError(f"columns={list(columns)!r}: {strangers[0]!r} is not encoded; those are {names!r}.")
             only = {names.index(name) for name in columns}
-        values = rows.drawn(self._draws, only)
-        return np.stack([prediction.copy() for prediction in over_draws(self.estimators_, rows, values, self._respond)])
+        return self._stack(rows, rows.drawn(self._draws, only))
 
     def _predict_average(self, X: Any) -> Array:
         """Average over draws, or at the mean, or corrected to second order, as `predict_with` says."""
@@ -214,17 +234,27 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
             require_smooth(model)
         return average(second_order(model, rows, self.encoder_, self._respond) for model in self.estimators_)
 
+    def _predict_std(self, X: Any) -> Array:
+        """Standard deviation of the predictions over draws from the whole posterior."""
+        return np.asarray(self._predict_posterior(X, len(self._draws[0]) if self._draws else 1).std(axis=0))
+
     def _predict_bounds(self, X: Any, coverage: float, n_draws: int) -> tuple[Array, Array]:
-        """Quantiles of the predictions over draws."""
+        """Quantiles of the predictions over draws from the whole posterior."""
         coverage = check_number("coverage", coverage, 0.0, 1.0)
-        rows = self._read_new(X)
-        values = rows.drawn(category_draws(self.encoder_, check_count("n_draws", n_draws, 2)))
-        draws = np.stack(
-            [prediction.copy() for prediction in over_draws(self.estimators_, rows, values, self._respond)]
-        )
-        # One draw stands in the middle of each of n strata: quantile (k - ½) / n.
+        draws = self._predict_posterior(X, check_count("n_draws", n_draws, 2))
+        # As if the k-th of n draws in order stood in the middle of the k-th of n strata: quantile (k - ½) / n.
         lower, upper = np.quantile(draws, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0], axis=0, method="hazen")
         return lower, upper
+
+    def _predict_posterior(self, X: Any, n_draws: int) -> Array:
+        """Predictions under draws at temperature 1, whatever the model was trained with, (draw, row, …)."""
+        rows = self._read_new(X)
+        values = rows.drawn(category_draws(self.encoder_, n_draws, temperature=1.0, slots=rows.reduce()))
+        return self._stack(rows, values)
+
+    def _stack(self, rows: NewRows, values: Any) -> Array:
+        predictions = over_draws(self.estimators_, rows, values, self._respond)
+        return np.stack([prediction.copy() for prediction in predictions])
 
     def _read_new(self, X: Any) -> NewRows:
         check_is_fitted(self)
@@ -255,7 +285,10 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
     def _average_of(self, name: str) -> Array:
         if "estimators_" not in vars(self):
             raise AttributeError(f"{type(self).__name__} is not fitted yet, and has no {name}.")
-        return np.asarray(np.mean([getattr(model, name) for model in self.estimators_], axis=0))
+        values = np.asarray(np.mean([getattr(fitting.last_step(model), name) for model in self.estimators_], axis=0))
+        if values.shape[-1] != self._layout.places[-1].stop:
+            raise AttributeError(f"{name} belongs to features that the steps of the Pipeline made of the encoded ones.")
+        return values
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
         """Names of the features that the estimator was fitted on, which `feature_importances_` and `coef_` refer to.
@@ -271,8 +304,16 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
             One name for each output.
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        return np.array(self._layout.names(list(names if input_features is None else input_features)), dtype=object)
+        names = list(getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]))
+        if input_features is not None:
+            if len(input_features) != len(names) or (
+                hasattr(self, "feature_names_in_") and list(input_features) != names
+            ):
+                raise InputError(
+                    f"input_features={list(input_features)!r}: expected the columns given to fit, {names}."
+                )
+            names = list(input_features)
+        return np.array(self._layout.names(names), dtype=object)
 
     def by_column(self, values: Any) -> dict[Any, Any]:
         """Average importances or coefficients over the outputs of each input column.
@@ -286,9 +327,24 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
         -------
         dict
             A number or array for each input column, by its name or, for an array, by its position.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingBayesianEncoder, SamplingRegressor
+        >>> X, y = [["red", 1], ["blue", 2], ["red", 3], ["blue", 4]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
+        >>> model = SamplingRegressor(Ridge(), SamplingBayesianEncoder([0], mapping="polynomial"), random_state=0)
+        >>> model.fit(X, y).get_feature_names_out().tolist()
+        ['x0_mean', 'x0_square', 'x1']
+        >>> list(model.by_column(model.coef_))
+        [0, 1]
         """
         check_is_fitted(self)
         values = np.asarray(values)
+        if values.shape[-1:] != (self._layout.places[-1].stop,):
+            raise InputError(
+                f"values has shape {values.shape}: expected its last axis to be as long as get_feature_names_out()."
+            )
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         averages = [values[..., place].mean(axis=-1) for place in self._layout.places]
         return {name: float(mean) if mean.ndim == 0 else mean for name, mean in zip(names, averages, strict=True)}
@@ -311,7 +367,7 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
         for name, make in (("encoder", SamplingBayesianEncoder), ("estimator", self._default_estimator)):
             nested = any(key.startswith(f"{name}__") for key in params)
             if nested and params.get(name, getattr(self, name)) is None:
-                params = {name: make()} | params
+                params = params | {name: make()}
         return super().set_params(**params)
 
     def get_metadata_routing(self) -> Any:
@@ -346,19 +402,25 @@ def _wordy(table: Table) -> list[int]:
     return [position for position in range(table.n_columns) if holds_words(table.array[:, position])]
 
 
-def _encode_tables(params: dict[str, Any], encoder: Any, layout: Layout, to_label: Any) -> dict[str, Any]:
-    """Encode the validation tables among the fit parameters by the posterior expectation."""
+def _encode_tables(params: dict[str, Any], encoder: Any, draws: TrainingDraws, number: Any) -> dict[str, Any]:
+    """Encode validation tables among the fit parameters by the posterior expectation, and number their classes."""
 
     def encode(X: Any) -> Array:
-        rows = NewRows(encoder, layout, read_table(X, encoder))
+        table = read_table(X, encoder)
+        if table.names != draws.table.names:
+            raise InputError(f"A validation table has the columns {table.names}: expected {draws.table.names}.")
+        rows = NewRows(encoder, draws.layout, table)
         return rows.features(rows.expected())
 
+    def each(function: Any, value: Any) -> Any:
+        return tuple(map(function, value)) if isinstance(value, tuple) else function(value)
+
     encoded = dict(params)
-    for name in ("X_val", "eval_X"):
-        tables = params.get(name)
-        if tables is not None:
-            encoded[name] = tuple(map(encode, tables)) if isinstance(tables, tuple) else encode(tables)
+    kinds = {"X_val": encode, "eval_X": encode, "y_val": number, "eval_y": number}
+    for name, function in kinds.items():
+        if params.get(name) is not None:
+            encoded[name] = each(function, params[name])
     if params.get("eval_set") is not None:
         pairs = [params["eval_set"]] if isinstance(params["eval_set"], tuple) else params["eval_set"]
-        encoded["eval_set"] = [(encode(X), to_label(y)) for X, y in pairs]
+        encoded["eval_set"] = [(encode(X), number(y)) for X, y in pairs]
     return encoded

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from catbayes._random import Purpose
-from catbayes._validation import Array
+from catbayes._validation import Array, Codes
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.estimators._rows import as_numbers, origins
 from catbayes.sampling import draw_strata
@@ -17,14 +17,19 @@ Respond = Callable[[Any, Array], Array]
 """Predictions of one fitted estimator for features: (row,) or (row, class)."""
 
 
-def category_draws(encoder: SamplingBayesianEncoder | None, n_draws: int) -> list[Array]:
-    """K draws of every category of each column, one from each quantile stratum, (draw, slot, output)."""
+def category_draws(
+    encoder: SamplingBayesianEncoder | None, n_draws: int, *, temperature: float | None = None, slots: Any = None
+) -> list[Array]:
+    """K stratified draws of every category of each column, or of some of its slots, (draw, slot, output)."""
     if encoder is None:
         return []
+    temperature = encoder._temperature() if temperature is None else temperature
     tables = []
-    for column in encoder.columns_fitted_:
+    for number, column in enumerate(encoder.columns_fitted_):
         posterior, mapping = column.posterior.posterior, column.mapping
-        key, temperature = (Purpose.PREDICT, column.position, n_draws), encoder._temperature()
+        if slots is not None:
+            posterior = posterior.take(slots[number])
+        key = (Purpose.PREDICT, column.position, n_draws)
         drawn = draw_strata(posterior, mapping.drawn, n_draws, seed=encoder._seed, key=key, temperature=temperature)
         known = mapping.known(posterior)
         if known is not None:
@@ -45,6 +50,12 @@ class NewRows:
 
     def _pairs(self) -> Any:
         return zip(self.columns, self.codes, strict=True)
+
+    def reduce(self) -> list[Codes]:
+        """Slots that occur; from now on, tables hold only those."""
+        found = [np.unique(code, return_inverse=True) for code in self.codes]
+        self.codes = [code for _, code in found]
+        return [slots for slots, _ in found]
 
     def features(self, values: list[Array]) -> Array:
         """Features for one (slot, output) table per column; the next call overwrites them."""

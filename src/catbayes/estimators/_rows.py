@@ -19,7 +19,7 @@ from catbayes.families import NormalGamma
 
 @dataclass(frozen=True, slots=True)
 class TrainingRows:
-    """Rows to fit on, with as many draws of their features as a model asks for."""
+    """Rows to fit on, with as many draws of their features as a model asks for; `index` says which of the table's."""
 
     draws: TrainingDraws
     y: np.ndarray[Any, Any]
@@ -28,7 +28,7 @@ class TrainingRows:
     fit_params: dict[str, Any]
     n_draws: int
     seed: int
-    classify: bool
+    classes: Any
     report: Callable[[str], None]
     index: Any = field(default_factory=lambda: slice(None))
 
@@ -41,14 +41,14 @@ class TrainingRows:
 
     def fresh(self) -> Callable[[int], Array]:
         """Give draw after draw in one and the same array: whoever asks for the next one has done with the last."""
-        features = self.features(0)
-        held = [0]
+        features, held = self.features(0), 0
 
         def feed(k: int) -> Array:
-            if k != held[0]:
+            nonlocal held
+            if k != held:
                 features.setflags(write=True)  # CatBoost locks the arrays it was given
                 self.draws.write(k, features, self.index)
-                held[0] = k
+                held = k
             return features
 
         return feed
@@ -68,14 +68,25 @@ class TrainingRows:
             splitter = GroupShuffleSplit(1, test_size=share, random_state=random)
             train, valid = next(splitter.split(every, groups=self.groups))
         else:
-            by_class = self.classify and np.unique(self.y, return_counts=True)[1].min() > 1
-            labels = self.y if by_class else None
+            labels = self.y if self.classes is not None and self._has_enough(share) else None
             train, valid = train_test_split(every, test_size=share, random_state=random, stratify=labels)
-        return self._take(train), self._take(valid)
+        if self.classes is not None:  # a class that only the held-out rows have could not be scored
+            stray = ~np.isin(self.y[valid], self.y[train])
+            train, valid = np.concatenate([train, valid[stray]]), valid[~stray]
+        return self.take(train), self.take(valid)
 
-    def _take(self, row: Any) -> TrainingRows:
+    def _has_enough(self, share: Any) -> bool:
+        """Tell whether both parts of a split can have rows of every class."""
+        _, counts = np.unique(self.y, return_counts=True)
+        size = np.ceil(share * len(self)) if share < 1 else share
+        return bool(counts.min() > 1 and len(counts) <= size <= len(self) - len(counts))
+
+    def take(self, row: Any) -> TrainingRows:
+        """Some of the rows."""
         weight = None if self.weight is None else self.weight[row]
-        return replace(self, y=self.y[row], weight=weight, groups=None, fit_params=self._params(row), index=row)
+        groups = None if self.groups is None else np.asarray(self.groups)[row]
+        index = row if isinstance(self.index, slice) else self.index[row]
+        return replace(self, y=self.y[row], weight=weight, groups=groups, fit_params=self._params(row), index=index)
 
     def _params(self, row: Any) -> dict[str, Any]:
         """Fit parameters, with those that hold a value for each row brought in line with `row`."""
@@ -90,8 +101,8 @@ class TrainingRows:
 def origins(columns: list[EncodedColumn]) -> list[Array]:
     """What is taken off each output of a numeric target: the expectation of an unseen category.
 
-    Forests and XGBoost round features to single precision, in which amounts near 1e9 are 64 apart; differences from
-    the usual amount are not.
+    Counts and classes keep theirs. Forests and XGBoost round features to single precision, in which amounts near 1e9
+    are 64 apart; differences from the usual amount are not.
     """
     return [
         column.expectation[column.posterior.categories.unseen]
@@ -109,6 +120,13 @@ def from_origins(draws: TrainingDraws) -> TrainingDraws:
 
 def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
     """Require numbers in the columns that are not encoded, and name the one that holds none."""
+    table = draws.table
+    for position in draws.layout.passing:
+        if table.frame is not None and not table.numeric([position]):
+            raise InputError(
+                f"Column {table.names[position]!r} is not encoded and holds no numbers. Turn it into numbers, drop it, "
+                "or name it among the columns of the encoder."
+            )
     if features.dtype != object:
         return features
     try:
@@ -118,9 +136,8 @@ def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
             try:
                 features[:, draws.layout.places[position].start].astype(np.float64)
             except (TypeError, ValueError) as error:
-                name = draws.table.names[position]
                 raise InputError(
-                    f"Column {name!r} is not encoded and holds no numbers ({error}). Turn it into numbers, drop it, or "
-                    "name it among the columns of the encoder."
+                    f"Column {position} is not encoded and holds no numbers ({error}). Turn it into numbers, drop it, "
+                    "or name it among the columns of the encoder."
                 ) from error
         raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
 from catbayes._validation import Array
@@ -27,8 +28,9 @@ STEPPED = (
 def require_smooth(estimator: Any) -> None:
     """Refuse models that are constant between jumps: they have no curvature to correct by."""
     model = last_step(estimator)
-    parts = [model, getattr(model, "estimator", None), *np.ravel(getattr(model, "estimators_", [])).tolist()]
-    if any(type(part).__module__.startswith(STEPPED) for part in parts):
+    parts = [model, *model.get_params().values(), *np.ravel(getattr(model, "estimators_", [])).tolist()]
+    votes = is_classifier(model) and not (hasattr(model, "predict_proba") or hasattr(model, "decision_function"))
+    if votes or any(hasattr(part, "fit") and type(part).__module__.startswith(STEPPED) for part in parts):
         raise InputError(
             f'predict_with="taylor" needs a smooth model, and {type(model).__name__} predicts in steps, whose '
             'curvature is zero or infinite: use predict_with="draws".'
@@ -36,14 +38,17 @@ def require_smooth(estimator: Any) -> None:
 
 
 def second_order(model: Any, rows: NewRows, encoder: SamplingBayesianEncoder | None, respond: Respond) -> Array:
-    """ŷ(ξ, θ̂) + ½ tr(H C): exact in its second order for linear and logistic models, else by finite differences."""
+    """ŷ(ξ, θ̂) + ½ tr(H C): H in closed form for logistic regression, else by finite differences.
+
+    A linear model has no curvature, so its finite differences vanish and the prediction at θ̂ is exact.
+    """
     centres = [_through(column, column.posterior.posterior.mean()) for column in rows.columns]
     centre = respond(model, rows.features(centres)).copy()
     if encoder is None:
         return centre
     temperature = encoder._temperature()
     linear = all(isinstance(column.mapping, Mean | MeanPrecision | Identity) for column in rows.columns)
-    if linear and isinstance(model, LogisticRegression) and _is_softmax(model):
+    if linear and type(model) is LogisticRegression and _is_softmax(model):
         return centre + _logistic_correction(model, rows, centre, temperature)
     correction = np.zeros_like(centre)
     for number, column in enumerate(rows.columns):

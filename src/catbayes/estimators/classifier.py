@@ -13,9 +13,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
 from catbayes._validation import Array
+from catbayes.encoder._target import plain
 from catbayes.errors import InputError
+from catbayes.estimators._fitting import last_step
 from catbayes.estimators._model import SamplingModel
 from catbayes.estimators._taylor import as_probabilities
+from catbayes.families import GammaPoisson, NormalGamma
 
 
 def _has(name: str) -> Any:
@@ -27,8 +30,14 @@ def _has(name: str) -> Any:
     return check
 
 
+def _scores_classes(model: Any) -> bool:
+    """Tell whether there is one score for each class, and not for each pair of them."""
+    return hasattr(model, "decision_function") and getattr(last_step(model), "decision_function_shape", None) != "ovo"
+
+
 def _only_scores(self: SamplingClassifier) -> bool:
-    return _has("decision_function")(self) and not _has("predict_proba")(self)
+    fitted = vars(self).get("estimators_", [self.estimator])[0]
+    return _scores_classes(fitted) and not _has("predict_proba")(self)
 
 
 class SamplingClassifier(ClassifierMixin, SamplingModel):
@@ -49,8 +58,8 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         "copies": K drawn copies of the table, each row weighing 1/K, as in the paper; parameters that count rows
         (`min_samples_leaf`, …) are multiplied by K to keep their meaning. "members": K estimators, one draw each.
         "rounds": one estimator that grows on fresh draws: trees and boosting rounds by `warm_start` or continued
-        training, epochs by `partial_fit`. "auto": rounds for forests, members for what takes no weights or makes folds
-        of its own, else copies.
+        training, epochs by `partial_fit`. "auto": rounds for forests, SGD and MLP, members for what takes no weights or
+        makes folds of its own, else copies.
     predict_with : "draws", "mean", "taylor"
         "draws": average over K draws of every category, one from each quantile stratum, made once at fit; the answer
         is deterministic, and the same for a row alone or in a batch. "mean": predict at the posterior expectation.
@@ -69,7 +78,8 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     encoder_ : SamplingBayesianEncoder or None
         The fitted encoder; None if the table has no categorical column.
     estimators_ : list
-        The fitted estimators: K for members, else one, which is also `estimator_`.
+        The fitted estimators: K for members, else one, which is also `estimator_`. They know the classes by their
+        numbers in `classes_`.
     fit_with_ : str
         How it was fitted.
     feature_importances_, coef_ : ndarray
@@ -100,14 +110,18 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         return HistGradientBoostingClassifier()
 
     def _read_y(self, y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str, Any]:
-        check_classification_targets(y)
+        y = plain(y)
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
-        family = getattr(self.encoder, "family", "auto")
-        if family in ("normal", "poisson"):
-            raise InputError(f'family="{family}" is for numbers, and a classifier has classes: use "auto".')
+        if y.dtype.kind == "O" and any(label is None or label != label for label in y):  # NaN is not itself
+            raise InputError("Input y contains missing values. Drop those rows before fitting.")
+        if getattr(self.encoder, "family", "auto") in ("normal", "poisson", NormalGamma, GammaPoisson):
+            raise InputError(
+                f'family={self.encoder.family!r} is for numbers, and a classifier has classes: use "auto".'
+            )
         try:
             classes = np.unique(y)
+            check_classification_targets(y if y.dtype != object else np.searchsorted(classes, y))
         except TypeError as error:
             raise InputError(f"y holds labels that cannot be sorted ({error}). Use strings or numbers only.") from error
         return y, "bernoulli" if len(classes) == 2 else "categorical", classes
@@ -138,7 +152,8 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
         return_std : bool
-            Return the standard deviation over draws as well: doubt that comes from the categories.
+            Return the standard deviation over draws as well: doubt that comes from the categories, and with members
+            from their disagreement.
 
         Returns
         -------
@@ -148,7 +163,24 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         average = self._predict_average(X)
         if self.predict_with == "taylor":
             average = as_probabilities(average)
-        return (average, self.predict_draws(X).std(axis=0)) if return_std else average
+        return (average, self._predict_std(X)) if return_std else average
+
+    @available_if(_has("predict_proba"))
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the averaged probabilities.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_rows, n_classes)
+            Columns in the order of `classes_`.
+        """
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
     @available_if(_only_scores)
     def decision_function(self, X: Any) -> Array:
@@ -170,8 +202,8 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     def predict_interval(self, X: Any, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
         """Where the probabilities would lie if the true rates of the categories were known.
 
-        The interval holds the doubt about categories, as wide as they are rare. It does not hold the doubt about the
-        estimator.
+        The interval holds the doubt about categories, as wide as they are rare, and not the doubt about the estimator;
+        but members bring their disagreement in.
 
         Parameters
         ----------
@@ -190,17 +222,19 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         return self._predict_bounds(X, coverage, n_draws)
 
     def _respond(self, model: Any, X: Array) -> Array:
+        """Probabilities, or else scores, or else votes; the estimator knows the classes by their numbers."""
         if hasattr(model, "predict_proba"):
-            found = np.asarray(model.predict_proba(X))
-        elif hasattr(model, "decision_function"):
-            found = np.asarray(model.decision_function(X))
+            found, absent = np.asarray(model.predict_proba(X)), 0.0
+        elif _scores_classes(model):
+            found, absent = np.asarray(model.decision_function(X)), -np.inf
         else:
-            return np.asarray(model.predict(X)[:, None] == self.classes_, dtype=np.float64)  # a vote
-        if found.ndim == 2 and found.shape[1] < len(self.classes_):  # rows held out had a class to themselves
-            padded = np.zeros((len(found), len(self.classes_)))
-            padded[:, np.searchsorted(self.classes_, model.classes_)] = found
-            return padded
-        return found
+            votes = np.asarray(model.predict(X)).reshape(-1, 1)
+            return np.asarray(votes == np.arange(len(self.classes_)), dtype=np.float64)
+        if len(model.classes_) == len(self.classes_):
+            return found
+        padded = np.full((len(found), len(self.classes_)), absent)  # of a class without weight nothing was learned
+        padded[:, model.classes_] = found if found.ndim == 2 else np.column_stack([-found, found])
+        return padded
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,6 +12,7 @@ from sklearn.utils.validation import assert_all_finite
 from catbayes._validation import Array
 from catbayes.errors import InputError
 from catbayes.estimators._model import SamplingModel
+from catbayes.families import BetaBernoulli, DirichletCategorical
 
 
 class SamplingRegressor(RegressorMixin, SamplingModel):
@@ -44,7 +45,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     encoder_ : SamplingBayesianEncoder or None
         The fitted encoder; None if the table has no categorical column.
     estimators_ : list
-        The fitted estimators: K for members, else one, which is also `estimator_`.
+        The fitted estimators: K for members, else one, which is also `estimator_`. Their features are differences from
+        the encoding of an unseen category, unless the family is "poisson".
     fit_with_ : str
         How it was fitted.
     feature_importances_, coef_ : ndarray
@@ -75,6 +77,9 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         except (TypeError, ValueError) as error:
             raise InputError(f"y must hold numbers for a regressor: {error}.") from error
         assert_all_finite(y, input_name="y")
+        family = getattr(self.encoder, "family", "auto")
+        if family in ("bernoulli", "categorical", BetaBernoulli, DirichletCategorical):
+            raise InputError(f'family={family!r} is for classes, and a regressor has numbers: use "auto" or "poisson".')
         return y, "normal", None
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -85,7 +90,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
         return_std : bool
-            Return the standard deviation over draws as well: doubt that comes from the categories.
+            Return the standard deviation over draws as well: doubt that comes from the categories, and with members
+            from their disagreement.
 
         Returns
         -------
@@ -93,13 +99,14 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
             Expected targets.
         """
         average = self._predict_average(X)
-        return (average, self.predict_draws(X).std(axis=0)) if return_std else average
+        return (average, self._predict_std(X)) if return_std else average
 
     def predict_interval(self, X: Any, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
         """Where the prediction would lie if the true means of the categories were known.
 
-        The interval holds the doubt about categories, as wide as they are rare. It holds neither the doubt about the
-        estimator nor the noise of a single target: it is no interval for the next y.
+        The interval holds the doubt about categories, as wide as they are rare, and neither the doubt about the
+        estimator (but members bring their disagreement in) nor the noise of a single target: it is no interval for the
+        next y.
 
         Parameters
         ----------

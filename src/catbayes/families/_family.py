@@ -125,7 +125,7 @@ class Family(ABC):
 
     @abstractmethod
     def transport(self, uniform: Array) -> Array:
-        """Carry independent uniforms, (…, parameter), to draws of θ: strata of the one are strata of the other."""
+        """Carry independent uniforms, (…, parameter), to draws of θ; the first one rises with the first parameter."""
 
     @abstractmethod
     def sample_normal(self, random: np.random.Generator) -> Array:
