@@ -99,13 +99,18 @@ def test_strata_need_a_quarter_of_the_independent_draws_at_most(link):
     X, y = make_table()
     f = {"identity": lambda z: z, "logistic": expit}[link]
     stratified, independent = [], []
+    encoder = SamplingBayesianEncoder(family="normal", random_state=0).fit(X, y)
+    weights = np.array([1.0, 1.0, 0.0])
+    codes = [c.posterior.categories.codes(X[c.name][:50]) for c in encoder.columns_fitted_]
+
+    def average(n_draws):
+        tables = category_draws(encoder, n_draws)
+        return f(sum(table[:, code, 0] for table, code in zip(tables, codes, strict=True))).mean(axis=0)
+
+    truth = average(20_000)
     for seed in range(30):
         encoder = SamplingBayesianEncoder(family="normal", random_state=seed).fit(X, y)
-        weights = np.array([1.0, 1.0, 0.0])
-        truth = f(encoder.sample(X[:50], 2000, random_state=99) @ weights).mean(axis=0)
-        tables = category_draws(encoder, 10)
-        codes = [c.posterior.categories.codes(X[c.name][:50]) for c in encoder.columns_fitted_]
-        few = f(sum(table[:, code, 0] for table, code in zip(tables, codes, strict=True))).mean(axis=0)
+        few = average(10)
         many = f(encoder.sample(X[:50], 40) @ weights).mean(axis=0)
         stratified.append((few - truth) ** 2)
         independent.append((many - truth) ** 2)
@@ -215,7 +220,9 @@ DETERMINISTIC = [
     DecisionTreeRegressor(min_samples_split=np.int64(30), random_state=0),
     XGBRegressor(n_estimators=20, reg_lambda=5.0),
     LGBMRegressor(n_estimators=20, min_child_samples=7, verbose=-1),
-    CatBoostRegressor(iterations=20, learning_rate=0.1, l2_leaf_reg=20, bootstrap_type="No", **SILENT),
+    CatBoostRegressor(
+        iterations=20, learning_rate=0.1, l2_leaf_reg=20, bootstrap_type="No", random_strength=0, **SILENT
+    ),
     GradientBoostingRegressor(n_estimators=30, min_samples_leaf=7, random_state=0),
     HistGradientBoostingRegressor(max_iter=30, l2_regularization=5.0, random_state=0),
 ]
@@ -527,7 +534,7 @@ def test_labels_that_look_like_numbers_keep_their_order(labels):
     X, y = make_table()
     named = np.array(labels)[np.searchsorted(np.quantile(y, np.arange(1, len(labels)) / len(labels)), y)]
     booster = CatBoostClassifier(iterations=40, learning_rate=0.3, **SILENT)
-    assert SamplingClassifier(booster, n_draws=2, random_state=0).fit(X, named).score(X, named) > 0.6
+    assert SamplingClassifier(booster, n_draws=2, random_state=0).fit(X, named).score(X, named) > 1.5 / len(labels)
 
 
 def test_weights_of_classes_go_by_the_labels():
