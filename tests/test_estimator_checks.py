@@ -10,11 +10,12 @@ SGD to fail those two.
 
 import warnings
 
+import pytest
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from catbayes import InputWarning, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
 
@@ -41,8 +42,37 @@ def settings():
                 yield model(EPOCHS[model], encoder, n_draws=3, fit_with="rounds", predict_with=predict_with)
 
 
-@parametrize_with_checks(list(settings()))
-def test_scikit_learn_checks(estimator, check):
+def run(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InputWarning)
         check(estimator)
+
+
+@parametrize_with_checks(list(settings()))
+def test_scikit_learn_checks(estimator, check):
+    run(estimator, check)
+
+
+# With draws at random, all but the check that asks for two rows to be as good as one of weight 2.
+
+
+def _check_name(check):
+    return getattr(check, "func", check).__name__
+
+
+AT_RANDOM = [
+    model(estimators[model], SamplingBayesianEncoder([-1]), n_draws=3, fit_with=fit_with)
+    for model in (SamplingClassifier, SamplingRegressor)
+    for fit_with, estimators in (("copies", SMOOTH), ("members", SMOOTH), ("rounds", TREES))
+]
+CHECKS = [
+    pytest.param(estimator, check, id=f"{type(estimator).__name__}-{estimator.fit_with}-{_check_name(check)}")
+    for model in AT_RANDOM
+    for estimator, check in estimator_checks_generator(model)
+    if "sample_weight_equivalence" not in _check_name(check)
+]
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS)
+def test_scikit_learn_checks_with_draws_at_random(estimator, check):
+    run(estimator, check)

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from catbayes import ConjugateMomentEncoder, SamplingBayesianEncoder
+from catbayes import ConjugateMomentEncoder, SamplingBayesianEncoder, SamplingClassifier
 from catbayes.encoder import _training
 
 MODELS = {
@@ -74,6 +74,23 @@ def test_a_noise_column_costs_nothing(rows, model):
 def test_nor_does_it_in_the_other_safe_settings(rows, settings):
     change = auc_change(by_encoder(**settings), "boosted", rows)
     assert change.mean() > -0.003 - 2 * change.std() / np.sqrt(N_TABLES)
+
+
+@pytest.mark.parametrize(("fit_with", "model"), [("copies", "boosted"), ("members", "boosted"), ("rounds", "forest")])
+@pytest.mark.parametrize("rows", [2, 20])
+def test_nor_does_it_cost_a_model_that_is_trained_on_draws(rows, fit_with, model):
+    change = []
+    for seed in range(3):
+        numbers, category, y = noise_table(rows, seed)
+        X, train, test = np.c_[numbers, category], slice(0, N_TRAIN), slice(N_TRAIN, None)
+        encoder = SamplingBayesianEncoder([3], prior=1e-3)  # a prior that flattens nothing
+        sampling = SamplingClassifier(MODELS[model](), encoder, n_draws=4, fit_with=fit_with, random_state=seed)
+        fitted = sampling.fit(X[train], y[train]), MODELS[model]().fit(numbers[train], y[train])
+        scores = [
+            roc_auc_score(y[test], m.predict_proba(x[test])[:, 1]) for m, x in zip(fitted, (X, numbers), strict=True)
+        ]
+        change.append(scores[0] - scores[1])
+    assert np.mean(change) > -0.01
 
 
 def test_the_papers_own_setting_pays_for_including_the_target():

@@ -19,8 +19,9 @@ from catbayes.encoder._output import Layout
 from catbayes.encoder._reading import read_table
 from catbayes.errors import InputError, InputWarning
 from catbayes.estimators import _fitting as fitting
-from catbayes.estimators._predicting import NewRows, average, category_draws, over_draws
-from catbayes.estimators._rows import TrainingRows, from_origins
+from catbayes.estimators._features import FittedFeatures
+from catbayes.estimators._predicting import NewRows, average, category_draws, encode_tables, over_draws
+from catbayes.estimators._rows import TrainingRows, from_origins, wordy_columns
 from catbayes.estimators._taylor import require_smooth, second_order
 from catbayes.tables import Table
 
@@ -28,7 +29,7 @@ FIT_WITH = ("auto", "copies", "members", "rounds")
 PREDICT_WITH = ("draws", "mean", "taylor")
 
 
-class SamplingModel(MetaEstimatorMixin, BaseEstimator):
+class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator):
     """Fit any estimator on draws of the categories, and average its predictions over draws."""
 
     def __init__(
@@ -117,7 +118,7 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
         if fit_params:
             if get_config()["enable_metadata_routing"]:
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
-            fit_params = _encode_tables(fit_params, encoder, draws, number)
+            fit_params = encode_tables(fit_params, encoder, draws, number)
         n_draws = self.n_draws if encoder is not None else 1
         rows = TrainingRows(draws, number(y), weight, groups, fit_params, n_draws, seed, classes, self._reporter())
         if weight is not None and not weight.all():
@@ -163,7 +164,7 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
             encoder.set_params(n_jobs=self.n_jobs)
         if not isinstance(encoder.columns, str) or encoder.columns != "auto":
             return encoder
-        found = table.categorical() if table.frame is not None else _wordy(table)
+        found = table.categorical() if table.frame is not None else wordy_columns(table)
         if not found:
             warnings.warn(
                 "X has no string, categorical, boolean or object column, so there is nothing to encode and the "
@@ -262,93 +263,6 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
         validate_data(self, X if table.frame is not None else table.array, reset=False, skip_check_array=True)
         return NewRows(self.encoder_, self._layout, table)
 
-    # ---------------------------------------------------------------------- what the estimator knows
-
-    @property
-    def estimator_(self) -> Any:
-        """The fitted estimator; `estimators_` holds them all where there are several members."""
-        check_is_fitted(self)
-        if len(self.estimators_) > 1:
-            raise AttributeError(f"There are {len(self.estimators_)} fitted members: see estimators_.")
-        return self.estimators_[0]
-
-    @property
-    def feature_importances_(self) -> Array:
-        """Importance of each output, as the estimator has it, averaged over members."""
-        return self._average_of("feature_importances_")
-
-    @property
-    def coef_(self) -> Array:
-        """Coefficient of each output, as the estimator has it, averaged over members."""
-        return self._average_of("coef_")
-
-    def _average_of(self, name: str) -> Array:
-        if "estimators_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} is not fitted yet, and has no {name}.")
-        values = np.asarray(np.mean([getattr(fitting.last_step(model), name) for model in self.estimators_], axis=0))
-        if values.shape[-1] != self._layout.places[-1].stop:
-            raise AttributeError(f"{name} belongs to features that the steps of the Pipeline made of the encoded ones.")
-        return values
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
-        """Names of the features that the estimator was fitted on, which `feature_importances_` and `coef_` refer to.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the input columns, for a model fitted on an array.
-
-        Returns
-        -------
-        names : ndarray of str
-            One name for each output.
-        """
-        check_is_fitted(self)
-        names = list(getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]))
-        if input_features is not None:
-            if len(input_features) != len(names) or (
-                hasattr(self, "feature_names_in_") and list(input_features) != names
-            ):
-                raise InputError(
-                    f"input_features={list(input_features)!r}: expected the columns given to fit, {names}."
-                )
-            names = list(input_features)
-        return np.array(self._layout.names(names), dtype=object)
-
-    def by_column(self, values: Any) -> dict[Any, Any]:
-        """Average importances or coefficients over the outputs of each input column.
-
-        Parameters
-        ----------
-        values : array-like, its last axis as long as `get_feature_names_out()`
-            Such as `feature_importances_` or `coef_`.
-
-        Returns
-        -------
-        dict
-            A number or array for each input column, by its name or, for an array, by its position.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import Ridge
-        >>> from catbayes import SamplingBayesianEncoder, SamplingRegressor
-        >>> X, y = [["red", 1], ["blue", 2], ["red", 3], ["blue", 4]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
-        >>> model = SamplingRegressor(Ridge(), SamplingBayesianEncoder([0], mapping="polynomial"), random_state=0)
-        >>> model.fit(X, y).get_feature_names_out().tolist()
-        ['x0_mean', 'x0_square', 'x1']
-        >>> list(model.by_column(model.coef_))
-        [0, 1]
-        """
-        check_is_fitted(self)
-        values = np.asarray(values)
-        if values.shape[-1:] != (self._layout.places[-1].stop,):
-            raise InputError(
-                f"values has shape {values.shape}: expected its last axis to be as long as get_feature_names_out()."
-            )
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        averages = [values[..., place].mean(axis=-1) for place in self._layout.places]
-        return {name: float(mean) if mean.ndim == 0 else mean for name, mean in zip(names, averages, strict=True)}
-
     # ------------------------------------------------------------------------------ scikit-learn
 
     def set_params(self, **params: Any) -> Any:
@@ -384,43 +298,3 @@ class SamplingModel(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.target_tags.positive_only = inner.target_tags.positive_only
         return tags
-
-
-def _wordy(table: Table) -> list[int]:
-    """Columns of an array that hold no numbers."""
-    assert table.array is not None
-    if table.array.dtype.kind in "iufb":
-        return []
-
-    def holds_words(column: Any) -> bool:
-        try:
-            column.astype(np.float64)
-        except (TypeError, ValueError):
-            return True
-        return any(isinstance(cell, str | bool | np.bool_) for cell in column)
-
-    return [position for position in range(table.n_columns) if holds_words(table.array[:, position])]
-
-
-def _encode_tables(params: dict[str, Any], encoder: Any, draws: TrainingDraws, number: Any) -> dict[str, Any]:
-    """Encode validation tables among the fit parameters by the posterior expectation, and number their classes."""
-
-    def encode(X: Any) -> Array:
-        table = read_table(X, encoder)
-        if table.names != draws.table.names:
-            raise InputError(f"A validation table has the columns {table.names}: expected {draws.table.names}.")
-        rows = NewRows(encoder, draws.layout, table)
-        return rows.features(rows.expected())
-
-    def each(function: Any, value: Any) -> Any:
-        return tuple(map(function, value)) if isinstance(value, tuple) else function(value)
-
-    encoded = dict(params)
-    kinds = {"X_val": encode, "eval_X": encode, "y_val": number, "eval_y": number}
-    for name, function in kinds.items():
-        if params.get(name) is not None:
-            encoded[name] = each(function, params[name])
-    if params.get("eval_set") is not None:
-        pairs = [params["eval_set"]] if isinstance(params["eval_set"], tuple) else params["eval_set"]
-        encoded["eval_set"] = [(encode(X), number(y)) for X, y in pairs]
-    return encoded

@@ -9,7 +9,9 @@ import numpy as np
 
 from catbayes._random import Purpose
 from catbayes._validation import Array, Codes
-from catbayes.encoder import SamplingBayesianEncoder
+from catbayes.encoder import SamplingBayesianEncoder, TrainingDraws
+from catbayes.encoder._reading import read_table
+from catbayes.errors import InputError
 from catbayes.estimators._rows import as_numbers, origins
 from catbayes.sampling import draw_strata
 
@@ -90,3 +92,27 @@ def average(predictions: Iterator[Array]) -> Array:
         total += prediction
         count += 1
     return np.asarray(total / count)
+
+
+def encode_tables(params: dict[str, Any], encoder: Any, draws: TrainingDraws, number: Any) -> dict[str, Any]:
+    """Encode validation tables among the fit parameters by the posterior expectation, and number their classes."""
+
+    def encode(X: Any) -> Array:
+        table = read_table(X, encoder)
+        if table.names != draws.table.names:
+            raise InputError(f"A validation table has the columns {table.names}: expected {draws.table.names}.")
+        rows = NewRows(encoder, draws.layout, table)
+        return rows.features(rows.expected())
+
+    def each(function: Any, value: Any) -> Any:
+        return tuple(map(function, value)) if isinstance(value, tuple) else function(value)
+
+    encoded = dict(params)
+    kinds = {"X_val": encode, "eval_X": encode, "y_val": number, "eval_y": number}
+    for name, function in kinds.items():
+        if params.get(name) is not None:
+            encoded[name] = each(function, params[name])
+    if params.get("eval_set") is not None:
+        pairs = [params["eval_set"]] if isinstance(params["eval_set"], tuple) else params["eval_set"]
+        encoded["eval_set"] = [(encode(X), number(y)) for X, y in pairs]
+    return encoded

@@ -15,6 +15,7 @@ from catbayes.encoder import TrainingDraws
 from catbayes.encoder._column import EncodedColumn
 from catbayes.errors import InputError
 from catbayes.families import NormalGamma
+from catbayes.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +142,19 @@ def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
                     "or name it among the columns of the encoder."
                 ) from error
         raise
+
+
+def wordy_columns(table: Table) -> list[int]:
+    """Columns of an array that hold no numbers."""
+    assert table.array is not None
+    if table.array.dtype.kind in "iufb":
+        return []
+
+    def holds_words(column: Any) -> bool:
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            return True
+        return any(isinstance(cell, str | bool | np.bool_) for cell in column)
+
+    return [position for position in range(table.n_columns) if holds_words(table.array[:, position])]

@@ -1,0 +1,105 @@
+"""What the fitted estimators say of their features, and what the features are called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from catbayes._validation import Array
+from catbayes.errors import InputError
+from catbayes.estimators._fitting import last_step
+
+
+class FittedFeatures:
+    """Importances and coefficients of a fitted model, by output or by column."""
+
+    estimators_: list[Any]
+    n_features_in_: int
+    _layout: Any
+
+    @property
+    def estimator_(self) -> Any:
+        """The fitted estimator; `estimators_` holds them all where there are several members."""
+        check_is_fitted(self)
+        if len(self.estimators_) > 1:
+            raise AttributeError(f"There are {len(self.estimators_)} fitted members: see estimators_.")
+        return self.estimators_[0]
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Importance of each output, as the estimator has it, averaged over members."""
+        return self._average_of("feature_importances_")
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficient of each output, as the estimator has it, averaged over members."""
+        return self._average_of("coef_")
+
+    def _average_of(self, name: str) -> Array:
+        if "estimators_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} is not fitted yet, and has no {name}.")
+        values = np.asarray(np.mean([getattr(last_step(model), name) for model in self.estimators_], axis=0))
+        if values.shape[-1] != self._layout.places[-1].stop:
+            raise AttributeError(f"{name} belongs to features that the steps of the Pipeline made of the encoded ones.")
+        return values
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
+        """Names of the features that the estimator was fitted on, which `feature_importances_` and `coef_` refer to.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the input columns, for a model fitted on an array.
+
+        Returns
+        -------
+        names : ndarray of str
+            One name for each output.
+        """
+        check_is_fitted(self)
+        names = list(getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]))
+        if input_features is not None:
+            if len(input_features) != len(names) or (
+                hasattr(self, "feature_names_in_") and list(input_features) != names
+            ):
+                raise InputError(
+                    f"input_features={list(input_features)!r}: expected the columns given to fit, {names}."
+                )
+            names = list(input_features)
+        return np.array(self._layout.names(names), dtype=object)
+
+    def by_column(self, values: Any) -> dict[Any, Any]:
+        """Average importances or coefficients over the outputs of each input column.
+
+        Parameters
+        ----------
+        values : array-like, its last axis as long as `get_feature_names_out()`
+            Such as `feature_importances_` or `coef_`.
+
+        Returns
+        -------
+        dict
+            A number or array for each input column, by its name or, for an array, by its position.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingBayesianEncoder, SamplingRegressor
+        >>> X, y = [["red", 1], ["blue", 2], ["red", 3], ["blue", 4]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
+        >>> model = SamplingRegressor(Ridge(), SamplingBayesianEncoder([0], mapping="polynomial"), random_state=0)
+        >>> model.fit(X, y).get_feature_names_out().tolist()
+        ['x0_mean', 'x0_square', 'x1']
+        >>> list(model.by_column(model.coef_))
+        [0, 1]
+        """
+        check_is_fitted(self)
+        values = np.asarray(values)
+        if values.shape[-1:] != (self._layout.places[-1].stop,):
+            raise InputError(
+                f"values has shape {values.shape}: expected its last axis to be as long as get_feature_names_out()."
+            )
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        averages = [values[..., place].mean(axis=-1) for place in self._layout.places]
+        return {name: float(mean) if mean.ndim == 0 else mean for name, mean in zip(names, averages, strict=True)}
