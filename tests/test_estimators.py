@@ -477,6 +477,15 @@ def test_parameters_of_fit_are_routed_to_the_estimator():
             SamplingRegressor(Recorder(), fit_with="members", n_draws=2).fit(X, y, price=np.arange(300))
 
 
+def test_one_class_is_not_enough():
+    X, y = make_table(100)
+    for table in (X, X[["number"]].to_numpy()):
+        with pytest.raises(InputError, match="only one class"):
+            SamplingClassifier().fit(table, y > 0, sample_weight=(y > 0).astype(float))
+        with pytest.raises(InputError, match="only one class"):
+            SamplingClassifier().fit(table, np.full(100, "same"))
+
+
 def test_weights_reach_the_last_step_of_a_pipeline():
     X, y = make_table(300)
     weight = np.random.default_rng(0).uniform(0.1, 5, 300)

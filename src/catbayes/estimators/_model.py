@@ -100,6 +100,9 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator):
             raise InputError(f"y has {len(y)} values and X has {table.n_rows} rows: expected one for each row.")
         y, family, classes = self._read_y(y)
         weight = check_weights(sample_weight, table.n_rows)
+        used = y if weight is None else y[weight > 0]
+        if classes is not None and (used == used[0]).all():
+            raise InputError(f"y holds only one class, {used[0]!r}: expected two or more among rows that have weight.")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         encoder = self._make_encoder(table, family, seed)
         if encoder is None:
