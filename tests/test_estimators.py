@@ -207,6 +207,10 @@ def test_members_have_a_draw_each_and_are_averaged():
         np.testing.assert_allclose(member.coef_, Ridge().fit(draws.features(k), y).coef_, rtol=1e-9)
     np.testing.assert_allclose(model.coef_, np.mean([member.coef_ for member in model.estimators_], axis=0))
     np.testing.assert_allclose(model.predict_draws(X).mean(axis=0), model.predict(X))
+    expected = model.encoder_.transform(X)
+    expected[:, :2] -= model.encoder_.transform(X.assign(city="unseen", shop="unseen"))[:, :2]
+    of_members = [member.predict(expected) for member in model.estimators_]
+    np.testing.assert_allclose(model.predict_draws(X, columns=[]), of_members)
     with pytest.raises(AttributeError, match="4 fitted members"):
         model.estimator_  # noqa: B018
 
@@ -259,6 +263,14 @@ def test_penalties_of_every_step_and_bags_keep_their_meaning_on_average(estimato
     )
     assert np.std(twenty) == pytest.approx(np.std(one), rel=0.1)
     assert np.corrcoef(one, twenty)[0, 1] > 0.95
+
+
+def test_a_bag_of_copies_holds_as_many_rows_as_a_bag_of_rows():
+    X, y = noise_category()
+    for bag, kept in ((BaggingRegressor(), 0.632), (BaggingRegressor(max_samples=0.5), 0.393)):
+        model = SamplingRegressor(bag, fit_with="copies", n_draws=20, random_state=0).fit(X, y)
+        shares = [len(np.unique(samples % 400)) / 400 for samples in model.estimator_.estimators_samples_]
+        assert np.mean(shares) == pytest.approx(kept, abs=0.03)
 
 
 def test_without_the_weights_it_would_notice():
@@ -484,6 +496,21 @@ def test_one_class_is_not_enough():
             SamplingClassifier().fit(table, y > 0, sample_weight=(y > 0).astype(float))
         with pytest.raises(InputError, match="only one class"):
             SamplingClassifier().fit(table, np.full(100, "same"))
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC(), KNeighborsClassifier()], ids=repr)
+def test_a_class_without_weight_is_known_and_never_predicted(estimator):
+    X, y = make_table()
+    named = np.array(["a", "b", "c"])[np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)
+        model = SamplingClassifier(estimator, n_draws=2, random_state=0).fit(X, named, (named != "b").astype(float))
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    predicted = model.predict(X)
+    assert "b" not in predicted
+    assert (predicted == named)[named != "b"].mean() > 0.8
+    if hasattr(model, "predict_proba"):
+        assert (model.predict_proba(X)[:, 1] == 0).all()
 
 
 def test_weights_reach_the_last_step_of_a_pipeline():
