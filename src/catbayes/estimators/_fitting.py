@@ -45,7 +45,7 @@ COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_dat
 def choose(estimator: Any) -> str:
     """Pick a way to fit, by what benchmarks/estimators.py shows.
 
-    A forest sees 40 draws for little more than the price of one fit, so it grows in rounds; so do models that pass over
+    A forest sees 40 draws for 1.1 to 1.4 times the price of one fit, so it grows in rounds; so do models that pass over
     the table many times. Other models learn best from copies, unless they take no weights or make folds of their own,
     which copies would spoil: those become members.
     """
