@@ -212,7 +212,7 @@ def test_members_have_a_draw_each_and_are_averaged():
     of_members = [member.predict(expected) for member in model.estimators_]
     np.testing.assert_allclose(model.predict_draws(X, columns=[]), of_members)
     with pytest.raises(AttributeError, match="4 fitted members"):
-        model.estimator_  # noqa: B018
+        _ = model.estimator_
 
 
 # --------------------------------------------------------------------------------------------- copies
@@ -535,6 +535,21 @@ def test_validation_tables_are_encoded(library):
     model.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])])
     best = getattr(model.estimator_, "best_iteration", None) or model.estimator_.best_iteration_
     assert 0 < best < 150
+
+
+def test_a_validation_table_as_long_as_the_training_table_is_left_alone():
+    X, y = make_table()
+    seen = []
+
+    class Recorder(HistGradientBoostingRegressor):
+        def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None):
+            seen.append((X_val[:, -1], y_val))
+            return super().fit(X, y, sample_weight, X_val=X_val, y_val=y_val)
+
+    model = SamplingRegressor(Recorder(max_iter=3), fit_with="copies", n_draws=2)
+    model.fit(X[:300], y[:300], (np.arange(300) % 3 > 0).astype(float), X_val=X[300:], y_val=y[300:])
+    np.testing.assert_array_equal(seen[0][0], X["number"][300:])
+    np.testing.assert_array_equal(seen[0][1], y[300:])
 
 
 def test_importances_and_coefficients_have_names_and_can_be_averaged_by_column():

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from catbayes._random import Purpose
 from catbayes._validation import check_count
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.encoder._column import EncodedColumn
 from catbayes.errors import InputError
 from catbayes.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalGamma
 from catbayes.mappings import Identity, Mapping, Mean, Polynomial, WeightOfEvidence
-from catbayes.sampling import draw_strata
 
 try:
     import torch
@@ -74,7 +71,7 @@ class PosteriorEmbedding(nn.Module):
         self._encoder = copy.deepcopy(encoder)  # as it is now, should it be fitted again
         self._columns = self._encoder.columns_fitted_
         self._family, self._temperature = encoder.family_, encoder._temperature()
-        self._names = [field.name for field in fields(self._family)]  # type: ignore[arg-type]
+        self._names: list[str] = list(self._family.__slots__)
         self.n_outputs = sum(column.expectation.shape[1] for column in self._columns)
         for number, column in enumerate(self._columns):
             _require_drawn(column.mapping)
@@ -89,15 +86,8 @@ class PosteriorEmbedding(nn.Module):
         tables |= {"count": column.posterior.statistics.count, "expectation": column.expectation}
         tables |= {"baseline": getattr(mapping, "baseline", 0.0), "origin": 0.0}
         if self.eval_draws is not None:
-            key = (Purpose.PREDICT, column.position, self.eval_draws)
-            tables["draws"] = draw_strata(
-                posterior,
-                mapping.drawn,
-                self.eval_draws,
-                seed=self._encoder._seed,
-                key=key,
-                temperature=self._temperature,
-            )
+            seed, temperature = self._encoder._seed, self._temperature
+            tables["draws"] = column.strata(self.eval_draws, seed=seed, temperature=temperature)
         if isinstance(posterior, NormalGamma) and not isinstance(mapping, Polynomial):
             tables["origin"] = posterior.centre[column.posterior.categories.unseen]
             shift = np.zeros(column.expectation.shape[1])

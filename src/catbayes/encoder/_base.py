@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from catbayes._validation import Array, Codes, check_count, check_option, check_weights, is_number
 from catbayes.categories import Categories
 from catbayes.encoder._column import EncodedColumn, expect
-from catbayes.encoder._output import Layout, PosteriorFrames, make_frame
+from catbayes.encoder._output import Layout, PosteriorFrames, input_names, make_frame
 from catbayes.encoder._reading import find_columns, read_table
 from catbayes.encoder._target import read_target
 from catbayes.errors import InputError, InputWarning
@@ -120,7 +120,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             One name for each output.
         """
         check_is_fitted(self)
-        names = self._layout().names(self._input_names(input_features))
+        names = self._layout().names(input_names(self, input_features))
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"Two outputs would be called {twice!r}. Rename the input column of that name.")
@@ -260,17 +260,6 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(function)(item) for item in items))
 
     # ------------------------------------------------------------------------ output
-
-    def _input_names(self, input_features: Any = None) -> list[Any]:
-        known = getattr(self, "feature_names_in_", None)
-        if input_features is None:
-            return list(known) if known is not None else [f"x{i}" for i in range(self.n_features_in_)]
-        given = list(input_features)
-        if known is not None and list(known) != given:
-            raise ValueError("input_features is not equal to feature_names_in_")
-        if len(given) != self.n_features_in_:
-            raise ValueError("input_features should have length equal to number of features")
-        return given
 
     def _layout(self) -> Layout:
         return Layout(self.n_features_in_, self.columns_fitted_)

@@ -13,7 +13,7 @@ from catbayes.families import Family
 from catbayes.gather import Target, gather_codes
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
-from catbayes.sampling import draw
+from catbayes.sampling import draw, draw_strata
 
 EXPECTATION_DRAWS = 100
 
@@ -27,6 +27,16 @@ class EncodedColumn:
     posterior: ColumnPosterior
     mapping: Mapping
     expectation: Array
+
+    def strata(self, n_draws: int, *, seed: int, temperature: float, slots: Any = None) -> Array:
+        """All outputs of stratified draws of every slot, or of some, to predict with, (draw, slot, output)."""
+        posterior = self.posterior.posterior if slots is None else self.posterior.posterior.take(slots)
+        key = (Purpose.PREDICT, self.position, n_draws)
+        drawn = draw_strata(posterior, self.mapping.drawn, n_draws, seed=seed, key=key, temperature=temperature)
+        known = self.mapping.known(posterior)
+        if known is None:
+            return drawn
+        return np.concatenate([drawn, np.broadcast_to(known, (n_draws, *known.shape))], axis=-1)
 
 
 def expect(mapping: Mapping, posterior: Family, *, temperature: float, seed: int, position: int) -> Array:

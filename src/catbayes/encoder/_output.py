@@ -53,6 +53,18 @@ class Layout:
         return type(native)(data, index=native.index) if library == "pandas" else type(native)(data)
 
 
+def input_names(fitted: Any, given: Any = None) -> list[Any]:
+    """Names of the columns that an estimator was fitted on; those given must agree with them."""
+    known = getattr(fitted, "feature_names_in_", None)
+    if given is None:
+        return list(known) if known is not None else [f"x{i}" for i in range(fitted.n_features_in_)]
+    if known is not None and list(known) != list(given):
+        raise ValueError("input_features is not equal to feature_names_in_")
+    if len(given) != fitted.n_features_in_:
+        raise ValueError("input_features should have length equal to number of features")
+    return list(given)
+
+
 class PosteriorFrames(Mapping[Any, Any]):
     """The posteriors of each encoded column, as a frame made when it is asked for."""
 

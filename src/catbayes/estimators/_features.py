@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from catbayes._validation import Array
+from catbayes.encoder._output import input_names
 from catbayes.errors import InputError
 from catbayes.estimators._fitting import last_step
 
@@ -59,16 +60,7 @@ class FittedFeatures:
             One name for each output.
         """
         check_is_fitted(self)
-        names = list(getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]))
-        if input_features is not None:
-            if len(input_features) != len(names) or (
-                hasattr(self, "feature_names_in_") and list(input_features) != names
-            ):
-                raise InputError(
-                    f"input_features={list(input_features)!r}: expected the columns given to fit, {names}."
-                )
-            names = list(input_features)
-        return np.array(self._layout.names(names), dtype=object)
+        return np.array(self._layout.names(input_names(self, input_features)), dtype=object)
 
     def by_column(self, values: Any) -> dict[Any, Any]:
         """Average importances or coefficients over the outputs of each input column.

@@ -149,8 +149,8 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
             stacklevel=5,
         )
     _keep_meaning(model, rows)
-    share = None if rows.fit_params.get("X_val") is not None else _held_out_share(last, len(rows))
-    if isinstance(last, HISTOGRAMS) and last.early_stopping == "auto":
+    share = _held_out_share(last, rows)
+    if isinstance(last, HISTOGRAMS) and last.early_stopping == "auto" and "X_val" not in rows.fit_params:
         last.set_params(early_stopping=len(rows) > 10_000)  # by rows, not by copies
     if share is None:
         rows.report(f"fitting on {rows.n_draws} copies of {len(rows)} rows")
@@ -213,11 +213,13 @@ def _require_no_splits(last: Any) -> None:
         )
 
 
-def _held_out_share(last: Any, n_rows: int) -> Any:
+def _held_out_share(last: Any, rows: TrainingRows) -> Any:
     """What part of the rows the estimator would hold out for early stopping by itself; None for none."""
+    if rows.fit_params.get("X_val") is not None:
+        return None
     params = last.get_params(deep=False)
     if isinstance(last, HISTOGRAMS):
-        stops = params["early_stopping"] is True or (params["early_stopping"] == "auto" and n_rows > 10_000)
+        stops = params["early_stopping"] is True or (params["early_stopping"] == "auto" and len(rows) > 10_000)
     elif isinstance(last, GradientBoostingClassifier | GradientBoostingRegressor):
         stops = params["n_iter_no_change"] is not None
     else:  # SGD, MLP
@@ -229,7 +231,7 @@ def _held_out_share(last: Any, n_rows: int) -> Any:
 
 
 def _fit_rounds(model: Any, rows: TrainingRows) -> Any:
-    share = None if rows.fit_params.get("X_val") is not None else _held_out_share(last_step(model), len(rows))
+    share = _held_out_share(last_step(model), rows)
     valid = None
     if share is not None:
         rows, held_out = rows.hold_out(share)

@@ -103,7 +103,10 @@ def grow(model: Any, job: Job) -> Any:
 def _grow_balanced(model: Any, job: Job) -> Any:
     """Turn balanced classes into weights, once: a model that is fitted in parts would balance each by itself."""
     way, weighing = way_to_grow(model), model.get_params(deep=False).get("class_weight")
-    if way in _BOOSTERS.values() or not (weighing == "balanced" or isinstance(weighing, dict)):
+    if way in _BOOSTERS.values():  # LightGBM and its like balance by themselves
+        _require_unwatched(job)
+        return way(model, job)
+    if not (weighing == "balanced" or isinstance(weighing, dict)):
         return way(model, job)
     weight = compute_sample_weight(weighing, job.y) * (1.0 if job.weight is None else job.weight)
     return way(model.set_params(class_weight=None), replace(job, weight=weight)).set_params(class_weight=weighing)
@@ -168,8 +171,6 @@ def _grow_histograms(model: Any, job: Job) -> Any:
     if job.held_out is not None:
         model.set_params(early_stopping=True)
         valid = dict(zip(("X_val", "y_val", "sample_weight_val"), job.held_out, strict=True))
-    elif params["early_stopping"] == "auto" and len(job.y) <= 10_000:
-        model.set_params(early_stopping=False)
     sizes = job.sizes(params["max_iter"], BOOSTING_DRAWS)
     grid = Grid(job, params["max_bins"])
     for k, size in enumerate(sizes):
@@ -195,6 +196,8 @@ class Grid:
 
     def snap(self, features: Array) -> Array:
         """Move each value to the nearest point, and to a point that none is near to, the value nearest to it."""
+        if not self.points:
+            return features
         snapped = features.copy(order="F")
         for column, points in self.points.items():
             values = features[:, column]
@@ -240,7 +243,6 @@ def _require_unwatched(job: Job) -> None:
 
 def _portions(job: Job, total: int) -> Iterator[tuple[int, int]]:
     """Number of each draw, and how many rounds it is boosted for."""
-    _require_unwatched(job)
     sizes = job.sizes(total, BOOSTING_DRAWS)
     for k, (size, before) in enumerate(zip(sizes, [0, *sizes], strict=False)):
         yield k, size - before
@@ -267,7 +269,6 @@ def _grow_lightgbm(model: Any, job: Job) -> Any:
             booster = lightgbm.train(params, first.create_valid(job.feed(k), **shared), init_model=booster)
         env.model.model_from_string(booster.model_to_string())
 
-    _require_unwatched(job)
     model.set_params(n_estimators=1)
     model.fit(job.feed(0), job.y, callbacks=[grow_on], **job.weights(model.fit), **job.fit_params)
     return model.set_params(n_estimators=total)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ FIT_WITH = ("auto", "copies", "members", "rounds")
 PREDICT_WITH = ("draws", "mean", "taylor")
 
 
-class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator):
+class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
     """Fit any estimator on draws of the categories, and average its predictions over draws."""
 
     def __init__(
@@ -55,16 +56,20 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ for the two models to say
 
+    @abstractmethod
     def _default_estimator(self) -> Any:
-        raise NotImplementedError
+        """What is fitted if no estimator is given."""
 
+    @abstractmethod
     def _read_y(self, y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str, Any]:
         """Check the target; return it with the family that suits it and the classes, if there are any."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _respond(self, model: Any, X: Array) -> Array:
         """Predictions of one fitted estimator, such as can be averaged: (row,) or (row, class)."""
-        raise NotImplementedError
+
+    def _chosen_estimator(self) -> Any:
+        return self._default_estimator() if self.estimator is None else self.estimator
 
     # ---------------------------------------------------------------------------------- fitting
 
@@ -90,7 +95,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator):
         self
             The fitted model.
         """
-        estimator = self._default_estimator() if self.estimator is None else self.estimator
+        estimator = self._chosen_estimator()
         self._check(estimator)
         table = read_table(X, self)
         if y is None:
@@ -290,12 +295,12 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator):
     def get_metadata_routing(self) -> Any:
         """Take `sample_weight` and `groups` for the model itself, and route the other parameters to the estimator."""
         router = MetadataRouter(owner=self).add_self_request(self)
-        estimator = self._default_estimator() if self.estimator is None else self.estimator
+        estimator = self._chosen_estimator()
         return router.add(estimator=estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._default_estimator() if self.estimator is None else self.estimator)
+        inner = get_tags(self._chosen_estimator())
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         tags.input_tags.allow_nan = inner.input_tags.allow_nan

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._random import Purpose
 from catbayes._validation import Array, Codes
 from catbayes.encoder import SamplingBayesianEncoder, TrainingDraws
 from catbayes.encoder._reading import read_table
 from catbayes.errors import InputError
 from catbayes.estimators._rows import as_numbers, origins
-from catbayes.sampling import draw_strata
 
 Respond = Callable[[Any, Array], Array]
 """Predictions of one fitted estimator for features: (row,) or (row, class)."""
@@ -26,18 +24,12 @@ def category_draws(
     if encoder is None:
         return []
     temperature = encoder._temperature() if temperature is None else temperature
-    tables = []
-    for number, column in enumerate(encoder.columns_fitted_):
-        posterior, mapping = column.posterior.posterior, column.mapping
-        if slots is not None:
-            posterior = posterior.take(slots[number])
-        key = (Purpose.PREDICT, column.position, n_draws)
-        drawn = draw_strata(posterior, mapping.drawn, n_draws, seed=encoder._seed, key=key, temperature=temperature)
-        known = mapping.known(posterior)
-        if known is not None:
-            drawn = np.concatenate([drawn, np.broadcast_to(known, (n_draws, *known.shape))], axis=-1)
-        tables.append(drawn)
-    return tables
+    columns = encoder.columns_fitted_
+    chosen = [None] * len(columns) if slots is None else slots
+    return [
+        column.strata(n_draws, seed=encoder._seed, temperature=temperature, slots=some)
+        for column, some in zip(columns, chosen, strict=True)
+    ]
 
 
 class NewRows:

@@ -17,6 +17,9 @@ from catbayes.errors import InputError
 from catbayes.families import NormalGamma
 from catbayes.tables import Table
 
+VALIDATION = ("X_val", "y_val", "sample_weight_val", "eval_set", "eval_X", "eval_y", "eval_sample_weight")
+"""Fit parameters that speak of other rows, even if they are as many."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrainingRows:
@@ -96,7 +99,8 @@ class TrainingRows:
             by_row = hasattr(value, "__len__") and not isinstance(value, str | dict) and len(value) == len(self)
             return np.asarray(value)[row] if by_row else value
 
-        return {name: align(value) for name, value in self.fit_params.items()}
+        of_rows = {name: align(value) for name, value in self.fit_params.items() if name not in VALIDATION}
+        return self.fit_params | of_rows
 
 
 def origins(columns: list[EncodedColumn]) -> list[Array]:

@@ -25,7 +25,7 @@ def _has(name: str) -> Any:
     def check(self: SamplingClassifier) -> bool:
         if "estimators_" in vars(self):
             return hasattr(self.estimators_[0], name)
-        return hasattr(self._default_estimator() if self.estimator is None else self.estimator, name)
+        return hasattr(self._chosen_estimator(), name)
 
     return check
 
@@ -61,8 +61,8 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         training, epochs by `partial_fit`. "auto": rounds for forests, SGD and MLP, members for what takes no weights or
         makes folds of its own, else copies.
     predict_with : "draws", "mean", "taylor"
-        "draws": average over K draws of every category, one from each quantile stratum, made once at fit; the answer
-        is deterministic, and the same for a row alone or in a batch. "mean": predict at the posterior expectation.
+        "draws": average over K stratified draws of every category, made once at fit; the answer is deterministic, and
+        the same for a row alone or in a batch. "mean": predict at the posterior expectation.
         "taylor": the second-order correction of Appendix B, for smooth models.
     random_state : int, RandomState or None
         Seed of the draws, and of the estimator if it has none.
@@ -238,7 +238,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._default_estimator() if self.estimator is None else self.estimator)
+        inner = get_tags(self._chosen_estimator())
         if inner.classifier_tags is not None:
             tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
         return tags
