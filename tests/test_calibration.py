@@ -7,8 +7,8 @@ from scipy import stats
 from cases import PRIORS, make_target, parameters
 from catbayes import BetaBernoulli, SamplingBayesianEncoder
 from catbayes._random import stream
+from catbayes.evidence import Target, gather_codes
 from catbayes.families import FAMILIES
-from catbayes.gather import Target, gather_codes
 from catbayes.sampling import NORMAL_TOLERANCE, draw
 
 N_RANKS = 20

@@ -1,8 +1,10 @@
 """Encode categorical columns by draws from the posterior of the target."""
 
-from catbayes.encoder import Augmented, ConjugateMomentEncoder, SamplingBayesianEncoder, TrainingDraws
+from catbayes.encoder import Augmented, ConjugateMomentEncoder, SamplingBayesianEncoder, TrainingDraws, load
+from catbayes.encoding import encode
 from catbayes.errors import InputError, InputWarning
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
+from catbayes.evidence import Evidence, gather
 from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
 from catbayes.priors import Empirical, Scaled
 
@@ -14,6 +16,7 @@ __all__ = [
     "ConjugateMomentEncoder",
     "DirichletCategorical",
     "Empirical",
+    "Evidence",
     "GammaPoisson",
     "InputError",
     "InputWarning",
@@ -23,4 +26,7 @@ __all__ = [
     "SamplingRegressor",
     "Scaled",
     "TrainingDraws",
+    "encode",
+    "gather",
+    "load",
 ]

@@ -66,6 +66,6 @@ def check_weights(weight: Any, n_rows: int) -> Array | None:
             f"sample_weight has a mean of {weights.mean():.2g}: a weight says how many rows a row stands for, so these "
             "say next to nothing. Scale them to a mean of 1 unless you mean that.",
             InputWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return weights

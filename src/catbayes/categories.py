@@ -17,7 +17,7 @@ import numpy as np
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 
-__all__ = ["Categories", "factorize"]
+__all__ = ["Categories", "canonical", "factorize"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,13 @@ class Categories:
         codes, values = factorize(column)
         categories = cls(_sorted(set(values) - {None}))
         return categories, categories._place(codes, values)
+
+    @classmethod
+    def of_distinct(cls, values: list[Any]) -> tuple[Categories, Codes]:
+        """Make categories of distinct values, None for missing; returns the slot of each."""
+        values = canonical_list(values)
+        categories = cls(_sorted([value for value in values if value is not None]))
+        return categories, categories._place(np.arange(len(values)), values)
 
     @property
     def missing(self) -> int:
@@ -108,12 +115,17 @@ def factorize(column: Any) -> tuple[Codes, list[Hashable]]:
             f"A category must be hashable, and this column holds an {str(error)[:60]}. "
             "Turn such cells into strings or tuples first."
         ) from error
-    if set(map(type, values)) <= {str, int, bool}:  # nothing to do for the most common kinds
-        return codes, values
-    return codes, [_canonical(value) for value in values]
+    return codes, canonical_list(values)
 
 
-def _canonical(value: Any) -> Hashable:
+def canonical_list(values: list[Any]) -> list[Hashable]:
+    """One spelling for every value."""
+    if set(map(type, values)) <= {str, int, bool, type(None)}:  # nothing to do for the most common kinds
+        return values
+    return [canonical(value) for value in values]
+
+
+def canonical(value: Any) -> Hashable:
     """One spelling for a value, whichever library it came from; anything missing is None."""
     if isinstance(value, str | int):
         return value
@@ -124,9 +136,9 @@ def _canonical(value: Any) -> Hashable:
             return value.to_pydatetime(warn=False) if value == value else None
         return value
     if isinstance(value, np.datetime64 | np.timedelta64):
-        return None if np.isnat(value) else _canonical(value.astype(f"{value.dtype.kind}8[us]").item())
+        return None if np.isnat(value) else canonical(value.astype(f"{value.dtype.kind}8[us]").item())
     if isinstance(value, np.generic):
-        return _canonical(value.item())
+        return canonical(value.item())
     if isinstance(value, datetime.timedelta) and hasattr(value, "to_pytimedelta"):
         return value.to_pytimedelta() if value == value else None
     if type(value).__name__ in {"NAType", "NaTType"}:

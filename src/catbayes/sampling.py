@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from catbayes._keyed import KeyedRandom, Keys
 from catbayes._random import chunks, stream
 from catbayes._validation import Array
-from catbayes.families import Family
+from catbayes.families import Family, Random
 
 __all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "draw", "draw_strata"]
 
@@ -29,16 +31,19 @@ def draw(
     key: tuple[int, ...],
     sampler: str = "auto",
     temperature: float = 1.0,
+    identity: Keys | None = None,
 ) -> Array:
     """Draw θ for every row and map it, chunk by chunk, (row, output).
 
     `entries(rows)` gives the distributions of some rows, and `through` is the mapping. Row n's draw depends on the
-    seed, the key, n and its own distribution, and on the rows before it in its chunk, but not on how many follow.
+    seed, the key, n and its own distribution, and on the rows before it in its chunk, but not on how many follow. With
+    `identity`, a key for each row, it depends on that and its distribution alone.
     """
     features: Array | None = None
     for number, rows in chunks(n_rows):
         family = entries(rows)
-        theta = _draw_chunk(family, sampler, seed, (*key, number))
+        own = None if identity is None else identity[rows]
+        theta = _draw_chunk(family, sampler, _generators(seed, key, number, own))
         if temperature != 1.0:
             mean = family.mean()
             theta = mean + temperature * (theta - mean)
@@ -71,16 +76,23 @@ def draw_strata(
     return np.stack([through(mean + temperature * (family.transport(u) - mean)) for u in uniform])
 
 
-def _draw_chunk(family: Family, sampler: str, seed: int, key: tuple[int, ...]) -> Array:
+def _generators(seed: int, key: tuple[int, ...], chunk: int, identity: Keys | None) -> Callable[[int, Any], Random]:
+    """Make the generator for some entries of a chunk and one kind of draw: by their keys, or by the chunk's stream."""
+    if identity is None:
+        return lambda kind, some: stream(seed, *key, chunk, kind)
+    return lambda kind, some: KeyedRandom(seed, (*key, kind), identity[some])
+
+
+def _draw_chunk(family: Family, sampler: str, random: Callable[[int, Any], Random]) -> Array:
     if sampler == "exact":
-        return family.sample(stream(seed, *key, _EXACT))
+        return family.sample(random(_EXACT, ...))
     if sampler == "normal":
-        return family.sample_normal(stream(seed, *key, _NORMAL))
+        return family.sample_normal(random(_NORMAL, ...))
     rough = family.normal_error() > NORMAL_TOLERANCE
     if rough.all():
-        return family.sample(stream(seed, *key, _EXACT))
-    theta = family.sample_normal(stream(seed, *key, _NORMAL))
+        return family.sample(random(_EXACT, ...))
+    theta = family.sample_normal(random(_NORMAL, ...))
     if rough.any():
         few = np.flatnonzero(rough)
-        theta[few] = family.take(few).sample(stream(seed, *key, _EXACT))
+        theta[few] = family.take(few).sample(random(_EXACT, few))
     return theta

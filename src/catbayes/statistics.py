@@ -101,13 +101,28 @@ class Tally:
         np.add.at(weight, slots, self.weight)
         return Tally(weight)
 
+    def take(self, slots: Codes) -> Tally:
+        """Pick some categories."""
+        return Tally(self.weight[slots])
+
+    def widen(self, classes: Codes, n_classes: int) -> Tally:
+        """Move class c to place `classes[c]` of `n_classes`."""
+        weight = np.zeros((len(self.weight), n_classes))
+        weight[:, classes] = self.weight
+        return Tally(weight)
+
+    def scaled(self, share: float) -> Tally:
+        """Let every row count for `share` of a row."""
+        return Tally(self.weight * share)
+
     def __add__(self, other: Tally) -> Tally:
         """Merge two disjoint samples."""
         return Tally(self.weight + other.weight)
 
     def __sub__(self, other: Tally) -> Tally:
-        """Take a sample out again; rounding never leaves a negative weight."""
-        return Tally(np.maximum(self.weight - other.weight, 0.0))
+        """Take a sample out again; what rounding leaves of a weight is nothing."""
+        left = self.weight - other.weight
+        return Tally(np.where(left > 1e-12 * self.weight, left, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +196,14 @@ class Moments:
         mean = _sums(slots, self.count / divisor[slots] * self.mean, n_slots)
         m2 = _sums(slots, self.m2 + self.count * (self.mean - mean[slots]) ** 2, n_slots)
         return Moments(count, mean, m2)
+
+    def take(self, slots: Codes) -> Moments:
+        """Pick some categories."""
+        return Moments(self.count[slots], self.mean[slots], self.m2[slots])
+
+    def scaled(self, share: float) -> Moments:
+        """Let every row count for `share` of a row."""
+        return Moments(self.count * share, self.mean, self.m2 * share)
 
     def __add__(self, other: Moments) -> Moments:
         """Merge two disjoint samples; the empty sample is the identity."""

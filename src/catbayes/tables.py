@@ -6,16 +6,17 @@ handed out as they are, never copied into another library.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
+from catbayes._validation import is_number
 from catbayes.errors import InputError
 
-__all__ = ["Table"]
+__all__ = ["CATEGORICAL", "Table", "find_columns", "shown"]
 
 CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
 
@@ -105,3 +106,43 @@ class Table:
 
 def _is_lazy(X: Any) -> bool:
     return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+
+
+def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list[int]:
+    """Positions of the columns to encode, of those with these names; `categorical` are what "auto" takes."""
+    if isinstance(columns, str):
+        if columns not in ("auto", "all"):
+            raise InputError(f'columns="{columns}": expected "auto", "all" or a list, such as columns=["{columns}"].')
+        return list(range(len(names))) if columns == "all" else _find_by_type(names, categorical)
+    if isinstance(columns, Iterable):
+        columns = list(columns)
+    if not isinstance(columns, list) or not columns:
+        raise InputError(f'columns={columns!r}: expected "auto", "all" or a list of names or positions.')
+    positions = [_find_column(names, column) for column in columns]
+    if len(set(positions)) < len(positions):
+        raise InputError(f"columns={columns!r} names a column twice. Name each one once.")
+    return positions
+
+
+def _find_by_type(names: list[Any], categorical: list[int]) -> list[int]:
+    if not categorical and not any(isinstance(name, str) for name in names):
+        return list(range(len(names)))  # columns numbered 0, 1, …: an array that was put in a frame
+    if not categorical:
+        raise InputError(
+            'columns="auto" found no string, categorical, boolean or object column. Integer codes have to be '
+            f'named: columns={names[:2]!r}, or columns="all".'
+        )
+    return categorical
+
+
+def _find_column(names: list[Any], column: Any) -> int:
+    if column in names and not isinstance(column, bool):
+        return names.index(column)
+    if is_number(column) and column in range(-len(names), len(names)):
+        return int(column) % len(names)
+    raise InputError(f"columns names {column!r}, and X has no such column. It has {shown(names)}.")
+
+
+def shown(names: list[Any]) -> str:
+    """Column names for a message, the first twenty of them."""
+    return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")

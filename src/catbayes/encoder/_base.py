@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Number
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,15 +21,16 @@ from catbayes._validation import Array, Codes, check_count, check_option, check_
 from catbayes.categories import Categories
 from catbayes.encoder._column import EncodedColumn, expect
 from catbayes.encoder._output import Layout, PosteriorFrames, input_names, make_frame
-from catbayes.encoder._reading import find_columns, read_table
-from catbayes.encoder._target import read_target
+from catbayes.encoder._reading import read_table, read_y
 from catbayes.errors import InputError, InputWarning
+from catbayes.evidence import ColumnEvidence, Evidence, Target, gather_source, gather_table, settle_family
 from catbayes.families import BetaBernoulli, GammaPoisson
-from catbayes.gather import Target, gather_codes
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
 from catbayes.priors import resolve_prior
-from catbayes.tables import Table
+from catbayes.sources import is_source
+from catbayes.statistics import Statistics
+from catbayes.tables import Table, find_columns, shown
 
 UNSEEN = ("prior", "error")
 MISSING = ("category", "prior", "error")
@@ -40,6 +41,7 @@ class Learned:
     """What fitting finds: the columns, and for `fit_transform` the rows as codes with their targets."""
 
     table: Table
+    evidence: Evidence
     columns: list[EncodedColumn]
     codes: list[Codes]
     target: Target
@@ -61,6 +63,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
     random_state: Any
     n_jobs: int | None
 
+    _backend: Any = None  # the library that the table came in, and that posteriors_ are given in
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn the posterior of every category.
 
@@ -69,19 +73,25 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : table of shape (n_rows, n_columns)
-            Array, nested list, or frame of pandas, polars or pyarrow.
-        y : array-like of shape (n_rows,)
-            Target: classes of any type, or numbers.
-        sample_weight : array-like of shape (n_rows,), optional
-            A row of weight 2 counts as two rows; scale survey weights to a mean of 1.
+        X : table of shape (n_rows, n_columns), or any source that `gather` takes
+            Array, nested list, or frame of pandas, polars or pyarrow; or a table that stays where it is: a path or
+            glob of Parquet or CSV files, a lazy frame of polars, DuckDB or Spark, a reader of Arrow record batches.
+        y : array-like of shape (n_rows,), or str
+            Target: classes of any type, or numbers; or the name of its column in X.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            A row of weight 2 counts as two rows; scale survey weights to a mean of 1. Or the name of a column in X.
 
         Returns
         -------
         self
             The fitted encoder.
         """
-        self._keep(self._learn(X, y, sample_weight), X)
+        if is_source(X):
+            self._check()
+            self._refit(gather_source(X, self.columns, y, self.family, sample_weight), self._new_seed())
+            self._backend = "polars" if type(X).__module__.startswith("polars") else None
+            return self
+        self._keep(self._learn(X, y, sample_weight))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -102,7 +112,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         table = self._read_new(X)
 
         def encode(column: EncodedColumn) -> Array:
-            return np.asarray(column.expectation.take(self._codes(table, column), axis=0))
+            codes = self._codes(table.column(column.position), column)
+            return np.asarray(column.expectation.take(codes, axis=0))
 
         return self._assemble(table, self._parallel(encode, self.columns_fitted_))
 
@@ -175,60 +186,121 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         if not isinstance(self.drop_first, bool):
             raise InputError(f"drop_first={self.drop_first!r}: expected True or False.")
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Learned:
-        """Fit every column, without touching the encoder."""
+    def _new_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Learned:
+        """Fit every column of a table in memory, without touching the encoder."""
         self._check()
-        prior, mapping = resolve_prior(self.prior), self._mapping()
-        table = read_table(X, self)
-        weight = check_weights(sample_weight, table.n_rows)
-        if table.n_rows < 2:
-            raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
-        target = read_target(y, self.family, table.n_rows, weight)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        labels = None if target.classes is None else [str(label) for label in target.classes]
+        table, y, sample_weight = self._read(X, y, sample_weight)
+        evidence, codes, target, weight = self._gather(table, y, sample_weight, self.columns, classes, self.family)
+        seed = self._new_seed()
+        columns = self._fit_columns(evidence, seed)
+        codes = [self._admit(c.posterior.categories, code, c.name) for c, code in zip(columns, codes, strict=True)]
+        return Learned(table, evidence, columns, codes, target, weight, seed)
 
-        def fit_column(position: int) -> tuple[EncodedColumn, Codes]:
-            name = table.names[position]
-            categories, codes = Categories.of(table.column(position))
-            codes = self._admit(categories, codes, name)
-            statistics = gather_codes(codes, target, weight, categories.n_slots)
-            evidence = statistics
-            if not statistics.varies():  # nothing to make a prior of: that of the target itself
-                evidence = gather_codes(np.zeros_like(codes), target, weight, categories.n_slots)
-            posterior = ColumnPosterior.fit(categories, statistics, target.family, prior, evidence)
-            bound = mapping.bind(posterior.prior, labels, self.drop_first)
-            expectation = expect(
-                bound, posterior.posterior, temperature=self._temperature(), seed=seed, position=position
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Any, Any]:
+        """Wrap a table in memory; a target or weight given by its name is taken out of it."""
+        if is_source(X):
+            raise InputError(
+                "X is not in memory: fit and partial_fit take it as it is, catbayes.encode encodes it where it is, and "
+                ".collect() or a reader brings it here."
             )
-            return EncodedColumn(position, name, posterior, bound, expectation), codes
+        table = read_table(X, self)
+        named = [name for name in (y, sample_weight) if isinstance(name, str)]
+        for name in named:
+            if table.frame is None or name not in table.names:
+                raise InputError(f"X has no column {name!r}. It has {shown(table.names)}.")
+        if isinstance(y, str):
+            y = table.values(table.names.index(y))
+        if isinstance(sample_weight, str):
+            sample_weight = table.values(table.names.index(sample_weight))
+        if named:
+            assert table.frame is not None
+            table = Table.of(table.frame.drop(named).to_native())
+        return table, y, sample_weight
 
-        positions = find_columns(table, self.columns)
+    def _gather(
+        self, table: Table, y: Any, sample_weight: Any, columns: Any, classes: Any, family: Any
+    ) -> tuple[Evidence, list[Codes], Target, Array | None]:
+        """Gather from a table in memory."""
+        weight = check_weights(sample_weight, table.n_rows)
+        if table.n_rows < 2 and classes is None:
+            raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
+        target = read_y(y, family, table.n_rows, classes)
+        positions = find_columns(table.names, table.categorical(), columns)
+        evidence, codes = gather_table(table, positions, target, weight, self._parallel)
+        return evidence, codes, target, weight
+
+    def _fit_columns(self, evidence: Evidence, seed: int) -> list[EncodedColumn]:
+        """Make priors and posteriors of what was gathered."""
+        family, prior = settle_family(self.family, evidence), resolve_prior(self.prior)
+
+        def fit_column(column: ColumnEvidence) -> EncodedColumn:
+            statistics = self._settle_missing(column)
+            # A column that says nothing has nothing to make a prior of: that of the target itself.
+            speaking = statistics if statistics.varies() else evidence.total
+            posterior = ColumnPosterior.fit(column.categories, statistics, family, prior, speaking)
+            return self._map_column(column, posterior, evidence.classes, seed)
+
         with threadpool_limits(1, user_api="blas"):  # an optimiser of four numbers only loses by waking threads
-            fitted = self._parallel(fit_column, positions)
-        return Learned(table, [column for column, _ in fitted], [codes for _, codes in fitted], target, weight, seed)
+            return self._parallel(fit_column, evidence.columns)
 
-    def _keep(self, learned: Learned, X: Any) -> None:
+    def _map_column(self, column: ColumnEvidence, posterior: ColumnPosterior, classes: Any, seed: int) -> EncodedColumn:
+        """Bind the mapping to a column's posterior, and work out what `transform` gives."""
+        labels = None if classes is None else [str(label) for label in classes]
+        bound = self._mapping().bind(posterior.prior, labels, self.drop_first)
+        expectation = expect(
+            bound, posterior.posterior, temperature=self._temperature(), seed=seed, position=column.position
+        )
+        return EncodedColumn(column.position, column.name, posterior, bound, expectation)
+
+    def _settle_missing(self, column: ColumnEvidence) -> Statistics:
+        """What the categories say, once the policy for missing values agrees."""
+        missing = column.categories.missing
+        self._refuse_missing(float(column.statistics.count[missing]), column.name)
+        return column.statistics if self.missing == "category" else column.statistics.without(missing)
+
+    def _keep(self, learned: Learned) -> None:
         """Become fitted, all at once, when the columns are fitted and their training features drawn."""
         table = learned.table
-        validate_data(self, X if table.frame is not None else table.array, skip_check_array=True)
-        self.columns_fitted_ = learned.columns
-        self.columns_ = [column.name for column in learned.columns]
-        self.family_ = learned.target.family
-        self.classes_ = learned.target.classes
-        self._seed = learned.seed
+        validate_data(self, _native(table), skip_check_array=True)
+        self._keep_columns(learned.evidence, learned.columns, learned.seed)
         self._backend = table.backend
+
+    def _keep_columns(self, evidence: Evidence, columns: list[EncodedColumn], seed: int) -> None:
+        self.columns_fitted_ = columns
+        self.columns_ = [column.name for column in columns]
+        self.family_ = settle_family(self.family, evidence)
+        self.classes_ = evidence.classes
+        self._evidence = evidence
+        self._seed = seed
+
+    def _become(self, evidence: Evidence, columns: list[EncodedColumn], seed: int) -> Self:
+        """Become fitted to evidence that was gathered somewhere else."""
+        self.n_features_in_ = len(evidence.inputs)
+        if all(isinstance(name, str) for name in evidence.inputs):
+            self.feature_names_in_ = np.array(evidence.inputs, dtype=object)
+        self._keep_columns(evidence, columns, seed)
+        return self
+
+    def _refit(self, evidence: Evidence, seed: int) -> Self:
+        return self._become(evidence, self._fit_columns(evidence, seed), seed)
 
     # ---------------------------------------------------------------- transforming
 
     def _read_new(self, X: Any) -> Table:
         check_is_fitted(self)
         table = read_table(X, self)
-        validate_data(self, X if table.frame is not None else table.array, reset=False, skip_check_array=True)
+        self._check_inputs(table)
         return table
 
-    def _codes(self, table: Table, column: EncodedColumn) -> Codes:
+    def _check_inputs(self, table: Table) -> None:
+        """Require the columns that the encoder was fitted on."""
+        validate_data(self, _native(table), reset=False, skip_check_array=True)
+
+    def _codes(self, values: Any, column: EncodedColumn) -> Codes:
         """Slots of the rows of a column, once the policies for missing and unseen values agree."""
-        values = table.column(column.position)
         categories = column.posterior.categories
         codes = self._admit(categories, categories.codes(values), column.name)
         if self.unseen == "prior" and (codes == categories.unseen).all():
@@ -236,22 +308,28 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         if self.unseen == "error" and (codes == categories.unseen).any():
             strangers = categories.strangers(values)
             if strangers:
-                raise InputError(
-                    f"Column {column.name!r} holds categories that fit never saw, such as {strangers}. "
-                    'Fit on them, or set unseen="prior" to encode them by the prior.'
-                )
+                raise self._unseen_error(column.name, strangers)
         return codes
+
+    def _unseen_error(self, name: Any, strangers: list[Any]) -> InputError:
+        return InputError(
+            f"Column {name!r} holds categories that fit never saw, such as {strangers}. "
+            'Fit on them, or set unseen="prior" to encode them by the prior.'
+        )
 
     def _admit(self, categories: Categories, codes: Codes, name: Any) -> Codes:
         """Apply the policy for missing values."""
         if self.missing == "category":
             return codes
         missing = codes == categories.missing
-        if self.missing == "error" and missing.any():
-            raise InputError(
-                f'Column {name!r} is missing in {missing.sum()} rows. Fill them, or set missing="category" or "prior".'
-            )
+        self._refuse_missing(int(missing.sum()), name)
         return np.where(missing, codes.dtype.type(categories.unseen), codes)
+
+    def _refuse_missing(self, count: float, name: Any) -> None:
+        if self.missing == "error" and count:
+            raise InputError(
+                f'Column {name!r} is missing in {count:g} rows. Fill them, or set missing="category" or "prior".'
+            )
 
     def _parallel(self, function: Callable[[Any], Any], items: Any) -> list[Any]:
         """Threads, because numpy and the frame libraries let go of the interpreter; results keep their order."""
@@ -272,6 +350,11 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         if chosen in ("pandas", "polars") and table.frame is not None and layout.passing:
             return layout.frame(table, blocks, self.get_feature_names_out(), chosen)
         return layout.stack(table, blocks)
+
+
+def _native(table: Table) -> Any:
+    """The table as scikit-learn's checks of names and widths want it."""
+    return table.array if table.frame is None else table.frame.to_native()
 
 
 def _warn_of_other_types(categories: Categories, values: Any, name: Any) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from catbayes._random import Purpose
 from catbayes._validation import Array, Codes
+from catbayes.evidence import Target, gather_codes
 from catbayes.families import Family
-from catbayes.gather import Target, gather_codes
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
 from catbayes.sampling import draw, draw_strata

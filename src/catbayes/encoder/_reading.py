@@ -1,19 +1,20 @@
-"""Reading what the user gave: the table, the columns to encode, and the folds."""
+"""Reading what the user gave: the table, the target, and the folds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, check_cv
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, column_or_1d
 
+from catbayes._keyed import Keys, row_keys
 from catbayes._random import Purpose, stream
 from catbayes._validation import Codes, is_number
 from catbayes.errors import InputError
-from catbayes.gather import Target
-from catbayes.tables import Table
+from catbayes.evidence import Target, read_target
+from catbayes.tables import Table, shown
 
 
 def read_table(X: Any, estimator: Any) -> Table:
@@ -29,42 +30,24 @@ def read_table(X: Any, estimator: Any) -> Table:
     return Table.of(array)
 
 
-def find_columns(table: Table, columns: Any) -> list[int]:
-    """Positions of the columns to encode."""
-    if isinstance(columns, str):
-        if columns not in ("auto", "all"):
-            raise InputError(f'columns="{columns}": expected "auto", "all" or a list, such as columns=["{columns}"].')
-        return list(range(table.n_columns)) if columns == "all" else _find_by_type(table)
-    if isinstance(columns, Iterable):
-        columns = list(columns)
-    if not isinstance(columns, list) or not columns:
-        raise InputError(f'columns={columns!r}: expected "auto", "all" or a list of names or positions.')
-    positions = [_find_column(table, column) for column in columns]
-    if len(set(positions)) < len(positions):
-        raise InputError(f"columns={columns!r} names a column twice. Name each one once.")
-    return positions
+def read_y(y: Any, family: Any, n_rows: int, classes: Any = None) -> Target:
+    """Check a target in memory, and translate it."""
+    if y is None:
+        raise InputError("The encoder requires y to be passed, but the target y is None.")
+    values = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
+    return read_target(values, family, n_rows, classes)
 
 
-def _find_by_type(table: Table) -> list[int]:
-    found = table.categorical()
-    if not found and not any(isinstance(name, str) for name in table.names):
-        return list(range(table.n_columns))  # columns numbered 0, 1, …: an array that was put in a frame
-    if not found:
-        raise InputError(
-            'columns="auto" found no string, categorical, boolean or object column. Integer codes have to be '
-            f'named: columns={table.names[:2]!r}, or columns="all".'
-        )
-    return found
-
-
-def _find_column(table: Table, column: Any) -> int:
-    names = table.names
-    if table.frame is not None and column in names:
-        return names.index(column)
-    if is_number(column) and column in range(-len(names), len(names)):
-        return int(column) % len(names)
-    shown = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
-    raise InputError(f"columns names {column!r}, and X has no such column. It has {shown}.")
+def read_row_keys(table: Table, row_id: Any) -> Keys:
+    """Keys of the rows, from their ids or from the column of the table that holds them."""
+    if isinstance(row_id, str):
+        if row_id not in table.names:
+            raise InputError(f"row_id={row_id!r}: X has no such column. It has {shown(table.names)}.")
+        row_id = table.column(table.names.index(row_id))
+    if not isinstance(row_id, tuple):
+        series = nw.from_native(row_id, series_only=True, pass_through=True)
+        row_id = series.to_numpy() if isinstance(series, nw.Series) else row_id
+    return row_keys(row_id, table.n_rows)
 
 
 def read_folds(cv: Any, target: Target, y: Any, groups: Any, seed: int) -> list[tuple[Codes, Codes]]:

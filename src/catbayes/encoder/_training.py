@@ -5,16 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from catbayes._keyed import Keys
 from catbayes._random import Purpose
 from catbayes._validation import Array, Codes
 from catbayes.encoder._column import EncodedColumn, cross_fit
 from catbayes.encoder._output import Layout
 from catbayes.encoder._reading import read_folds
 from catbayes.errors import InputWarning
+from catbayes.evidence import Evidence, Target
 from catbayes.families import Family
 from catbayes.sampling import draw
 from catbayes.tables import Table
@@ -28,8 +30,12 @@ HIDING_TEMPERATURE = 0.3
 Employee Access, LightGBM and a forest lost nothing at 0.3, little at 0.15 and up to 0.05 of AUC at 0.05; the value has
 a margin, because tables differ."""
 
-Sampled = Callable[[int, tuple[int, ...]], Array]
-"""Draws of f(θ), (row, output), from a seed and the key of a stream."""
+
+class Sampled(Protocol):
+    """Draws of f(θ), (row, output), from a seed and the key of a stream; by row identity, where it is given."""
+
+    def __call__(self, seed: int, key: tuple[int, ...], identity: Keys | None = None) -> Array:
+        """Draw once for every row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,7 @@ class TrainingDraws:
 
 def training_draws(encoder: SamplingBayesianEncoder, learned: Learned, y: Any, groups: Any) -> TrainingDraws:
     """Prepare the training draws; nothing is drawn yet."""
-    leave_out = encoder.own_target == "exclude" and groups is None and hides(encoder, learned)
+    leave_out = encoder.own_target == "exclude" and groups is None and hides(encoder, learned.evidence)
     known = any(column.mapping.known(column.posterior.posterior) is not None for column in learned.columns)
     folds = []
     if encoder.own_target != "include" and (known or not leave_out):
@@ -88,7 +94,7 @@ def training_draws(encoder: SamplingBayesianEncoder, learned: Learned, y: Any, g
         if folds:
             family, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds)
         known = column.mapping.known(family)
-        alone = _leave_out(encoder, column, codes, learned) if leave_out else None
+        alone = draw_left_out(encoder, column, codes, learned.target, learned.weight) if leave_out else None
         sampled = alone or look_up(encoder, column, family, entry)
 
         def block(k: int) -> Array:
@@ -106,7 +112,7 @@ def look_up(encoder: SamplingBayesianEncoder, column: EncodedColumn, family: Fam
     """Draws for rows that find their distribution at `entry` of `family`."""
     if encoder.draw_per == "category":
         shared = _sampler(encoder, column, family.take, len(family.strength))
-        return lambda seed, key: shared(seed, key)[entry]
+        return lambda seed, key, identity=None: shared(seed, key)[entry]
     return _sampler(encoder, column, lambda rows: family.take(entry[rows]), len(entry))
 
 
@@ -116,41 +122,54 @@ def _sampler(
     """Draws of f(θ), (row, output), with the settings of the encoder."""
     sampler, temperature, through = encoder.sampler, encoder._temperature(), column.mapping.drawn
 
-    def sampled(seed: int, key: tuple[int, ...]) -> Array:
-        return draw(entries, through, n_rows, seed=seed, key=key, sampler=sampler, temperature=temperature)
+    def sampled(seed: int, key: tuple[int, ...], identity: Keys | None = None) -> Array:
+        return draw(
+            entries,
+            through,
+            n_rows,
+            seed=seed,
+            key=key,
+            sampler=sampler,
+            temperature=temperature,
+            identity=identity,
+        )
 
     return sampled
 
 
-def hides(encoder: SamplingBayesianEncoder, learned: Learned) -> bool:
+def hides(encoder: SamplingBayesianEncoder, evidence: Evidence) -> bool:
     """Tell whether draws hide a target that was taken out in closed form.
 
     Only if every row has a draw of its own, spread at least HIDING_TEMPERATURE times as wide as n rows of weight 1
     would have it. Rows of weight w shift the posterior w times as far and spread it √w as wide; counts that vary
     more than Poisson's shift it further than it is spread.
     """
-    excess = 1.0 if learned.weight is None else float((learned.weight**2).sum() / learned.weight.sum())
-    excess *= max(learned.target.family.dispersion(column.posterior.statistics) for column in learned.columns)
+    dispersion = max(evidence.family.dispersion(column.statistics) for column in evidence.columns)
+    excess = evidence.heaviness * dispersion
     return encoder.draw_per == "row" and encoder.temperature >= HIDING_TEMPERATURE * np.sqrt(excess)
 
 
-def _leave_out(encoder: SamplingBayesianEncoder, column: EncodedColumn, codes: Codes, learned: Learned) -> Sampled:
-    """Draws for training rows, each from the posterior without its own target."""
-    posterior, unseen = column.posterior.posterior, column.posterior.categories.unseen
-    count, target = column.posterior.statistics.count, learned.target.values
+def leave_one_out(family: Family, count: Array, unseen: Family, own: Any, weight: Array) -> Family:
+    """Take each row's own target out of its posterior; where nothing else is known, the row is as if unseen."""
+    alone = count - weight <= 1e-9 * count
+    return family.where(~alone, unseen).leave_out(own, np.where(alone, 0.0, weight))
 
-    def leave_out(code: Codes, y: Any, weight: Array) -> Family:
-        alone = count[code] - weight <= 1e-9 * count[code]  # nothing else is known: as if unseen
-        family = posterior.take(np.where(alone, unseen, code))
-        return family.leave_out(y, np.where(alone, 0.0, weight))
+
+def draw_left_out(
+    encoder: SamplingBayesianEncoder, column: EncodedColumn, codes: Codes, target: Target, weight: Array | None
+) -> Sampled:
+    """Draws for training rows, each from the posterior without its own target."""
+    posterior, count, y = column.posterior.posterior, column.posterior.statistics.count, target.values
+
+    def leave_out(code: Codes, own: Any, size: Array) -> Family:
+        return leave_one_out(posterior.take(code), count[code], column.posterior.unseen, own, size)
 
     def entries(rows: slice) -> Family:
-        weight = np.ones(len(codes[rows])) if learned.weight is None else learned.weight[rows]
-        return leave_out(codes[rows], target[rows], weight)
+        return leave_out(codes[rows], y[rows], np.ones(len(codes[rows])) if weight is None else weight[rows])
 
-    n_classes = 0 if learned.target.classes is None else len(learned.target.classes)
-    if learned.weight is None and 0 < len(count) * n_classes**2 < len(codes):
+    n_classes = 0 if target.classes is None else len(target.classes)
+    if weight is None and 0 < len(count) * n_classes**2 < len(codes):
         # A category has only one left-out posterior for each class: work them out once, and look them up.
         code, label = np.divmod(np.arange(len(count) * n_classes), n_classes)
-        return look_up(encoder, column, leave_out(code, label, np.ones(len(code))), codes * n_classes + target)
+        return look_up(encoder, column, leave_out(code, label, np.ones(len(code))), codes * n_classes + y)
     return _sampler(encoder, column, entries, len(codes))

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from catbayes._validation import Array, Codes, check_count, check_option
-from catbayes.encoder._base import PosteriorEncoder
 from catbayes.encoder._column import EncodedColumn, cross_fit
 from catbayes.encoder._reading import read_folds
+from catbayes.encoder._updating import UpdatableEncoder
 from catbayes.mappings import Mapping, PosteriorMoments
 
 
-class ConjugateMomentEncoder(PosteriorEncoder):
+class ConjugateMomentEncoder(UpdatableEncoder):
     """Encode categories by the first moments of the posterior of the target's mean, without drawing.
 
     The deterministic encoding of Slakey, Salas and Schamroth (*Encoding Categorical Variables with Conjugate Bayesian
@@ -121,7 +121,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
             return np.asarray(moments[entry])
 
         blocks = self._parallel(encode, list(zip(learned.columns, learned.codes, strict=True)))
-        self._keep(learned, X)
+        self._keep(learned)
         return self._assemble(learned.table, blocks)
 
     def _check(self) -> None:

@@ -9,9 +9,10 @@ from sklearn.utils import check_random_state
 
 from catbayes._random import Purpose
 from catbayes._validation import Array, Codes, check_count, check_number, check_option
-from catbayes.encoder._base import Learned, PosteriorEncoder
 from catbayes.encoder._column import EncodedColumn
+from catbayes.encoder._reading import read_row_keys
 from catbayes.encoder._training import TrainingDraws, hides, look_up, training_draws
+from catbayes.encoder._updating import UpdatableEncoder
 from catbayes.mappings import Mapping, resolve_mapping
 from catbayes.sampling import SAMPLERS
 
@@ -28,7 +29,7 @@ class Augmented(NamedTuple):
     row: Codes
 
 
-class SamplingBayesianEncoder(PosteriorEncoder):
+class SamplingBayesianEncoder(UpdatableEncoder):
     """Encode categories by draws from the posterior of the target given the category.
 
     `fit_transform` gives what a model trains on: one draw a row, from a posterior without that row's own target.
@@ -161,7 +162,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         """
         learned = self._learn(X, y, sample_weight)
         blocks = training_draws(self, learned, y, groups).blocks(0)
-        self._keep(learned, X)
+        self._keep(learned)
         return self._assemble(learned.table, blocks)
 
     def fit_draws(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> TrainingDraws:
@@ -179,7 +180,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         """
         learned = self._learn(X, y, sample_weight)
         draws = training_draws(self, learned, y, groups)
-        self._keep(learned, X)
+        self._keep(learned)
         return draws
 
     def augment(self, X: Any, y: Any, n_draws: int = 5, sample_weight: Any = None, groups: Any = None) -> Augmented:
@@ -209,13 +210,13 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         check_count("n_draws", n_draws)
         learned = self._learn(X, y, sample_weight)
         copies = training_draws(self, learned, y, groups).copies(n_draws)
-        self._keep(learned, X)
+        self._keep(learned)
         n_rows = learned.table.n_rows
         weight = np.ones(n_rows) if learned.weight is None else learned.weight
         row = np.tile(np.arange(n_rows), n_draws)
         return Augmented(copies, np.asarray(y).reshape(-1)[row], weight[row] / n_draws, row)
 
-    def sample(self, X: Any, n_draws: int = 1, random_state: Any = None) -> np.ndarray[Any, Any]:
+    def sample(self, X: Any, n_draws: int = 1, random_state: Any = None, row_id: Any = None) -> np.ndarray[Any, Any]:
         """Draw features of rows that were not trained on, `n_draws` times.
 
         Parameters
@@ -226,22 +227,36 @@ class SamplingBayesianEncoder(PosteriorEncoder):
             Number of draws; the first ones do not change when more are asked for.
         random_state : int, RandomState or None
             None takes the seed of the fit, so that the same call gives the same draws; any other seed gives others.
+        row_id : array-like of int or str, str, or pair of file name and row numbers, optional
+            What identifies the rows, or the name of the column of X that does. A row then has the same draws in any
+            batch, order, library or engine, those of `catbayes.encode` included; rows of one id share theirs. Without
+            it, draws go by the position of the row, which is faster.
 
         Returns
         -------
         draws : ndarray of shape (n_draws, n_rows, n_outputs)
             Columns that are not encoded are repeated in each draw.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> encoder = SamplingBayesianEncoder(random_state=0).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1])
+        >>> batch = encoder.sample([["a"], ["b"]], row_id=["order 7", "order 8"])
+        >>> alone = encoder.sample([["b"]], row_id=["order 8"])
+        >>> bool(batch[0, 1] == alone[0, 0])
+        True
         """
         table = self._read_new(X)
         check_count("n_draws", n_draws)
+        identity = None if row_id is None else read_row_keys(table, row_id)
         seed = self._seed
         if random_state is not None:
             seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
         def encode(column: EncodedColumn) -> list[Array]:
-            codes, posterior = self._codes(table, column), column.posterior.posterior
+            codes, posterior = self._codes(table.column(column.position), column), column.posterior.posterior
             sampled, known = look_up(self, column, posterior, codes), column.mapping.known(posterior)
-            blocks = [sampled(seed, (Purpose.SAMPLE, column.position, k)) for k in range(n_draws)]
+            blocks = [sampled(seed, (Purpose.SAMPLE, column.position, k), identity) for k in range(n_draws)]
             return blocks if known is None else [np.concatenate([b, known[codes]], axis=1) for b in blocks]
 
         blocks, layout = self._parallel(encode, self.columns_fitted_), self._layout()
@@ -249,10 +264,13 @@ class SamplingBayesianEncoder(PosteriorEncoder):
 
     # ------------------------------------------------------------------ the parts
 
-    def _keep(self, learned: Learned, X: Any) -> None:
-        super()._keep(learned, X)
-        self._weighted = learned.weight is not None
-        self._hides = hides(self, learned)
+    @property
+    def _weighted(self) -> bool:
+        return bool(self._evidence.weighted)
+
+    @property
+    def _hides(self) -> bool:
+        return hides(self, self._evidence)
 
     def _check(self) -> None:
         super()._check()

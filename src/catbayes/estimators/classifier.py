@@ -13,11 +13,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
 from catbayes._validation import Array
-from catbayes.encoder._target import plain
 from catbayes.errors import InputError
 from catbayes.estimators._fitting import last_step
 from catbayes.estimators._model import SamplingModel
 from catbayes.estimators._taylor import as_probabilities
+from catbayes.evidence import plain
 from catbayes.families import GammaPoisson, NormalGamma
 
 

@@ -4,13 +4,22 @@ A prior and a posterior are values of the same class, so `prior.update(statistic
 updated again. Axes: a family holds (…, category); θ has one more, (…, category, parameter).
 """
 
-from catbayes.families._family import TINY, Family
+from catbayes.families._family import TINY, Family, Random
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.categorical import DirichletCategorical
 from catbayes.families.normal import NormalGamma
 from catbayes.families.poisson import GammaPoisson
 
-__all__ = ["FAMILIES", "TINY", "BetaBernoulli", "DirichletCategorical", "Family", "GammaPoisson", "NormalGamma"]
+__all__ = [
+    "FAMILIES",
+    "TINY",
+    "BetaBernoulli",
+    "DirichletCategorical",
+    "Family",
+    "GammaPoisson",
+    "NormalGamma",
+    "Random",
+]
 
 FAMILIES: dict[str, type[Family]] = {
     "bernoulli": BetaBernoulli,

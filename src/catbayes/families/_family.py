@@ -11,10 +11,12 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaln, gammaln
 
+from catbayes._keyed import KeyedRandom
 from catbayes._validation import Array
 from catbayes.errors import InputError
 
 TINY = np.finfo(np.float64).tiny
+Random = np.random.Generator | KeyedRandom
 NO_SIGNAL = 100.0
 """Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
 
@@ -120,7 +122,7 @@ class Family(ABC):
         """Quantile of each parameter by itself, (…, parameter)."""
 
     @abstractmethod
-    def sample(self, random: np.random.Generator) -> Array:
+    def sample(self, random: Random) -> Array:
         """Draw θ once for each entry, exactly, (…, parameter)."""
 
     @abstractmethod
@@ -128,7 +130,7 @@ class Family(ABC):
         """Carry independent uniforms, (…, parameter), to draws of θ; the first one rises with the first parameter."""
 
     @abstractmethod
-    def sample_normal(self, random: np.random.Generator) -> Array:
+    def sample_normal(self, random: Random) -> Array:
         """Draw θ from the normal of the same mean and covariance (Appendix B of the paper)."""
 
     @abstractmethod

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betaincinv, betaln
 
 from catbayes._validation import Array
-from catbayes.families._family import TINY, Family
+from catbayes.families._family import TINY, Family, Random
 from catbayes.families.categorical import beta_shape, dirichlet_maximum
 from catbayes.statistics import Tally
 
@@ -75,7 +75,7 @@ class BetaBernoulli(Family):
         """Invert the incomplete beta function."""
         return np.asarray(betaincinv(self.alpha, self.beta, probability))[..., None]
 
-    def sample(self, random: np.random.Generator) -> Array:
+    def sample(self, random: Random) -> Array:
         """θ ~ Beta(α, β)."""
         return np.asarray(random.beta(self.alpha, self.beta))[..., None]
 
@@ -83,7 +83,7 @@ class BetaBernoulli(Family):
         """Invert the distribution function."""
         return np.asarray(betaincinv(self.alpha[..., None], self.beta[..., None], uniform))
 
-    def sample_normal(self, random: np.random.Generator) -> Array:
+    def sample_normal(self, random: Random) -> Array:
         """θ ~ N(mean, variance), kept inside [0, 1]."""
         strength = self.strength
         mean = self.alpha / strength

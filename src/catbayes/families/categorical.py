@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betaincinv, digamma, softmax
 
 from catbayes._validation import Array
-from catbayes.families._family import TINY, Family, log_rising, maximise, no_signal
+from catbayes.families._family import TINY, Family, Random, log_rising, maximise, no_signal
 from catbayes.statistics import Tally
 
 
@@ -76,7 +76,7 @@ class DirichletCategorical(Family):
         """Marginally, θ_c ~ Beta(α_c, s - α_c)."""
         return np.asarray(betaincinv(self.alpha, self.strength[..., None] - self.alpha, probability))
 
-    def sample(self, random: np.random.Generator) -> Array:
+    def sample(self, random: Random) -> Array:
         """Normalise independent Gamma(α_c) draws, in logarithms so that a tiny α cannot underflow to 0/0."""
         # Gamma(α) = Gamma(α + 1) · U^(1/α); a generator for each, so that no row's draw depends on the next one
         logarithm = np.log(random.standard_gamma(self.alpha + 1.0))
@@ -91,7 +91,7 @@ class DirichletCategorical(Family):
         before = np.concatenate([np.ones_like(left[..., :1]), left[..., :-1]], axis=-1)
         return np.concatenate([share * before, left[..., -1:]], axis=-1)
 
-    def sample_normal(self, random: np.random.Generator) -> Array:
+    def sample_normal(self, random: Random) -> Array:
         """θ = m + (e - m Σe) / √(s + 1) with e_c ~ N(0, m_c): covariance (diag m - m mᵀ) / (s + 1)."""
         mean = self.mean()
         noise = np.sqrt(mean) * random.standard_normal(mean.shape)

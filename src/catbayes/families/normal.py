@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtrit
 
 from catbayes._validation import Array
-from catbayes.families._family import TINY, Family, maximise, no_signal
+from catbayes.families._family import TINY, Family, Random, maximise, no_signal
 from catbayes.statistics import Moments
 
 
@@ -141,7 +141,7 @@ class NormalGamma(Family):
         of_mean = self.centre + scale * stdtrit(2.0 * self.alpha, probability)
         return np.stack([of_mean, gammaincinv(self.alpha, probability) / self.beta], axis=-1)
 
-    def sample(self, random: np.random.Generator) -> Array:
+    def sample(self, random: Random) -> Array:
         """τ ~ Gamma(α, rate β), then μ ~ N(μ₀, 1 / (ν τ))."""
         precision = np.maximum(random.standard_gamma(self.alpha) / self.beta, TINY)
         noise = random.spawn(1)[0].standard_normal(precision.shape)  # its own generator: see DirichletCategorical
@@ -154,7 +154,7 @@ class NormalGamma(Family):
         mean = self.centre + ndtri(uniform[..., 0]) / np.sqrt(self.strength * precision)
         return np.stack([mean, precision], axis=-1)
 
-    def sample_normal(self, random: np.random.Generator) -> Array:
+    def sample_normal(self, random: Random) -> Array:
         """μ and τ are uncorrelated: two independent normals of the right variance, τ kept positive."""
         noise = random.standard_normal((*self.centre.shape, 2))
         variance = self.variance()

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import digamma, gammaincinv
 
 from catbayes._validation import Array
-from catbayes.families._family import TINY, Family, log_rising, maximise, no_signal
+from catbayes.families._family import TINY, Family, Random, log_rising, maximise, no_signal
 from catbayes.statistics import Moments
 
 
@@ -104,7 +104,7 @@ class GammaPoisson(Family):
         """Invert the incomplete gamma function."""
         return np.asarray(gammaincinv(self.alpha, probability) / self.beta)[..., None]
 
-    def sample(self, random: np.random.Generator) -> Array:
+    def sample(self, random: Random) -> Array:
         """λ ~ Gamma(α, rate β)."""
         return np.asarray(random.standard_gamma(self.alpha) / self.beta)[..., None]
 
@@ -112,7 +112,7 @@ class GammaPoisson(Family):
         """Invert the distribution function."""
         return np.asarray(gammaincinv(self.alpha[..., None], uniform) / self.beta[..., None])
 
-    def sample_normal(self, random: np.random.Generator) -> Array:
+    def sample_normal(self, random: Random) -> Array:
         """λ ~ N(α / β, α / β²), kept positive."""
         noise = random.standard_normal(self.alpha.shape)
         return np.asarray(np.maximum(self.alpha + noise * np.sqrt(self.alpha), 0.0) / self.beta)[..., None]

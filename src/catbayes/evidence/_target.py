@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
+import numpy.typing as npt
 
-from catbayes._validation import Array
 from catbayes.categories import Categories
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalGamma
-from catbayes.gather import Target
+
+__all__ = ["Target", "choose_family", "label_array", "plain", "read_family", "read_target"]
 
 MOST_INTEGER_CLASSES = 100
 
 
-def read_target(y: Any, family: Any, n_rows: int, weight: Array | None) -> Target:
-    """Check y and translate it: class codes for a class family, numbers for the others."""
-    if y is None:
-        raise InputError("The encoder requires y to be passed, but the target y is None.")
-    y = plain(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The target of every row: class codes with their labels, or numbers."""
+
+    values: npt.NDArray[Any]
+    family: type[Family]
+    classes: npt.NDArray[Any] | None = None
+
+
+def read_target(y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequence[Any] | None = None) -> Target:
+    """Check y and translate it: class codes for a class family, numbers for the others.
+
+    `classes` are labels that are known already, though y need not hold them.
+    """
+    y = plain(y)
     if len(y) != n_rows:
         raise InputError(f"y has {len(y)} values and X has {n_rows} rows: expected one value of y for each row.")
-    wanted = _read_family(family)
-    if wanted is None and _has_fractions(y):
+    wanted = read_family(family)
+    if wanted is None and classes is None and _has_fractions(y):
         wanted = NormalGamma
     if wanted is None or wanted.classes:
-        return _read_classes(y, wanted, weight)
-    return _read_numbers(y, wanted, weight)
+        return _read_classes(y, wanted, classes)
+    return _read_numbers(y, wanted)
 
 
 def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -45,7 +57,7 @@ def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return y
 
 
-def _read_family(family: Any) -> type[Family] | None:
+def read_family(family: Any) -> type[Family] | None:
     if isinstance(family, str) and family == "auto":
         return None
     if isinstance(family, str) and family in FAMILIES:
@@ -72,49 +84,62 @@ def _check_finite(y: np.ndarray[Any, Any]) -> None:
         raise InputError(f"Input y contains {what}, in {(~finite).sum()} rows. Drop those rows before fitting.")
 
 
-def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, weight: Array | None) -> Target:
+def choose_family(family: type[Family] | None, n_classes: int) -> type[Family]:
+    """Settle the family of a class target: the one asked for, or the one that its number of classes asks for."""
+    if family is None:
+        return BetaBernoulli if n_classes <= 2 else DirichletCategorical
+    if family is BetaBernoulli and n_classes > 2:
+        raise InputError(f'family="bernoulli" takes two classes, and y holds {n_classes}: use "categorical".')
+    return family
+
+
+def check_integer_classes(n_classes: int) -> None:
+    """Refuse to take many whole numbers for classes unasked."""
+    if n_classes > MOST_INTEGER_CLASSES:
+        raise InputError(
+            f'y holds {n_classes} different whole numbers: set family="normal" for an amount, "poisson" for a '
+            'count, or "categorical" if each one names a class.'
+        )
+
+
+def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, known: Sequence[Any] | None) -> Target:
     if y.dtype.kind == "f":
         _check_finite(y)
     labels, codes = Categories.of(y)
     missing = codes == labels.missing
     if missing.any():
         raise InputError(f"Input y contains missing values, in {missing.sum()} rows. Drop those rows before fitting.")
-    classes = _label_array(labels.values, y.dtype)
-    used = np.unique(codes if weight is None else codes[weight > 0])
-    if len(used) < 2:
-        raise InputError(
-            f"y holds only one class, {classes[used[0]]}, over n_samples={len(y)}: expected two or more. "
-            "There is nothing to encode towards."
-        )
-    if family is None:
-        family = BetaBernoulli if len(classes) == 2 else DirichletCategorical
-        if len(classes) > MOST_INTEGER_CLASSES and y.dtype.kind in "iuf":
-            raise InputError(
-                f'y holds {len(classes)} different whole numbers: set family="normal" for an amount, "poisson" for a '
-                'count, or "categorical" if each one names a class.'
-            )
-    if family is BetaBernoulli and len(classes) > 2:
-        raise InputError(f'family="bernoulli" takes two classes, and y holds {len(classes)}: use "categorical".')
-    return Target(codes.astype(np.intp), family, classes)
+    if family is None and known is None and y.dtype.kind in "iuf":
+        check_integer_classes(len(labels.values))
+    if known is not None:
+        given, _ = Categories.of(np.asarray(known))
+        labels, _, moved = given.union(labels)
+        codes = moved[codes]
+    classes = label_array(labels.values, y.dtype)
+    return Target(codes.astype(np.intp), choose_family(family, len(classes)), classes)
 
 
-def _label_array(values: tuple[Any, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def label_array(values: Sequence[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Class labels as an array of the type that they came in."""
     if dtype.kind in "biufUS":
-        return np.array(values, dtype=dtype)
+        return np.array(values, dtype=dtype if dtype.kind in "biuf" else None)
     labels = np.empty(len(values), dtype=object)
     labels[:] = values
     return labels
 
 
-def _read_numbers(y: np.ndarray[Any, Any], family: type[Family], weight: Array | None) -> Target:
+def _read_numbers(y: np.ndarray[Any, Any], family: type[Family]) -> Target:
     try:
         values = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"y must hold numbers for {family.__name__}: {error}.") from error
     _check_finite(values)
-    used = values if weight is None else values[weight > 0]
-    if used.min() == used.max():
-        raise InputError(f"y is constant, {used[0]:g}, over n_samples={len(y)}: there is nothing to encode towards.")
-    if family is GammaPoisson and used.min() < 0:
-        raise InputError(f'family="poisson" takes counts ≥ 0, and y holds {used.min():g}: use "normal" for amounts.')
+    if family is GammaPoisson:
+        check_counts(float(values.min()))
     return Target(values, family)
+
+
+def check_counts(lowest: float) -> None:
+    """Refuse negative counts."""
+    if lowest < 0:
+        raise InputError(f'family="poisson" takes counts ≥ 0, and y holds {lowest:g}: use "normal" for amounts.')

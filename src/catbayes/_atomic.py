@@ -1,0 +1,42 @@
+"""Files that are there in full or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from catbayes.errors import InputError
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], overwrite: bool = True) -> Iterator[Path]:
+    """Yield a temporary name beside `path`; it takes the place of `path` on success, and is removed on failure.
+
+    A crash, a full disk or Ctrl-C leaves the old file as it was.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder: expected the name of a file to write.")
+    if target.exists() and not overwrite:
+        raise InputError(f"{target} exists already. Choose another name, or allow it to be overwritten.")
+    if not target.parent.is_dir():
+        raise InputError(f"{target.parent} is not a folder: make it first, or choose another name.")
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)  # mkstemp lets nobody else read
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        if target.exists() and not overwrite:
+            raise InputError(f"{target} was written by somebody else in the meantime, and is left as it is.")
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

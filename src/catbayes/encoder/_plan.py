@@ -1,0 +1,144 @@
+"""What is added to the rows of a table, batch by batch: expectations, or draws keyed by row identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catbayes._keyed import Keys, row_keys
+from catbayes._random import Purpose
+from catbayes._validation import Array, check_count, check_weights
+from catbayes.encoder._base import PosteriorEncoder
+from catbayes.encoder._column import EncodedColumn
+from catbayes.encoder._training import draw_left_out, look_up
+from catbayes.encoder.sampling import SamplingBayesianEncoder
+from catbayes.errors import InputError
+from catbayes.evidence import Target, read_target
+from catbayes.families import Family
+from catbayes.sources import Batch
+from catbayes.tables import Table, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to add to each row, checked once for all batches."""
+
+    encoder: Any
+    n_draws: int | None
+    row_id: str | None
+    target: str | None
+    weight: str | None
+    drop: bool
+
+    @classmethod
+    def of(
+        cls,
+        encoder: Any,
+        n_draws: int | None,
+        row_id: str | None = None,
+        target: str | None = None,
+        weight: str | None = None,
+        drop: bool = False,
+    ) -> Plan:
+        """Check that the encoder can do what is asked."""
+        if not isinstance(encoder, PosteriorEncoder) or not hasattr(encoder, "columns_fitted_"):
+            raise InputError(f"encoder is a {type(encoder).__name__}: expected a fitted encoder of catbayes.")
+        if not hasattr(encoder, "feature_names_in_"):
+            raise InputError("The encoder was fitted on an array, so its columns have no names. Fit it on a frame.")
+        if n_draws is None:
+            if target is not None:
+                raise InputError(
+                    "target without n_draws: an expectation that leaves a row's own target out would give the target "
+                    "away. Ask for draws, such as n_draws=1."
+                )
+            return cls(encoder, None, None, None, None, drop)
+        check_count("n_draws", n_draws)
+        if not isinstance(encoder, SamplingBayesianEncoder):
+            raise InputError(f"A {type(encoder).__name__} makes no draws. Leave n_draws out.")
+        if target is not None:
+            known = any(c.mapping.known(c.posterior.posterior) is not None for c in encoder.columns_fitted_)
+            if known or not encoder._hides:
+                raise InputError(
+                    "target: with these settings of the encoder a draw would not hide that the row's own target was "
+                    'left out. Use draw_per="row", a temperature of 0.3 or more, weights near 1, and a mapping that is '
+                    "all drawn."
+                )
+            if encoder._weighted and weight is None:
+                raise InputError("The encoder was fitted with weights: name their column, weight=….")
+        return cls(encoder, n_draws, row_id, target, weight, drop)
+
+    @property
+    def columns(self) -> list[EncodedColumn]:
+        """The columns to encode."""
+        return list(self.encoder.columns_fitted_)
+
+    def names(self, column: EncodedColumn) -> list[str]:
+        """What the new columns are called."""
+        kinds = ["encoded"] if self.n_draws is None else [f"draw{k}" for k in range(self.n_draws)]
+        return ["_".join(filter(None, (column.name, kind, o))) for kind in kinds for o in column.mapping.names()]
+
+    def check(self, names: list[str]) -> None:
+        """Require the columns that are needed, and room for the new ones."""
+        wanted = [column.name for column in self.columns] + [self.row_id, self.target, self.weight]
+        for name in wanted:
+            if name is not None and name not in names:
+                raise InputError(f"The table has no column {name!r}. It has {shown(names)}.")
+        for column in self.columns:
+            for name in self.names(column):
+                if name in names:
+                    raise InputError(f"The table has a column {name!r} already. Rename it, or encode another table.")
+
+    def apply(self, batch: Batch) -> dict[str, Array]:
+        """New columns of a batch of rows."""
+        table = Table.of(batch.table)
+        positions = {name: position for position, name in enumerate(table.names)}
+
+        def values(name: str) -> Any:
+            return table.values(positions[name])
+
+        identity = target = weight = None
+        if self.n_draws is not None:
+            numbers = np.arange(batch.start, batch.start + table.n_rows)
+            ids = (batch.file, numbers) if self.row_id is None else values(self.row_id)
+            identity = row_keys(ids, table.n_rows)
+        if self.target is not None:
+            evidence = self.encoder._evidence
+            target = read_known_target(values(self.target), evidence.family, evidence.classes, self.target)
+        if self.weight is not None:
+            weight = check_weights(values(self.weight), table.n_rows)
+
+        def encode_column(column: EncodedColumn) -> list[Array]:
+            codes = self.encoder._codes(table.column(positions[column.name]), column)
+            return self.blocks(column, codes, identity, target, weight)
+
+        blocks = self.encoder._parallel(encode_column, self.columns)
+        found: dict[str, Array] = {}
+        for column, parts in zip(self.columns, blocks, strict=True):
+            features = np.concatenate(parts, axis=1)
+            found |= dict(zip(self.names(column), features.T, strict=True))
+        return found
+
+    def blocks(
+        self, column: EncodedColumn, codes: Any, identity: Keys | None, target: Target | None, weight: Array | None
+    ) -> list[Array]:
+        """The expectation, or each draw, of a column, (row, output)."""
+        if self.n_draws is None:
+            return [column.expectation[codes]]
+        posterior, seed, purpose = column.posterior.posterior, self.encoder._seed, Purpose.SAMPLE
+        sampled, known = look_up(self.encoder, column, posterior, codes), column.mapping.known(posterior)
+        if target is not None:
+            sampled, purpose = draw_left_out(self.encoder, column, codes, target, weight), Purpose.TRAIN
+        drawn = [sampled(seed, (purpose, column.position, k), identity) for k in range(self.n_draws)]
+        return drawn if known is None else [np.concatenate([block, known[codes]], axis=1) for block in drawn]
+
+
+def read_known_target(y: Any, family: type[Family], classes: Any, name: str) -> Target:
+    """Translate the targets of rows that were trained on, as they were then."""
+    known = None if classes is None else classes.tolist()
+    target = read_target(np.asarray(y), family, len(y), known)
+    if known is not None and target.classes is not None and len(target.classes) > len(known):
+        strangers = sorted({*target.classes.tolist()} - {*known}, key=str)
+        raise InputError(f"Target {name!r} holds classes that fit never saw, such as {strangers[:3]}.")
+    return target

@@ -1,0 +1,164 @@
+"""Encoding tables that stay where they are: files to a file, in bounded memory, and Spark frames to Spark frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from catbayes._atomic import replacing
+from catbayes.encoder import Plan
+from catbayes.errors import InputError
+from catbayes.sources import Batch, Files, batches, is_reader, is_source
+from catbayes.tables import Table
+
+__all__ = ["encode"]
+
+Progress = Callable[[int, int | None], None]
+
+
+def encode(
+    source: Any,
+    encoder: Any,
+    output: Any = None,
+    *,
+    n_draws: int | None = None,
+    row_id: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    drop: bool = False,
+    engine: str = "auto",
+    memory_limit: str | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Any:
+    """Add encoded columns to a table that need not fit in memory.
+
+    Without `n_draws` each encoded column gets its posterior expectation, `city_encoded`: what `transform` gives, for
+    rows that were not trained on. With it, it gets draws, `city_draw0` and so on: what `sample` gives. With `target`
+    too, the draws leave each row's own target out: what a model may be trained on.
+
+    Parameters
+    ----------
+    source : path, glob, list of paths, lazy frame, reader, table in memory, or Spark data frame
+        What to encode. Columns go by name; those that the encoder does not know are kept.
+    encoder : fitted encoder
+        Fitted on a table with column names, or loaded from a file.
+    output : path
+        The Parquet file to write; it is there in full or not at all. None for a Spark data frame, which is returned.
+    n_draws : int, optional
+        Number of draws.
+    row_id : str, optional
+        Column of whole numbers or text that identifies the rows. A row has the same draws in any engine, file,
+        partition and order, those of `encoder.sample(X, row_id=…)` included. Without it the rows of a file go by its
+        name and their number in it, `row_id=("part-0.parquet", numbers)`; a lazy frame has no such thing.
+    target : str, optional
+        Column of the target, for draws of the rows that the encoder was fitted on.
+    weight : str, optional
+        Column of the weights that it was fitted with.
+    drop : bool
+        Leave the original columns out, where they were encoded.
+    engine : "auto", "duckdb", "polars"
+        What reads the files.
+    memory_limit : str, optional
+        Limit for DuckDB, such as "1GB".
+    overwrite : bool
+        Whether an existing output may be replaced.
+    progress : callable, optional
+        Told the number of rows done and of all rows, or None where that is not known.
+
+    Returns
+    -------
+    path or Spark data frame
+        The output.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import pandas as pd
+    >>> from catbayes import SamplingBayesianEncoder, encode
+    >>> folder = tempfile.mkdtemp()
+    >>> orders = os.path.join(folder, "orders.parquet")
+    >>> pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", "Rome"], "paid": [1, 0, 1, 1]}).to_parquet(orders)
+    >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0).fit(orders, "paid")
+    >>> written = encode(orders, encoder, os.path.join(folder, "encoded.parquet"))
+    >>> pd.read_parquet(written).round(2)
+       city  paid  city_encoded
+    0  Oslo     1          0.50
+    1  Oslo     0          0.50
+    2  Rome     1          0.75
+    3  Rome     1          0.75
+    """
+    plan = Plan.of(encoder, n_draws, row_id, target, weight, drop)
+    if type(source).__module__.startswith("pyspark"):
+        from catbayes.spark import encode_frame
+
+        return encode_frame(source, plan)
+    if output is None:
+        raise InputError("output: expected the path of the Parquet file to write.")
+    rows, total = _open(source, plan, engine, memory_limit)
+    return _write(rows, plan, output, overwrite, total, progress)
+
+
+def _open(source: Any, plan: Plan, engine: str, memory_limit: str | None) -> tuple[Iterator[Batch], int | None]:
+    """Batches of a source, and its number of rows where that is known."""
+    named_rows = plan.n_draws is None or plan.row_id is not None
+    if not is_source(source):
+        return _slices(source), Table.of(source).n_rows
+    if is_reader(source):
+        return batches(source), None
+    if isinstance(source, str | os.PathLike | list | tuple):
+        text = tuple(c.name for c in plan.columns if all(isinstance(v, str) for v in c.posterior.categories.values))
+        files = Files.of(source, engine, memory_limit, text)
+        plan.check(files.names())
+        names = [path.name for path in files.paths]
+        if not named_rows and len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"Two files are called {twice!r}, so their rows cannot be told apart. Give row_id.")
+        return files.batches(), files.count_rows()
+    if not named_rows:
+        raise InputError(
+            "Draws of a lazy frame need row_id, the column that identifies its rows: their order may change."
+        )
+    return batches(source), None
+
+
+def _slices(table: Any) -> Iterator[Batch]:
+    """A table in memory, as one batch."""
+    yield Batch(nw.from_native(table, eager_only=True).to_arrow(), "", 0)
+
+
+def _write(
+    rows: Iterator[Batch], plan: Plan, output: Any, overwrite: bool, total: int | None, progress: Progress | None
+) -> Path:
+    """Encode batch after batch into one Parquet file."""
+    import pyarrow
+    import pyarrow.parquet
+
+    done, writer = 0, None
+    with replacing(output, overwrite) as temporary:
+        try:
+            for batch in rows:
+                table = batch.table
+                if writer is None:
+                    plan.check(table.column_names)
+                added = plan.apply(batch)
+                if plan.drop:
+                    table = table.drop_columns([column.name for column in plan.columns])
+                for name, values in added.items():
+                    table = table.append_column(name, pyarrow.array(values))
+                if writer is None:
+                    writer = pyarrow.parquet.ParquetWriter(temporary, table.schema)
+                writer.write_table(table)
+                done += len(table)
+                if progress is not None:
+                    progress(done, total)
+            if writer is None:
+                raise InputError("The table holds no rows: there is nothing to encode.")
+        finally:
+            if writer is not None:
+                writer.close()
+    return Path(output)

@@ -1,0 +1,18 @@
+"""Rows to statistics: what each category of a column says about the target, wherever the rows are."""
+
+from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_codes, gather_table, settle_family
+from catbayes.evidence._gathering import gather, gather_source
+from catbayes.evidence._target import Target, plain, read_target
+
+__all__ = [
+    "ColumnEvidence",
+    "Evidence",
+    "Target",
+    "gather",
+    "gather_codes",
+    "gather_source",
+    "gather_table",
+    "plain",
+    "read_target",
+    "settle_family",
+]

@@ -1,0 +1,233 @@
+"""Encoding Spark data frames: a broadcast join with the posteriors, and draws in `mapInArrow`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DoubleType, StructField, StructType
+
+from catbayes._keyed import row_keys
+from catbayes._random import Purpose
+from catbayes._validation import Array, Codes
+from catbayes.encoder import Plan
+from catbayes.encoder._column import EncodedColumn
+from catbayes.encoder._plan import read_known_target
+from catbayes.encoder._training import leave_one_out
+from catbayes.errors import InputError, InputWarning
+from catbayes.families import Family
+from catbayes.mappings import Mapping
+from catbayes.sampling import draw
+
+__all__ = ["encode_frame"]
+
+KEY, FILE, ROW = "catbayes_key", "catbayes_file", "catbayes_row"
+
+
+def encode_frame(frame: DataFrame, plan: Plan) -> DataFrame:
+    """Add encoded columns to a data frame; `catbayes.encode` is its public face."""
+    names = list(frame.columns)
+    plan.check(names)
+    by_row = plan.n_draws is not None and plan.encoder.draw_per == "row"
+    if by_row and plan.row_id is None:
+        frame = _with_identity(frame)
+    for column in plan.columns:
+        if by_row:
+            frame = _join(frame, column, _parameters(column), plan)
+        else:
+            slots = np.arange(column.posterior.categories.n_slots)
+            outputs = np.concatenate(plan.blocks(column, slots, None, None, None), axis=1)
+            frame = _join(frame, column, dict(zip(plan.names(column), outputs.T, strict=True)), plan)
+    encoded = [column.name for column in plan.columns]
+    kept = [name for name in names if not (plan.drop and name in encoded)]
+    added = [name for column in plan.columns for name in plan.names(column)]
+    if by_row:
+        new = [StructField(name, DoubleType(), False) for name in added]
+        schema = StructType([frame.schema[name] for name in kept] + new)
+        frame = frame.mapInArrow(_Drawing.of(plan, kept), schema)
+    return frame.select(*[quoted(name) for name in [*kept, *added]])
+
+
+def _with_identity(frame: DataFrame) -> DataFrame:
+    """Add the file name and row number of each row; only Parquet files tell."""
+    try:
+        return frame.withColumns({FILE: F.col("_metadata.file_name"), ROW: F.col("_metadata.row_index")})
+    except AnalysisException as error:
+        raise InputError(
+            "This data frame does not come straight from Parquet files, so its rows have no numbers. "
+            "Give row_id, the column that identifies them."
+        ) from error
+
+
+def _parameters(column: EncodedColumn) -> dict[str, Array]:
+    """Posterior parameters and counts of every slot, by the names of their columns."""
+    found = {_count(column): column.posterior.statistics.count}
+    for parameter, places in _places(column).items():
+        values = getattr(column.posterior.posterior, parameter)
+        found |= dict(zip(places, values.reshape(len(values), -1).T, strict=True))
+    return found
+
+
+def _places(column: EncodedColumn) -> dict[str, list[str]]:
+    """The columns that hold each parameter of the posterior: several for one that has an entry a class."""
+    posterior = column.posterior.posterior
+    widths = {field.name: np.atleast_2d(getattr(posterior, field.name).T).shape[0] for field in fields(posterior)}  # type: ignore[arg-type]
+    return {name: [f"{_count(column)}_{name}_{c}" for c in range(width)] for name, width in widths.items()}
+
+
+def _count(column: EncodedColumn) -> str:
+    return f"catbayes_{column.position}"
+
+
+def _join(frame: DataFrame, column: EncodedColumn, slots: dict[str, Array], plan: Plan) -> DataFrame:
+    """Look the values of a column up; `slots` are the values to add, one for each slot."""
+    import pyarrow
+
+    categories = column.posterior.categories
+    dtype = frame.schema[column.name].dataType
+    keys, kept = _as_type(list(categories.values), to_arrow_type(dtype))
+    if categories.values and not len(keys):
+        warnings.warn(
+            f"Column {column.name!r} is {dtype.simpleString()}, and none of its categories at fit was: every row "
+            "counts as unseen. Convert the column to its former type.",
+            InputWarning,
+            stacklevel=5,
+        )
+    table = pyarrow.table({KEY: keys, **{name: values[kept] for name, values in slots.items()}})
+    lookup = F.broadcast(frame.sparkSession.createDataFrame(table))
+    value = F.col(quoted(column.name))
+    missing = value.isNull()
+    if dtype.typeName() in ("float", "double"):
+        missing |= F.isnan(value)
+    joined = frame.join(lookup, value == F.col(KEY), "left")
+    _refuse(joined, column, plan, missing)
+    at_missing = categories.missing if plan.encoder.missing == "category" else categories.unseen
+    filled = {
+        name: F.when(missing, F.lit(float(values[at_missing]))).otherwise(
+            F.coalesce(F.col(quoted(name)), F.lit(float(values[categories.unseen])))
+        )
+        for name, values in slots.items()
+    }
+    return joined.withColumns(filled).drop(KEY)
+
+
+def _refuse(joined: DataFrame, column: EncodedColumn, plan: Plan, missing: Any) -> None:
+    """Apply the policies that call for an error: one more pass over the column for each."""
+    if plan.encoder.missing == "error":
+        count = joined.where(missing).count()
+        plan.encoder._refuse_missing(count, column.name)
+    if plan.encoder.unseen == "error":
+        strangers = joined.where(F.col(KEY).isNull() & ~missing).select(quoted(column.name)).limit(3).collect()
+        if strangers:
+            raise plan.encoder._unseen_error(column.name, [row[0] for row in strangers])
+
+
+def _as_type(values: list[Any], dtype: Any) -> tuple[Any, Codes]:
+    """The categories that a column of this type can hold, and their slots."""
+    import pyarrow
+
+    try:
+        return pyarrow.array(values, dtype), np.arange(len(values))
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+        pass
+    kept, found = [], []
+    for slot, value in enumerate(values):
+        try:
+            found.append(pyarrow.scalar(value, dtype).as_py())
+            kept.append(slot)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+            continue
+    return pyarrow.array(found, dtype), np.array(kept, dtype=np.intp)
+
+
+def quoted(name: str) -> str:
+    """A column name that Spark takes as it is, dots and all."""
+    return f"`{name.replace('`', '``')}`"
+
+
+@dataclass(frozen=True)
+class _DrawnColumn:
+    """What a worker needs to draw one column: everything but the posteriors, which come with the rows."""
+
+    position: int
+    names: list[str]
+    family: type[Family]
+    places: list[list[str]]  # the columns that hold each parameter of the family
+    count: str
+    mapping: Mapping
+    unseen: Family
+
+    @classmethod
+    def of(cls, column: EncodedColumn, plan: Plan) -> _DrawnColumn:
+        """Leave the posteriors behind."""
+        posterior, places = column.posterior, list(_places(column).values())
+        family = type(posterior.posterior)
+        return cls(
+            column.position, plan.names(column), family, places, _count(column), column.mapping, posterior.unseen
+        )
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """Draws for batches of rows that carry the parameters of their posteriors."""
+
+    columns: list[_DrawnColumn]
+    kept: list[str]
+    n_draws: int
+    seed: int
+    settings: dict[str, Any]  # of the sampler
+    row_id: str | None
+    target: str | None
+    weight: str | None
+    family: type[Family]
+    classes: Any
+
+    @classmethod
+    def of(cls, plan: Plan, kept: list[str]) -> _Drawing:
+        """Collect what the workers need."""
+        encoder, columns = plan.encoder, [_DrawnColumn.of(column, plan) for column in plan.columns]
+        settings = {"sampler": encoder.sampler, "temperature": encoder._temperature()}
+        evidence, n_draws = encoder._evidence, plan.n_draws or 1
+        about = (plan.row_id, plan.target, plan.weight, evidence.family, evidence.classes)
+        return cls(columns, kept, n_draws, encoder._seed, settings, *about)
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Encode batch after batch: what `mapInArrow` runs."""
+        import pyarrow
+
+        for batch in batches:
+            kept, added = [batch.column(name) for name in self.kept], self._draw(batch)
+            arrays = [*kept, *(pyarrow.array(values) for values in added.values())]
+            yield pyarrow.RecordBatch.from_arrays(arrays, [*self.kept, *added])
+
+    def _draw(self, batch: Any) -> dict[str, Array]:
+        def values(name: str) -> Any:
+            return batch.column(name).to_numpy(zero_copy_only=False)
+
+        n_rows, target, weight = batch.num_rows, None, np.ones(batch.num_rows)
+        identity = row_keys((values(FILE), values(ROW)) if self.row_id is None else values(self.row_id), n_rows)
+        if self.target is not None:
+            target = read_known_target(values(self.target), self.family, self.classes, self.target)
+        if self.weight is not None:
+            weight = values(self.weight).astype(np.float64)
+        found: dict[str, Array] = {}
+        for column in self.columns:
+            parts = [[values(place) for place in places] for places in column.places]
+            family = column.family(*(part[0] if len(part) == 1 else np.stack(part, axis=1) for part in parts))
+            if target is not None:
+                family = leave_one_out(family, values(column.count), column.unseen, target.values, weight)
+            features, known = [], column.mapping.known(family)
+            for k in range(self.n_draws):
+                key = (Purpose.SAMPLE if target is None else Purpose.TRAIN, column.position, k)
+                through = column.mapping.drawn
+                drawn = draw(family.take, through, n_rows, seed=self.seed, key=key, identity=identity, **self.settings)
+                features += [drawn] if known is None else [drawn, known]
+            found |= dict(zip(column.names, np.concatenate(features, axis=1).T, strict=True))
+        return found

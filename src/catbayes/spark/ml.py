@@ -1,0 +1,195 @@
+"""An Estimator and a Model for `pyspark.ml.Pipeline`."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from pyspark import keyword_only
+from pyspark.ml import Estimator, Model
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import HasInputCols, HasLabelCol, HasOutputCols, HasSeed, HasWeightCol
+from pyspark.ml.util import (
+    DefaultParamsReadable,
+    DefaultParamsReader,
+    DefaultParamsWritable,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from catbayes.encoder import Plan, SamplingBayesianEncoder
+from catbayes.errors import InputError
+from catbayes.spark.frames import encode_frame, quoted
+
+__all__ = ["BayesianEncoder", "BayesianEncoderModel"]
+
+
+class _Parameters(HasInputCols, HasOutputCols, HasLabelCol, HasWeightCol, HasSeed):
+    """Parameters that the Estimator and the Model share."""
+
+    family: Any = Param(Params._dummy(), "family", "likelihood of the target", TypeConverters.toString)
+    prior: Any = Param(Params._dummy(), "prior", '"empirical", or γ as text, such as "0.01"', TypeConverters.toString)
+    mapping: Any = Param(Params._dummy(), "mapping", "from θ to features", TypeConverters.toString)
+    nDraws: Any = Param(Params._dummy(), "nDraws", "draws; 0 for the posterior expectation", TypeConverters.toInt)
+    rowIdCol: Any = Param(Params._dummy(), "rowIdCol", "column that identifies rows", TypeConverters.toString)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._setDefault(family="auto", prior="empirical", mapping="mean", nDraws=0, seed=0)
+
+    def _optional(self, param: Any) -> Any:
+        return self.getOrDefault(param) if self.isDefined(param) else None
+
+
+class BayesianEncoder(Estimator, _Parameters, DefaultParamsReadable, DefaultParamsWritable):
+    """Fit `SamplingBayesianEncoder` on a Spark data frame: one groupBy a column.
+
+    String columns, any number of classes, and null keys (a category of their own) all work.
+
+    Parameters
+    ----------
+    inputCols : list of str
+        Columns to encode.
+    labelCol : str
+        The target.
+    outputCols : list of str, optional
+        One name for each input column; a column with several outputs becomes a vector. By default the outputs are
+        columns of doubles, `city_encoded` or `city_draw0` and so on.
+    weightCol, seed
+        As in Spark.
+    family, prior, mapping : str
+        As for `SamplingBayesianEncoder`; the paper's γ is given as text, such as "0.01".
+    nDraws : int
+        0 encodes by the posterior expectation, K by K draws.
+    rowIdCol : str, optional
+        Column that identifies the rows, for draws; a frame straight from Parquet files needs none.
+
+    Examples
+    --------
+    >>> from catbayes.spark import BayesianEncoder
+    >>> stage = BayesianEncoder(inputCols=["city"], labelCol="paid")
+    >>> stage.getInputCols(), stage.getOrDefault("prior")
+    (['city'], 'empirical')
+
+    In a pipeline: `Pipeline(stages=[stage, VectorAssembler(inputCols=["city_encoded"], …), …]).fit(frame)`.
+    """
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        inputCols: list[str] | None = None,
+        labelCol: str | None = None,
+        outputCols: list[str] | None = None,
+        weightCol: str | None = None,
+        family: str = "auto",
+        prior: str = "empirical",
+        mapping: str = "mean",
+        nDraws: int = 0,
+        rowIdCol: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        given = {name: value for name, value in self._input_kwargs.items() if value is not None}
+        self._set(**given)
+
+    def _fit(self, dataset: DataFrame) -> BayesianEncoderModel:
+        if not self.isSet(self.inputCols):
+            raise InputError("inputCols is not set: name the columns to encode.")
+        columns, label, weight = list(self.getInputCols()), self.getLabelCol(), self._optional(self.weightCol)
+        prior = self.getOrDefault(self.prior)
+        encoder = SamplingBayesianEncoder(
+            columns,
+            family=self.getOrDefault(self.family),
+            prior=prior if prior == "empirical" else _number(prior),
+            mapping=self.getOrDefault(self.mapping),
+            random_state=self.getSeed() % (1 << 32),
+        )
+        wanted = [*columns, label, *([weight] if weight else [])]
+        for name in wanted:
+            if name not in dataset.columns:
+                raise InputError(f"The data frame has no column {name!r}. It has {dataset.columns}.")
+        encoder.fit(dataset.select(*map(quoted, wanted)), label, weight)
+        model: BayesianEncoderModel = self._copyValues(BayesianEncoderModel(encoder))
+        return model
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InputError(f'prior="{text}": expected "empirical" or a number as text, such as "0.01".') from error
+
+
+class BayesianEncoderModel(Model, _Parameters, MLReadable, MLWritable):
+    """A fitted encoder as a Spark transformer; `encoder` is the `SamplingBayesianEncoder` itself.
+
+    For the rows that it was fitted on, `catbayes.encode(frame, model.encoder, n_draws=1, target="paid")` makes draws
+    that leave each row's own target out.
+
+    Examples
+    --------
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.spark import BayesianEncoderModel
+    >>> model = BayesianEncoderModel(SamplingBayesianEncoder(["city"]))
+    >>> model.getOrDefault("nDraws")
+    0
+    """
+
+    def __init__(self, encoder: SamplingBayesianEncoder | None = None) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        plan = Plan.of(self.encoder, self.getOrDefault(self.nDraws) or None, self._optional(self.rowIdCol))
+        encoded = encode_frame(dataset, plan)
+        if not self.isSet(self.outputCols):
+            return encoded
+        outputs = list(self.getOutputCols())
+        if len(outputs) != len(plan.columns):
+            raise InputError(f"outputCols names {len(outputs)} columns for {len(plan.columns)} input columns.")
+        for output, column in zip(outputs, plan.columns, strict=True):
+            names = [quoted(name) for name in plan.names(column)]
+            value = F.col(names[0]) if len(names) == 1 else array_to_vector(F.array(*names))
+            encoded = encoded.withColumn(output, value).drop(*plan.names(column))
+        return encoded
+
+    def write(self) -> MLWriter:
+        """Write the parameters as Spark does, and the encoder as the file that `encoder.save` makes."""
+        return _ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> MLReader[BayesianEncoderModel]:
+        """Read what `write` wrote."""
+        return _ModelReader()
+
+
+class _ModelWriter(MLWriter):
+    def __init__(self, model: BayesianEncoderModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def saveImpl(self, path: str) -> None:
+        assert self.model.encoder is not None
+        DefaultParamsWriter.saveMetadata(self.model, path, self.sparkSession)
+        file = io.BytesIO()
+        self.model.encoder.save(file)
+        row = self.sparkSession.createDataFrame([(file.getvalue(),)], "encoder binary")
+        row.coalesce(1).write.parquet(f"{path}/data")
+
+
+class _ModelReader(MLReader[BayesianEncoderModel]):
+    def load(self, path: str) -> BayesianEncoderModel:
+        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        content = self.sparkSession.read.parquet(f"{path}/data").first()
+        assert content is not None
+        model = BayesianEncoderModel(SamplingBayesianEncoder.load(io.BytesIO(bytes(content[0]))))
+        model._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(model, metadata)
+        return model
