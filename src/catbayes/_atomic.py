@@ -11,19 +11,27 @@ from pathlib import Path
 from catbayes.errors import InputError
 
 
+def check_output(path: str | os.PathLike[str], overwrite: bool) -> Path:
+    """Require a name that can be written to, before any work is done."""
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder: expected the name of a file to write.")
+    if target.exists() and not overwrite:
+        raise InputError(f"{target} exists already: choose another name, or allow it to be replaced (--force).")
+    if not target.parent.is_dir():
+        raise InputError(f"{target.parent} is not a folder: make it first, or choose another name.")
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"{target.parent} is a folder that cannot be written to: choose another one.")
+    return target
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str], overwrite: bool = True) -> Iterator[Path]:
     """Yield a temporary name beside `path`; it takes the place of `path` on success, and is removed on failure.
 
     A crash, a full disk or Ctrl-C leaves the old file as it was.
     """
-    target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{target} is a folder: expected the name of a file to write.")
-    if target.exists() and not overwrite:
-        raise InputError(f"{target} exists already. Choose another name, or allow it to be overwritten.")
-    if not target.parent.is_dir():
-        raise InputError(f"{target.parent} is not a folder: make it first, or choose another name.")
+    target = check_output(path, overwrite)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     os.close(handle)
     temporary = Path(name)

@@ -10,6 +10,7 @@ import datetime
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 
-__all__ = ["Categories", "canonical", "factorize"]
+__all__ = ["Categories", "canonical_list", "factorize"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,14 @@ class Categories:
     """
 
     values: tuple[Hashable, ...]
-    _slot: dict[Hashable, int] = field(init=False, repr=False, compare=False)
+    _index: dict[Hashable, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        """Index the values once; looking up is all that follows."""
-        slot: dict[Hashable, int] = {value: slot for slot, value in enumerate(self.values)}
-        object.__setattr__(self, "_slot", slot | {None: len(self.values)})
+    @property
+    def _slot(self) -> dict[Hashable, int]:
+        """Slots by value, made when they are first asked for: a million of them take a while."""
+        if not self._index:
+            self._index.update(zip((*self.values, None), range(len(self.values) + 1), strict=True))
+        return self._index
 
     @classmethod
     def of(cls, column: Any) -> tuple[Categories, Codes]:
@@ -52,7 +55,12 @@ class Categories:
     def of_distinct(cls, values: list[Any]) -> tuple[Categories, Codes]:
         """Make categories of distinct values, None for missing; returns the slot of each."""
         values = canonical_list(values)
-        categories = cls(_sorted([value for value in values if value is not None]))
+        present = values[:-1] if values and values[-1] is None else values
+        if None in present:
+            present = [value for value in present if value is not None]
+        categories = cls(_sorted(present))
+        if len(present) >= len(values) - 1 and all(map(is_, categories.values, values)):  # they came in order
+            return categories, np.arange(len(values))
         return categories, categories._place(np.arange(len(values)), values)
 
     @property
@@ -64,6 +72,11 @@ class Categories:
     def unseen(self) -> int:
         """Slot of values that are not among the categories."""
         return len(self.values) + 1
+
+    @property
+    def is_text(self) -> bool:
+        """Whether every category is text."""
+        return set(map(type, self.values)) <= {str}
 
     @property
     def n_slots(self) -> int:
@@ -122,10 +135,10 @@ def canonical_list(values: list[Any]) -> list[Hashable]:
     """One spelling for every value."""
     if set(map(type, values)) <= {str, int, bool, type(None)}:  # nothing to do for the most common kinds
         return values
-    return [canonical(value) for value in values]
+    return [_canonical(value) for value in values]
 
 
-def canonical(value: Any) -> Hashable:
+def _canonical(value: Any) -> Hashable:
     """One spelling for a value, whichever library it came from; anything missing is None."""
     if isinstance(value, str | int):
         return value
@@ -136,9 +149,9 @@ def canonical(value: Any) -> Hashable:
             return value.to_pydatetime(warn=False) if value == value else None
         return value
     if isinstance(value, np.datetime64 | np.timedelta64):
-        return None if np.isnat(value) else canonical(value.astype(f"{value.dtype.kind}8[us]").item())
+        return None if np.isnat(value) else _canonical(value.astype(f"{value.dtype.kind}8[us]").item())
     if isinstance(value, np.generic):
-        return canonical(value.item())
+        return _canonical(value.item())
     if isinstance(value, datetime.timedelta) and hasattr(value, "to_pytimedelta"):
         return value.to_pytimedelta() if value == value else None
     if type(value).__name__ in {"NAType", "NaTType"}:

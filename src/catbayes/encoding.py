@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def _open(source: Any, plan: Plan, engine: str, memory_limit: str | None) -> tup
     if is_reader(source):
         return batches(source), None
     if isinstance(source, str | os.PathLike | list | tuple):
-        text = tuple(c.name for c in plan.columns if all(isinstance(v, str) for v in c.posterior.categories.values))
+        text = tuple(column.name for column in plan.columns if column.posterior.categories.is_text)
         files = Files.of(source, engine, memory_limit, text)
         plan.check(files.names())
         names = [path.name for path in files.paths]
@@ -134,31 +135,61 @@ def _slices(table: Any) -> Iterator[Batch]:
 def _write(
     rows: Iterator[Batch], plan: Plan, output: Any, overwrite: bool, total: int | None, progress: Progress | None
 ) -> Path:
-    """Encode batch after batch into one Parquet file."""
-    import pyarrow
-    import pyarrow.parquet
-
-    done, writer = 0, None
-    with replacing(output, overwrite) as temporary:
-        try:
-            for batch in rows:
-                table = batch.table
-                if writer is None:
-                    plan.check(table.column_names)
-                added = plan.apply(batch)
-                if plan.drop:
-                    table = table.drop_columns([column.name for column in plan.columns])
-                for name, values in added.items():
-                    table = table.append_column(name, pyarrow.array(values))
-                if writer is None:
-                    writer = pyarrow.parquet.ParquetWriter(temporary, table.schema)
-                writer.write_table(table)
-                done += len(table)
-                if progress is not None:
-                    progress(done, total)
-            if writer is None:
-                raise InputError("The table holds no rows: there is nothing to encode.")
-        finally:
-            if writer is not None:
-                writer.close()
+    """Encode batch after batch into one Parquet file; one batch is written while the next is encoded."""
+    done = 0
+    with replacing(output, overwrite) as temporary, _Writer(temporary) as writer:
+        for batch in rows:
+            if not done:
+                plan.check(batch.table.column_names)
+            writer.write(_add_columns(batch, plan), [] if plan.n_draws is None else plan.added)
+            done += len(batch.table)
+            if progress is not None:
+                progress(done, total)
+        if not done:
+            raise InputError("The table holds no rows: there is nothing to encode.")
     return Path(output)
+
+
+def _add_columns(batch: Batch, plan: Plan) -> Any:
+    import pyarrow
+
+    table = batch.table
+    for name, values in plan.apply(batch).items():
+        table = table.append_column(name, pyarrow.array(values))
+    return table.drop_columns([column.name for column in plan.columns]) if plan.drop else table
+
+
+class _Writer:
+    """Writes tables to a Parquet file, in a thread of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: Any = None
+        self._thread = ThreadPoolExecutor(1)
+        self._pending: Future[None] | None = None
+
+    def write(self, table: Any, plain: list[str]) -> None:
+        """Write a table, once the one before it is written; `plain` columns repeat too little for a dictionary."""
+        from pyarrow.parquet import ParquetWriter
+
+        self._wait()
+        if self._file is None:
+            repeating = [name for name in table.column_names if name not in plain]
+            self._file = ParquetWriter(self._path, table.schema, use_dictionary=repeating)
+        self._pending = self._thread.submit(self._file.write_table, table)
+
+    def _wait(self) -> None:
+        if self._pending is not None:
+            self._pending.result()
+
+    def __enter__(self) -> _Writer:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        try:
+            if kind is None:
+                self._wait()
+        finally:
+            self._thread.shutdown()
+            if self._file is not None:
+                self._file.close()

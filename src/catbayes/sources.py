@@ -134,7 +134,7 @@ class Files:
 
 def is_reader(source: Any) -> bool:
     """Tell whether the source is a stream of Arrow record batches, which can be read once only."""
-    return hasattr(source, "read_next_batch")
+    return type(source).__module__.startswith("pyarrow") and hasattr(source, "read_next_batch")
 
 
 def is_source(X: Any) -> bool:

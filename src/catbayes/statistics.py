@@ -97,9 +97,7 @@ class Tally:
 
     def place(self, slots: Codes, n_slots: int) -> Tally:
         """Move category i to slot `slots[i]` of `n_slots`; several may share one."""
-        weight = np.zeros((n_slots, self.weight.shape[1]))
-        np.add.at(weight, slots, self.weight)
-        return Tally(weight)
+        return Tally(np.stack([_sums(slots, column, n_slots) for column in self.weight.T], axis=1))
 
     def take(self, slots: Codes) -> Tally:
         """Pick some categories."""

@@ -23,7 +23,7 @@ from catbayes.encoder._column import EncodedColumn, expect
 from catbayes.encoder._output import Layout, PosteriorFrames, input_names, make_frame
 from catbayes.encoder._reading import read_table, read_y
 from catbayes.errors import InputError, InputWarning
-from catbayes.evidence import ColumnEvidence, Evidence, Target, gather_source, gather_table, settle_family
+from catbayes.evidence import ColumnEvidence, Evidence, Target, gather, gather_table, settle_family
 from catbayes.families import BetaBernoulli, GammaPoisson
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
@@ -65,7 +65,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
 
     _backend: Any = None  # the library that the table came in, and that posteriors_ are given in
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn the posterior of every category.
 
         .. note:: `fit(X, y).transform(X)` is not `fit_transform(X, y)`: the latter keeps a row's own target out of
@@ -75,7 +75,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         ----------
         X : table of shape (n_rows, n_columns), or any source that `gather` takes
             Array, nested list, or frame of pandas, polars or pyarrow; or a table that stays where it is: a path or
-            glob of Parquet or CSV files, a lazy frame of polars, DuckDB or Spark, a reader of Arrow record batches.
+            glob of Parquet or CSV files, a lazy frame of polars, DuckDB or Spark, a reader of Arrow record batches. Or
+            what `gather` returned, and then no y.
         y : array-like of shape (n_rows,), or str
             Target: classes of any type, or numbers; or the name of its column in X.
         sample_weight : array-like of shape (n_rows,), or str, optional
@@ -86,9 +87,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         self
             The fitted encoder.
         """
-        if is_source(X):
+        if isinstance(X, Evidence) or is_source(X):
             self._check()
-            self._refit(gather_source(X, self.columns, y, self.family, sample_weight), self._new_seed())
+            self._refit(self._gather_any(X, y, sample_weight), self._new_seed())
             self._backend = "polars" if type(X).__module__.startswith("polars") else None
             return self
         self._keep(self._learn(X, y, sample_weight))
@@ -232,6 +233,28 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         evidence, codes = gather_table(table, positions, target, weight, self._parallel)
         return evidence, codes, target, weight
 
+    def _gather_any(
+        self, X: Any, y: Any, sample_weight: Any, known: Evidence | None = None, classes: Any = None
+    ) -> Evidence:
+        """Gather from any source; columns, classes and kind of target as they are known."""
+        if isinstance(X, Evidence):
+            names = [column.name for column in X.columns]
+            if isinstance(self.columns, list) and self.columns != names:
+                raise InputError(f"columns={self.columns!r}, and this was gathered from {names}: use one for both.")
+            return X
+        if is_source(X):
+            return gather(X, self.columns, y, family=self.family, weight=sample_weight, classes=classes, like=known)
+        table, y, sample_weight = self._read(X, y, sample_weight)
+        columns, family = self.columns, self.family
+        if known is not None:
+            self._check_inputs(table)
+            columns = [column.position for column in known.columns]
+            if known.classes is None:
+                family = known.family
+            else:
+                classes = [*known.classes.tolist(), *(classes if classes is not None else ())]
+        return self._gather(table, y, sample_weight, columns, classes, family)[0]
+
     def _fit_columns(self, evidence: Evidence, seed: int) -> list[EncodedColumn]:
         """Make priors and posteriors of what was gathered."""
         family, prior = settle_family(self.family, evidence), resolve_prior(self.prior)
@@ -273,7 +296,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         self.columns_ = [column.name for column in columns]
         self.family_ = settle_family(self.family, evidence)
         self.classes_ = evidence.classes
-        self._evidence = evidence
+        self.evidence_ = evidence
         self._seed = seed
 
     def _become(self, evidence: Evidence, columns: list[EncodedColumn], seed: int) -> Self:

@@ -105,7 +105,7 @@ def _read_header(metadata: dict[bytes, bytes], name: str) -> Any:
 def _table(encoder: PosteriorEncoder) -> Any:
     import pyarrow
 
-    evidence: Evidence = encoder._evidence
+    evidence: Evidence = encoder.evidence_
     parts = [_column_table(column) for column in evidence.columns]
     header = {
         "format": FORMAT,

@@ -79,16 +79,20 @@ class Plan:
         kinds = ["encoded"] if self.n_draws is None else [f"draw{k}" for k in range(self.n_draws)]
         return ["_".join(filter(None, (column.name, kind, o))) for kind in kinds for o in column.mapping.names()]
 
+    @property
+    def added(self) -> list[str]:
+        """Names of all new columns."""
+        return [name for column in self.columns for name in self.names(column)]
+
     def check(self, names: list[str]) -> None:
         """Require the columns that are needed, and room for the new ones."""
         wanted = [column.name for column in self.columns] + [self.row_id, self.target, self.weight]
         for name in wanted:
             if name is not None and name not in names:
                 raise InputError(f"The table has no column {name!r}. It has {shown(names)}.")
-        for column in self.columns:
-            for name in self.names(column):
-                if name in names:
-                    raise InputError(f"The table has a column {name!r} already. Rename it, or encode another table.")
+        for name in self.added:
+            if name in names:
+                raise InputError(f"The table has a column {name!r} already. Rename it, or encode another table.")
 
     def apply(self, batch: Batch) -> dict[str, Array]:
         """New columns of a batch of rows."""
@@ -104,7 +108,7 @@ class Plan:
             ids = (batch.file, numbers) if self.row_id is None else values(self.row_id)
             identity = row_keys(ids, table.n_rows)
         if self.target is not None:
-            evidence = self.encoder._evidence
+            evidence = self.encoder.evidence_
             target = read_known_target(values(self.target), evidence.family, evidence.classes, self.target)
         if self.weight is not None:
             weight = check_weights(values(self.weight), table.n_rows)

@@ -11,14 +11,13 @@ from catbayes._validation import check_number
 from catbayes.encoder._base import PosteriorEncoder
 from catbayes.encoder._file import load_encoder, save_encoder
 from catbayes.errors import InputError
-from catbayes.evidence import Evidence, gather_source
-from catbayes.sources import is_source
+from catbayes.evidence import Evidence
 
 
 class UpdatableEncoder(PosteriorEncoder):
     """A posterior encoder whose evidence may grow, shrink and fade."""
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:
         """Learn from the next batch of rows; the batches together give what one fit on all of them would.
 
         Parameters
@@ -43,13 +42,34 @@ class UpdatableEncoder(PosteriorEncoder):
         [1.0, 2.0, 1.0, 0.0]
         """
         self._check()
-        known = getattr(self, "_evidence", None)
-        if known is not None and known.classes is not None:
-            classes = [*known.classes.tolist(), *(classes if classes is not None else ())]
+        known = getattr(self, "evidence_", None)
         fresh = self._gather_any(X, y, sample_weight, known, classes)
         if known is None:
             return self._refit(fresh, self._new_seed())
         return self._refit(known + fresh, self._seed)
+
+    def remove(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take rows out again, as if they had never been fitted on: a customer asks to be forgotten.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows, as they were given to `fit` or `partial_fit`.
+
+        Returns
+        -------
+        self
+            The encoder without them; a category of which nothing is left becomes unseen.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> encoder = SamplingBayesianEncoder().fit([["a"], ["b"], ["b"], ["c"]], [0, 1, 1, 0])
+        >>> encoder.remove([["c"]], [0]).evidence_.columns[0].categories.values
+        ('a', 'b')
+        """
+        known = self._known()
+        return self._refit(known - self._gather_any(X, y, sample_weight, known), self._seed)
 
     def merge(self, *others: Self) -> Self:
         """Join encoders that were fitted on disjoint rows: the result is an encoder fitted on all of them.
@@ -79,7 +99,7 @@ class UpdatableEncoder(PosteriorEncoder):
             if not isinstance(other, PosteriorEncoder):
                 raise InputError(f"merge takes fitted encoders, and was given a {type(other).__name__}.")
             check_is_fitted(other)
-            evidence = evidence + other._evidence
+            evidence = evidence + other.evidence_
         return self._like(evidence)
 
     def forget(self, rate: float) -> Self:
@@ -151,23 +171,12 @@ class UpdatableEncoder(PosteriorEncoder):
         if not isinstance(other, PosteriorEncoder):
             return NotImplemented
         check_is_fitted(other)
-        return self._like(self._known() - other._evidence)
+        return self._like(self._known() - other.evidence_)
 
     def _known(self) -> Evidence:
         check_is_fitted(self)
-        return self._evidence
+        return self.evidence_
 
     def _like(self, evidence: Evidence) -> Self:
         """A copy of this encoder, settings and seed included, fitted to other evidence."""
         return copy.copy(self)._refit(evidence, self._seed)
-
-    def _gather_any(self, X: Any, y: Any, sample_weight: Any, known: Evidence | None, classes: Any) -> Evidence:
-        """Gather from any source, the columns and the kind of target as they are known."""
-        columns = self.columns if known is None else [column.position for column in known.columns]
-        family = self.family if known is None or known.classes is not None else known.family
-        if is_source(X):
-            return gather_source(X, columns, y, family, sample_weight, classes)
-        table, y, sample_weight = self._read(X, y, sample_weight)
-        if known is not None:
-            self._check_inputs(table)
-        return self._gather(table, y, sample_weight, columns, classes, family)[0]

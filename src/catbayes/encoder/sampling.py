@@ -86,6 +86,8 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         Class labels in the order of the outputs; for two classes the output is the probability of the second.
     family_ : type
         Family of the target.
+    evidence_ : Evidence
+        What was gathered: the statistics of each category, before any prior.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -266,11 +268,11 @@ class SamplingBayesianEncoder(UpdatableEncoder):
 
     @property
     def _weighted(self) -> bool:
-        return bool(self._evidence.weighted)
+        return bool(self.evidence_.weighted)
 
     @property
     def _hides(self) -> bool:
-        return hides(self, self._evidence)
+        return hides(self, self.evidence_)
 
     def _check(self) -> None:
         super()._check()

@@ -1,7 +1,7 @@
 """Rows to statistics: what each category of a column says about the target, wherever the rows are."""
 
 from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_codes, gather_table, settle_family
-from catbayes.evidence._gathering import gather, gather_source
+from catbayes.evidence._gathering import gather
 from catbayes.evidence._target import Target, plain, read_target
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "Target",
     "gather",
     "gather_codes",
-    "gather_source",
     "gather_table",
     "plain",
     "read_target",

@@ -104,11 +104,11 @@ class Evidence:
         return replace(self, columns=tuple(map(keep, self.columns)), classes=self.classes[seen])
 
     def _with(self, other: Evidence, join: Callable[[Any, Any, str], Statistics], sign: float) -> Evidence:
-        mine, theirs = ([column.name for column in part.columns] for part in (self, other))
-        if mine != theirs or self.inputs != other.inputs:
+        theirs = {column.name: column for column in other.columns}
+        if {column.name for column in self.columns} != theirs.keys():
             raise InputError(
-                f"The two tables have different columns: {list(self.inputs)} with {mine} encoded, and "
-                f"{list(other.inputs)} with {theirs}. Give both the same columns in the same order."
+                f"The encoded columns differ: {[column.name for column in self.columns]} and {list(theirs)}. "
+                "Only what was gathered from the same columns can be joined."
             )
         if (self.classes is None) != (other.classes is None) or (self.classes is None and self.family != other.family):
             raise InputError(
@@ -124,7 +124,8 @@ class Evidence:
             if family is BetaBernoulli and len(joint.values) > 2:
                 family = DirichletCategorical
         columns = []
-        for first, second in zip(self.columns, other.columns, strict=True):
+        for first in self.columns:
+            second = theirs[first.name]
             categories, to_first, to_second = first.categories.union(second.categories)
             left = _move(first.statistics, to_first, categories.n_slots, widen[0])
             right = _move(second.statistics, to_second, categories.n_slots, widen[1])
@@ -206,7 +207,10 @@ def gather_codes(codes: Codes, target: Target, weight: Array | None, n_slots: in
 
 def settle_family(family: Any, evidence: Evidence) -> type[Family]:
     """The family that the parameter `family` and the evidence ask for, if there is something to encode towards."""
-    total = evidence.total
+    total, wanted = evidence.total, read_family(family)
+    fits = wanted is None or wanted is evidence.family or (wanted.classes and evidence.family.classes)
+    if not fits:
+        raise InputError(f"family={family!r}, and this was gathered for {evidence.family.__name__}: use one for both.")
     if evidence.classes is not None:
         assert isinstance(total, Tally)
         used = np.flatnonzero(total.weight[0] > 0)
@@ -216,7 +220,7 @@ def settle_family(family: Any, evidence: Evidence) -> type[Family]:
                 f"y holds only one class{only}, over n_samples={total.count[0]:g}: expected two or more. "
                 "There is nothing to encode towards."
             )
-        return choose_family(read_family(family), len(evidence.classes))
+        return choose_family(wanted, len(evidence.classes))
     assert isinstance(total, Moments)
     rounding = 4.0 * np.finfo(np.float64).eps * abs(total.mean[0])
     if total.m2[0] <= total.count[0] * rounding**2:

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from catbayes._validation import Array, check_weights
-from catbayes.categories import Categories, canonical
+from catbayes.categories import Categories, canonical_list
 from catbayes.errors import InputError
 from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_table
 from catbayes.evidence._target import (
@@ -27,7 +27,8 @@ from catbayes.statistics import Moments, Statistics, Tally
 from catbayes.tables import CATEGORICAL, Table, find_columns, shown
 
 READER_ROWS = 1 << 20
-KEY, WEIGHT, TARGET = "catbayes_key", "catbayes_weight", "catbayes_target"
+KEY, TARGET, WEIGHT = "catbayes_key", "catbayes_target", "catbayes_weight"
+BAD, SQUARE = "catbayes_bad", "catbayes_square"
 
 Progress = Callable[[int, int], None]
 
@@ -40,8 +41,10 @@ def gather(
     family: Any = "auto",
     weight: Any = None,
     classes: Any = None,
+    like: Evidence | None = None,
     engine: str = "auto",
     memory_limit: str | None = None,
+    progress: Progress | None = None,
 ) -> Evidence:
     """Count what each category says about the target, wherever the rows are.
 
@@ -60,15 +63,20 @@ def gather(
         Name of a column of weights; for a table in memory, their values.
     classes : list, optional
         Class labels that are known already, though this table need not hold all of them.
+    like : Evidence, optional
+        Evidence that this is to be added to or taken from, for the same columns and kind of target.
     engine : "auto", "duckdb", "polars"
         What reads files.
     memory_limit : str, optional
         Limit for DuckDB, such as "1GB"; what does not fit goes to disk.
+    progress : callable, optional
+        Told the number of columns done and of all columns.
 
     Returns
     -------
     Evidence
-        Mergeable: `gather(monday) + gather(tuesday)` is `gather` of both.
+        What `SamplingBayesianEncoder.fit` takes in the place of a table; mergeable, so that `gather(monday) +
+        gather(tuesday)` is `gather` of both.
 
     Examples
     --------
@@ -78,39 +86,45 @@ def gather(
     >>> evidence = gather(table, target="paid")
     >>> evidence.columns[0].statistics.weight.tolist()  # (zeros, ones) of Oslo, Rome, missing, unseen
     [[1.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+    >>> SamplingBayesianEncoder(prior=0).fit(evidence).transform(pl.DataFrame({"city": ["Rome", "Bonn"]})).round(2)
+    array([[0.67],
+           [0.5 ]])
     """
-    if is_source(source):
-        return gather_source(source, columns, target, family, weight, classes, engine, memory_limit)
-    return _gather_memory(Table.of(source), columns, target, family, weight, classes)
+    text: tuple[str, ...] = ()
+    if like is not None:
+        columns = [column.name for column in like.columns]
+        if like.classes is None:
+            family = like.family
+        else:
+            classes = [*like.classes.tolist(), *(classes if classes is not None else ())]
+        text = tuple(column.name for column in like.columns if column.categories.is_text)
+    if not is_source(source):
+        return _gather_memory(Table.of(source), columns, target, family, weight, classes)
+    if is_reader(source):
+        return _gather_batches(source, columns, target, family, weight, classes)
+    frame = lazy_frame(source, engine, memory_limit, text)
+    return _gather_lazy(frame, columns, target, family, weight, classes, progress or (lambda done, total: None))
 
 
-def gather_source(
-    source: Any,
+def _gather_lazy(
+    frame: nw.LazyFrame[Any],
     columns: Any,
     target: Any,
     family: Any,
     weight: Any,
-    classes: Any = None,
-    engine: str = "auto",
-    memory_limit: str | None = None,
-    progress: Progress | None = None,
+    classes: Any,
+    progress: Progress,
 ) -> Evidence:
-    """Gather from a table that is not in memory."""
-    if is_reader(source):
-        return _gather_batches(source, columns, target, family, weight, classes)
-    frame = lazy_frame(source, engine, memory_limit)
-    query = _Query.of(frame, target, weight, family, classes)
-    inputs = [name for name in frame.collect_schema().names() if name not in (target, weight)]
-    schema = frame.collect_schema()
+    """Let the engine group: one query a column, and one or two to look at the target."""
+    query, schema = _Query.of(frame, target, weight, family, classes), frame.collect_schema()
+    inputs = [name for name in schema.names() if name not in (target, weight)]
     categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
     positions = find_columns(inputs, categorical, columns)
-    found = []
-    for number, position in enumerate(positions):
-        if progress is not None:
-            progress(number, len(positions))
+    found: list[ColumnEvidence] = []
+    for position in positions:
+        progress(len(found), len(positions))
         found.append(query.column(position, inputs[position], schema[inputs[position]]))
-    if progress is not None:
-        progress(len(positions), len(positions))
+    progress(len(found), len(positions))
     return Evidence(tuple(found), query.family, query.classes, tuple(inputs), query.squares, weight is not None)
 
 
@@ -138,13 +152,9 @@ def _gather_batches(reader: Any, columns: Any, target: Any, family: Any, weight:
     evidence: Evidence | None = None
 
     def add(parts: list[Any]) -> Evidence:
-        table = Table.of(pyarrow.concat_tables(parts))
-        if evidence is None:
-            return _gather_memory(table, columns, target, family, weight, classes)
-        known = None if evidence.classes is None else evidence.classes.tolist()
-        asked = family if known is not None else evidence.family
-        chosen = [column.name for column in evidence.columns]
-        return evidence + _gather_memory(table, chosen, target, asked, weight, known)
+        table = pyarrow.concat_tables(parts)
+        fresh = gather(table, columns, target, family=family, weight=weight, classes=classes, like=evidence)
+        return fresh if evidence is None else evidence + fresh
 
     parts: list[Any] = []
     for batch in batches(reader):
@@ -192,67 +202,83 @@ class _Query:
         y = nw.col(target)
         if isinstance(dtype, nw.Categorical | nw.Enum):
             y = y.cast(nw.String)
-        numbers = dtype.is_numeric() or dtype == nw.Boolean
-        if wanted is not None and not wanted.classes and not numbers:
+        numeric = dtype.is_numeric() or dtype == nw.Boolean
+        if wanted is not None and not wanted.classes and not numeric:
             raise InputError(f"y must hold numbers for {wanted.__name__}, and {target!r} is {dtype}.")
         frame = frame.with_columns(y.alias(TARGET))
         if weight is not None:
             if not schema[weight].is_numeric():
                 raise InputError(f"sample_weight must hold numbers, and {weight!r} is {schema[weight]}.")
             frame = frame.with_columns(nw.col(weight).cast(nw.Float64).alias(WEIGHT))
-        facts = cls._facts(frame, weight is not None, dtype)
-        squares = cls._check(facts, weight is not None, target)
+            w = nw.col(WEIGHT)
+            bad = w.is_null() | w.is_nan() | (w < 0.0) | (w == float("inf"))
+            frame = frame.with_columns(bad.cast(nw.Int64).alias(BAD), (w * w).alias(SQUARE))
+        number = dtype.is_float() or isinstance(dtype, nw.Decimal) or (wanted is not None and not wanted.classes)
+        facts = cls._look_at_numbers(frame, weight, dtype) if number else {}
         if wanted is None and known is None and facts.get("fractions"):
             wanted = NormalGamma
+        seen: list[Any] = []
+        if wanted is None or wanted.classes:
+            seen, facts = cls._look_at_classes(frame, weight, facts)
+        squares = cls._check(facts, weight, target, 1 if known is not None else 2)
         if wanted is not None and not wanted.classes:
             if wanted is GammaPoisson:
                 check_counts(float(facts["low"]))
             frame = frame.with_columns(nw.col(TARGET).cast(nw.Float64))
             return cls(frame, wanted, None, [], weight is not None, squares)
-        groups = collect(frame.group_by(TARGET).agg(nw.len().alias("n")))
-        seen = [canonical(value) for value in groups[TARGET].to_list()]
         if wanted is None and known is None and dtype.is_numeric():
             check_integer_classes(len(seen))
-        labels = sorted({*seen, *(map(canonical, known) if known is not None else ())})
-        classes = label_array(labels, np.asarray(labels).dtype if numbers else np.dtype(object))
+        labels = sorted({*seen, *canonical_list(list(known if known is not None else ()))})
+        classes = label_array(labels, np.asarray(labels).dtype if numeric else np.dtype(object))
         return cls(frame, choose_family(wanted, len(classes)), classes, labels, weight is not None, squares)
 
     @staticmethod
-    def _facts(frame: nw.LazyFrame[Any], weighted: bool, dtype: Any) -> dict[str, Any]:
-        y, w = nw.col(TARGET), nw.col(WEIGHT)
-        ask = [nw.len().alias("rows"), y.is_null().cast(nw.Int64).sum().alias("nulls")]
-        if dtype.is_numeric():
-            number = y.cast(nw.Float64)
-            ask += [number.min().alias("low"), number.max().alias("high")]
-        if dtype.is_float() or isinstance(dtype, nw.Decimal):
-            ask += [(number != number.floor()).cast(nw.Int64).sum().alias("fractions")]
+    def _look_at_numbers(frame: nw.LazyFrame[Any], weight: Any, dtype: Any) -> dict[str, Any]:
+        """Count what would be wrong with a numeric target, in one query."""
+        y = nw.col(TARGET).cast(nw.Float64)
+        ask = [nw.len().alias("rows"), nw.col(TARGET).is_null().cast(nw.Int64).sum().alias("nulls")]
+        ask += [y.min().alias("low"), y.max().alias("high"), (y != y.floor()).cast(nw.Int64).sum().alias("fractions")]
         if dtype.is_float():
             ask += [y.is_nan().cast(nw.Int64).sum().alias("nans")]
-        if weighted:
-            bad = w.is_null() | w.is_nan() | (w < 0.0) | (w == float("inf"))
-            ask += [bad.cast(nw.Int64).sum().alias("bad"), w.sum().alias("weight"), (w * w).sum().alias("squares")]
+        if weight is not None:
+            ask += [nw.col(name).sum() for name in (BAD, WEIGHT, SQUARE)]
         row = collect(frame.select(*ask))
         return {name: row[name].to_list()[0] for name in row.columns}
 
     @staticmethod
-    def _check(facts: dict[str, Any], weighted: bool, target: str) -> float:
+    def _look_at_classes(
+        frame: nw.LazyFrame[Any], weight: Any, facts: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Find the classes, and count what would be wrong with them, in one query."""
+        ask = [nw.len().alias("rows")]
+        if weight is not None:
+            ask += [nw.col(name).sum() for name in (BAD, WEIGHT, SQUARE)]
+        groups = collect(frame.group_by(TARGET, drop_null_keys=False).agg(*ask))
+        seen = canonical_list(groups[TARGET].to_list())
+        rows = groups["rows"].to_list()
+        nulls = sum(count for label, count in zip(seen, rows, strict=True) if label is None)
+        sums = {name: sum(groups[name].to_list()) for name in groups.columns if name != TARGET}
+        return [label for label in seen if label is not None], facts | sums | {"nulls": nulls}
+
+    @staticmethod
+    def _check(facts: dict[str, Any], weight: Any, target: str, fewest: int) -> float:
         """Refuse a target or weights that cannot be used; return Σ w²."""
-        if facts["rows"] < 2:
-            raise InputError(f"The table has n_samples={facts['rows']}: expected two rows or more to learn from.")
-        if facts["nulls"] or facts.get("nans"):
-            rows = facts["nulls"] + (facts.get("nans") or 0)
+        if facts["rows"] < fewest:
+            raise InputError(f"The table has n_samples={facts['rows']}: expected {fewest} or more to learn from.")
+        rows = max(facts["nulls"], facts.get("nans") or 0)
+        if rows:
             raise InputError(f"Target {target!r} is missing in {rows} rows. Drop those rows before fitting.")
         if np.isinf([float(facts.get("low") or 0.0), float(facts.get("high") or 0.0)]).any():
             raise InputError(f"Target {target!r} holds infinite values. Drop those rows before fitting.")
-        if not weighted:
+        if weight is None:
             return float(facts["rows"])
-        if facts["bad"]:
+        if facts[BAD]:
             raise InputError(
-                f"sample_weight is missing, negative or infinite in {facts['bad']} rows: use 0 to leave a row out."
+                f"sample_weight is missing, negative or infinite in {facts[BAD]:g} rows: use 0 to leave a row out."
             )
-        if not facts["weight"]:
+        if not facts[WEIGHT]:
             raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
-        return float(facts["squares"])
+        return float(facts[SQUARE])
 
     def column(self, position: int, name: str, dtype: Any) -> ColumnEvidence:
         """Group by one column."""
@@ -271,10 +297,10 @@ class _Query:
 
     def _count(self, frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
         """Weight of each class in each group."""
-        one = nw.col(WEIGHT) if self.weighted else nw.lit(1)
+        one = nw.col(WEIGHT) if self.weighted else nw.lit(1.0)
         names = [f"class_{number}" for number in range(len(self.labels))]
         counted = frame.with_columns(
-            nw.when(nw.col(TARGET) == label).then(one).otherwise(nw.lit(0)).alias(name)
+            nw.when(nw.col(TARGET) == label).then(one).otherwise(nw.lit(0.0)).alias(name)
             for label, name in zip(self.labels, names, strict=True)
         )
         return _collect_groups(counted.group_by(KEY, drop_null_keys=False).agg(*(nw.col(name).sum() for name in names)))
@@ -316,7 +342,7 @@ class _Query:
 
 def _collect_groups(groups: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """Run the query; Python sees the groups only, in their order."""
-    return collect(groups).sort(KEY, nulls_last=True)
+    return collect(groups.sort(KEY, nulls_last=True))
 
 
 def collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:

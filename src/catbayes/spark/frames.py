@@ -47,7 +47,7 @@ def encode_frame(frame: DataFrame, plan: Plan) -> DataFrame:
             frame = _join(frame, column, dict(zip(plan.names(column), outputs.T, strict=True)), plan)
     encoded = [column.name for column in plan.columns]
     kept = [name for name in names if not (plan.drop and name in encoded)]
-    added = [name for column in plan.columns for name in plan.names(column)]
+    added = plan.added
     if by_row:
         new = [StructField(name, DoubleType(), False) for name in added]
         schema = StructType([frame.schema[name] for name in kept] + new)
@@ -194,7 +194,7 @@ class _Drawing:
         """Collect what the workers need."""
         encoder, columns = plan.encoder, [_DrawnColumn.of(column, plan) for column in plan.columns]
         settings = {"sampler": encoder.sampler, "temperature": encoder._temperature()}
-        evidence, n_draws = encoder._evidence, plan.n_draws or 1
+        evidence, n_draws = encoder.evidence_, plan.n_draws or 1
         about = (plan.row_id, plan.target, plan.weight, evidence.family, evidence.classes)
         return cls(columns, kept, n_draws, encoder._seed, settings, *about)
 
