@@ -4,13 +4,13 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo test calibration lint types layers docs check bench bench-estimators clean
+.PHONY: demo test calibration lint types layers docs check bench bench-estimators bench-scale clean
 
 demo: $(VENV)/.core  ## what the encoder does, on simulated data with known truth
 	$(RUN)/python examples/demo.py
 
 test: $(VENV)/.dev  ## everything that runs in minutes, doctests of the code included
-	$(RUN)/python -m pytest -n auto -m "not calibration" tests src
+	$(RUN)/python -m pytest -n auto --dist loadgroup -m "not calibration" tests src
 
 calibration: $(VENV)/.dev  ## the slow statistical suites
 	$(RUN)/python -m pytest -n auto -m calibration tests
@@ -32,6 +32,9 @@ check: test lint types layers docs
 
 bench: $(VENV)/.dev  ## ratios against scikit-learn and category_encoders, minutes
 	$(RUN)/python benchmarks/encode.py
+
+bench-scale: $(VENV)/.dev  ## files of 1 to 30 million rows by DuckDB and polars, and Spark; half an hour
+	$(RUN)/python benchmarks/scale.py
 
 bench-estimators: $(VENV)/.dev  ## cost and score of copies, members and rounds; needs CATBAYES_DATA
 	$(RUN)/python benchmarks/estimators.py

@@ -136,7 +136,7 @@ def row_keys(row_id: Any, n_rows: int) -> Keys:
     if isinstance(row_id, tuple) and len(row_id) == 2:
         names, of_row = np.unique(np.asarray(row_id[0], dtype=object), return_inverse=True)
         return row_keys(row_id[1], n_rows) + _hashed(names.tolist())[of_row]
-    ids = np.asarray(row_id)
+    ids = np.asarray(row_id, dtype=object if isinstance(row_id, list) else None)
     if ids.shape != (n_rows,):
         raise InputError(f"row_id has shape {ids.shape}: expected one id for each of {n_rows} rows.")
     if ids.dtype.kind in "iu":

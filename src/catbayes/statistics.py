@@ -117,6 +117,10 @@ class Tally:
         """Merge two disjoint samples."""
         return Tally(self.weight + other.weight)
 
+    def holds(self, other: Tally) -> npt.NDArray[np.bool_]:
+        """Tell for each category whether the other sample can have been part of this one."""
+        return np.asarray((other.weight <= self.weight * (1.0 + 1e-9)).all(axis=-1))
+
     def __sub__(self, other: Tally) -> Tally:
         """Take a sample out again; what rounding leaves of a weight is nothing."""
         left = self.weight - other.weight
@@ -209,6 +213,12 @@ class Moments:
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count > 0)
         gap = other.mean - self.mean
         return Moments(count, self.mean + share * gap, self.m2 + other.m2 + self.count * share * gap**2)
+
+    def holds(self, other: Moments) -> npt.NDArray[np.bool_]:
+        """Tell for each category whether the other sample can have been part of this one."""
+        rest = self - other
+        whole, rounding = rest + other, 1e-6 * self.m2 + 1e-12 * self.count * self.mean**2
+        return np.asarray((other.count <= self.count * (1.0 + 1e-9)) & (whole.m2 <= self.m2 + rounding))
 
     def __sub__(self, other: Moments) -> Moments:
         """Take a sample out again; where nothing is left the entry is exactly zero."""

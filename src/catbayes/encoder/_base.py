@@ -23,7 +23,7 @@ from catbayes.encoder._column import EncodedColumn, expect
 from catbayes.encoder._output import Layout, PosteriorFrames, input_names, make_frame
 from catbayes.encoder._reading import read_table, read_y
 from catbayes.errors import InputError, InputWarning
-from catbayes.evidence import ColumnEvidence, Evidence, Target, gather, gather_table, settle_family
+from catbayes.evidence import ColumnEvidence, Evidence, Target, check_classes, gather, gather_table, settle_family
 from catbayes.families import BetaBernoulli, GammaPoisson
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
@@ -89,7 +89,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """
         if isinstance(X, Evidence) or is_source(X):
             self._check()
-            self._refit(self._gather_any(X, y, sample_weight), self._new_seed())
+            evidence = self._gather_any(X, y, sample_weight)
+            check_classes(evidence)
+            self._refit(evidence, self._new_seed())
             self._backend = "polars" if type(X).__module__.startswith("polars") else None
             return self
         self._keep(self._learn(X, y, sample_weight))
@@ -194,7 +196,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """Fit every column of a table in memory, without touching the encoder."""
         self._check()
         table, y, sample_weight = self._read(X, y, sample_weight)
+        if table.n_rows < 2:
+            raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
         evidence, codes, target, weight = self._gather(table, y, sample_weight, self.columns, classes, self.family)
+        check_classes(evidence)
         seed = self._new_seed()
         columns = self._fit_columns(evidence, seed)
         codes = [self._admit(c.posterior.categories, code, c.name) for c, code in zip(columns, codes, strict=True)]
@@ -226,8 +231,6 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
     ) -> tuple[Evidence, list[Codes], Target, Array | None]:
         """Gather from a table in memory."""
         weight = check_weights(sample_weight, table.n_rows)
-        if table.n_rows < 2 and classes is None:
-            raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
         target = read_y(y, family, table.n_rows, classes)
         positions = find_columns(table.names, table.categorical(), columns)
         evidence, codes = gather_table(table, positions, target, weight, self._parallel)

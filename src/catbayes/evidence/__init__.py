@@ -1,6 +1,13 @@
 """Rows to statistics: what each category of a column says about the target, wherever the rows are."""
 
-from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_codes, gather_table, settle_family
+from catbayes.evidence._evidence import (
+    ColumnEvidence,
+    Evidence,
+    check_classes,
+    gather_codes,
+    gather_table,
+    settle_family,
+)
 from catbayes.evidence._gathering import gather
 from catbayes.evidence._target import Target, plain, read_target
 
@@ -8,6 +15,7 @@ __all__ = [
     "ColumnEvidence",
     "Evidence",
     "Target",
+    "check_classes",
     "gather",
     "gather_codes",
     "gather_table",

@@ -16,7 +16,7 @@ from catbayes.families import BetaBernoulli, DirichletCategorical, Family
 from catbayes.statistics import Moments, Statistics, Tally
 from catbayes.tables import Table
 
-__all__ = ["ColumnEvidence", "Evidence", "gather_codes", "gather_table", "settle_family"]
+__all__ = ["ColumnEvidence", "Evidence", "check_classes", "gather_codes", "gather_table", "settle_family"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ class Evidence:
         """Take rows out again; a category of which nothing is left is forgotten altogether."""
 
         def subtract(mine: Any, theirs: Any, where: str) -> Any:
-            excess = theirs.count > mine.count * (1.0 + 1e-9)
-            if excess.any():
+            strange = ~mine.holds(theirs)
+            if strange.any():
                 raise InputError(
-                    f"{where}: what is to be taken out holds {theirs.count[excess][0]:g} rows of a category of which "
-                    f"there are {mine.count[excess][0]:g}. Take out only what was put in."
+                    f"{where}: what is to be taken out holds {theirs.count[strange][0]:g} rows of a category that has "
+                    f"{mine.count[strange][0]:g}, or other targets than those. Take out only what was put in."
                 )
             return mine - theirs
 
@@ -212,14 +212,8 @@ def settle_family(family: Any, evidence: Evidence) -> type[Family]:
     if not fits:
         raise InputError(f"family={family!r}, and this was gathered for {evidence.family.__name__}: use one for both.")
     if evidence.classes is not None:
-        assert isinstance(total, Tally)
-        used = np.flatnonzero(total.weight[0] > 0)
-        if len(used) < 2:
-            only = f", {evidence.classes[used[0]]}" if len(used) else ""
-            raise InputError(
-                f"y holds only one class{only}, over n_samples={total.count[0]:g}: expected two or more. "
-                "There is nothing to encode towards."
-            )
+        if len(evidence.classes) < 2:
+            raise _one_class(evidence, 0)
         return choose_family(wanted, len(evidence.classes))
     assert isinstance(total, Moments)
     rounding = 4.0 * np.finfo(np.float64).eps * abs(total.mean[0])
@@ -228,3 +222,20 @@ def settle_family(family: Any, evidence: Evidence) -> type[Family]:
             f"y is constant, {total.mean[0]:g}, over n_samples={total.count[0]:g}: there is nothing to encode towards."
         )
     return evidence.family
+
+
+def check_classes(evidence: Evidence) -> None:
+    """Require two classes that have rows: those that were only named may still come in `partial_fit`."""
+    total = evidence.total
+    if isinstance(total, Tally):
+        used = np.flatnonzero(total.weight[0] > 0)
+        if len(used) < 2:
+            raise _one_class(evidence, int(used[0]))
+
+
+def _one_class(evidence: Evidence, only: int) -> InputError:
+    assert evidence.classes is not None
+    return InputError(
+        f"y holds only one class, {evidence.classes[only]}, over n_samples={evidence.total.count[0]:g}: expected two "
+        "or more. There is nothing to encode towards. If others will follow, name all: partial_fit(…, classes=…)."
+    )

@@ -16,6 +16,7 @@ from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_table
 from catbayes.evidence._target import (
     check_counts,
     check_integer_classes,
+    check_no_amount,
     choose_family,
     label_array,
     read_family,
@@ -120,6 +121,9 @@ def _gather_lazy(
     inputs = [name for name in schema.names() if name not in (target, weight)]
     categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
     positions = find_columns(inputs, categorical, columns)
+    dotted = [inputs[position] for position in positions if "." in inputs[position]]
+    if dotted and frame.implementation.is_pyspark():
+        raise InputError(f"Column {dotted[0]!r}: Spark takes the dot for a field of a struct. Rename the column.")
     found: list[ColumnEvidence] = []
     for position in positions:
         progress(len(found), len(positions))
@@ -215,12 +219,15 @@ class _Query:
             frame = frame.with_columns(bad.cast(nw.Int64).alias(BAD), (w * w).alias(SQUARE))
         number = dtype.is_float() or isinstance(dtype, nw.Decimal) or (wanted is not None and not wanted.classes)
         facts = cls._look_at_numbers(frame, weight, dtype) if number else {}
-        if wanted is None and known is None and facts.get("fractions"):
-            wanted = NormalGamma
+        if wanted is None and facts.get("fractions"):
+            if known is None:
+                wanted = NormalGamma
+            else:
+                check_no_amount(known)
         seen: list[Any] = []
         if wanted is None or wanted.classes:
             seen, facts = cls._look_at_classes(frame, weight, facts)
-        squares = cls._check(facts, weight, target, 1 if known is not None else 2)
+        squares = cls._check(facts, weight, target)
         if wanted is not None and not wanted.classes:
             if wanted is GammaPoisson:
                 check_counts(float(facts["low"]))
@@ -261,10 +268,10 @@ class _Query:
         return [label for label in seen if label is not None], facts | sums | {"nulls": nulls}
 
     @staticmethod
-    def _check(facts: dict[str, Any], weight: Any, target: str, fewest: int) -> float:
+    def _check(facts: dict[str, Any], weight: Any, target: str) -> float:
         """Refuse a target or weights that cannot be used; return Σ w²."""
-        if facts["rows"] < fewest:
-            raise InputError(f"The table has n_samples={facts['rows']}: expected {fewest} or more to learn from.")
+        if not facts["rows"]:
+            raise InputError("The table holds no rows: there is nothing to learn from.")
         rows = max(facts["nulls"], facts.get("nans") or 0)
         if rows:
             raise InputError(f"Target {target!r} is missing in {rows} rows. Drop those rows before fitting.")

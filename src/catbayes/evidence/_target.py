@@ -37,8 +37,11 @@ def read_target(y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequ
     if len(y) != n_rows:
         raise InputError(f"y has {len(y)} values and X has {n_rows} rows: expected one value of y for each row.")
     wanted = read_family(family)
-    if wanted is None and classes is None and _has_fractions(y):
-        wanted = NormalGamma
+    if wanted is None and _has_fractions(y):
+        if classes is None:
+            wanted = NormalGamma
+        else:
+            check_no_amount(classes)
     if wanted is None or wanted.classes:
         return _read_classes(y, wanted, classes)
     return _read_numbers(y, wanted)
@@ -100,6 +103,12 @@ def check_integer_classes(n_classes: int) -> None:
             f'y holds {n_classes} different whole numbers: set family="normal" for an amount, "poisson" for a '
             'count, or "categorical" if each one names a class.'
         )
+
+
+def check_no_amount(classes: Sequence[Any]) -> None:
+    """Refuse fractions where the target was a class so far: most likely another column was meant."""
+    if all(not isinstance(label, float) or label.is_integer() for label in classes):
+        raise InputError(f"y holds fractions, and its classes so far are {list(classes)[:5]}: is it the same target?")
 
 
 def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, known: Sequence[Any] | None) -> Target:

@@ -96,8 +96,12 @@ class BayesianEncoder(Estimator, _Parameters, DefaultParamsReadable, DefaultPara
         seed: int = 0,
     ) -> None:
         super().__init__()
-        given = {name: value for name, value in self._input_kwargs.items() if value is not None}
-        self._set(**given)
+        self.setParams(**self._input_kwargs)
+
+    def setParams(self, **params: Any) -> BayesianEncoder:
+        """Set parameters by name, as the constructor takes them."""
+        self._set(**{name: value for name, value in params.items() if value is not None})
+        return self
 
     def _fit(self, dataset: DataFrame) -> BayesianEncoderModel:
         if not self.isSet(self.inputCols):

@@ -1,0 +1,187 @@
+"""The command line: what it writes, what it says, and what it returns when something is wrong."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas
+import pyarrow.parquet
+import pytest
+
+import catbayes
+from catbayes import SamplingBayesianEncoder, encode
+from catbayes.cli import commands, run
+from engines import COLUMNS, TABLE, write_files
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    """A folder with files in it, as the current one."""
+    write_files(TABLE, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fit(*more):
+    return run(["fit", "*.parquet", "--target", "bernoulli", "--columns", ",".join(COLUMNS), "-o", "m.catbayes", *more])
+
+
+def files(work):
+    return {path.name: path.read_bytes() for path in work.iterdir()}
+
+
+def test_from_files_to_files(work, capsys):
+    assert fit() == 0
+    assert "wrote m.catbayes: 3,000 rows, BetaBernoulli; city (4), zip (" in capsys.readouterr().err
+    reference = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(TABLE, "bernoulli")
+    assert run(["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "out.parquet"]) == 0
+    assert (
+        run(["encode", "*.csv", "--model", "m.catbayes", "-o", "draws.parquet", "--draws", "2", "--row-id", "id"]) == 0
+    )
+    X = TABLE[list(reference.feature_names_in_)]
+    expected = reference.transform(X)[:1_000, 3].astype(float)
+    np.testing.assert_allclose(pandas.read_parquet("out.parquet")["zip_encoded"], expected, rtol=1e-12)
+    drawn = pandas.read_parquet("draws.parquet")[["zip_draw0", "zip_draw1"]].to_numpy()
+    np.testing.assert_allclose(drawn.T, reference.sample(X, 2, row_id="id")[:, :, 3].astype(float), rtol=1e-9)
+
+
+def test_updating_is_fitting_on_everything(work):
+    target, columns = ["--target", "bernoulli"], ["--columns", ",".join(COLUMNS)]
+    assert run(["fit", "part-0.parquet", *target, *columns, "-o", "a.catbayes"]) == 0
+    assert (
+        run(["update", "part-1.parquet", "part-2.csv", *target, "--model", "a.catbayes", "--force"]) == 1
+    )  # two kinds
+    assert run(["update", "part-1.parquet", "part-2.parquet", *target, "--model", "a.catbayes", "--force"]) == 0
+    assert fit() == 0
+    one, other = catbayes.load("a.catbayes"), catbayes.load("m.catbayes")
+    X = TABLE[list(one.feature_names_in_)]
+    np.testing.assert_allclose(
+        one.transform(X)[:, 2:6].astype(float), other.transform(X)[:, 2:6].astype(float), rtol=1e-9
+    )
+    assert run(["update", "part-2.csv", *target, "--model", "a.catbayes", "-o", "b.catbayes", "--remove"]) == 0
+    assert catbayes.load("b.catbayes").evidence_.total.count[0] == 2_000
+    assert run(["update", "part-2.csv", *target, "--model", "a.catbayes", "-o", "c.catbayes", "--forget", "0.5"]) == 0
+    assert catbayes.load("c.catbayes").evidence_.total.count[0] == 2_500
+
+
+def test_posteriors_in_every_format(work, capsys):
+    fit()
+    capsys.readouterr()
+    frame = catbayes.load("m.catbayes").posteriors_["city"]
+    assert run(["posteriors", "m.catbayes", "--column", "city"]) == 0
+    shown = capsys.readouterr().out
+    assert "Żary" in shown
+    assert len(shown.splitlines()) == 1 + len(frame)
+    assert run(["posteriors", "m.catbayes", "--column", "city", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [float(row["mean"]) for row in rows] == frame["mean"].tolist()
+    assert run(["posteriors", "m.catbayes", "--format", "json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert {record["column"] for record in records} == set(COLUMNS)
+    assert records[0]["mean"] == frame["mean"][0]
+    assert run(["posteriors", "m.catbayes", "--column", "zip", "--format", "parquet", "-o", "zip.parquet"]) == 0
+    assert len(pyarrow.parquet.read_table("zip.parquet")) == len(catbayes.load("m.catbayes").posteriors_["zip"])
+
+
+def test_every_command_has_help_with_an_example(capsys):
+    for name in commands.commands:
+        assert run([name, "--help"]) == 0
+        assert f"Example:  catbayes {name} " in capsys.readouterr().out
+    assert run(["--version"]) == 0
+    assert catbayes.__version__ in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["fit", "none*.parquet", "--target", "y", "-o", "x"], 1, "No file matches 'none*.parquet'."),
+        (["fit", "part-0.parquet", "--target", "paid", "-o", "x"], 1, "no column 'paid'"),
+        (["fit", "part-0.parquet", "--target", "city", "-o", "x"], 1, "'city' is missing in"),
+        (["fit", "part-0.parquet", "--target", "id", "-o", "x"], 1, 'set family="normal"'),
+        (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "m.catbayes"], 1, "exists already"),
+        (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "no/x"], 1, "not a folder"),
+        (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "."], 1, "is a folder"),
+        (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "x", "--prior", "flat"], 2, "empirical"),
+        (["fit", "part-0.parquet", "-o", "x"], 2, "Missing option '--target'"),
+        (["fit", "--target", "y", "-o", "x"], 2, "Missing argument"),
+        (["fit", "part-0.parquet", "--target", "y", "-o", "x", "--engine", "spark"], 2, "'spark' is not one of"),
+        (["encode", "part-0.parquet", "--model", "none", "-o", "x"], 1, "There is no file 'none'"),
+        (["encode", "part-0.parquet", "--model", "part-1.parquet", "-o", "x"], 1, "no catbayes encoder"),
+        (["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "m.catbayes"], 1, "exists already"),
+        (["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "x", "--draws", "0"], 2, "0 is not in the range"),
+        (["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "x", "--draws", "1", "--row-id", "q"], 1, "'q'"),
+        (["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "x", "--target", "bernoulli"], 1, "Ask for draws"),
+        (["update", "part-0.parquet", "--model", "m.catbayes", "--target", "bernoulli"], 1, "exists already"),
+        (["update", "part-0.parquet", "--model", "m.catbayes", "--target", "normal", "-o", "x"], 1, "fractions"),
+        (["posteriors", "m.catbayes", "--column", "q"], 1, "encodes no column 'q'"),
+        (["posteriors", "m.catbayes", "--format", "parquet"], 1, "name a file by -o"),
+        (["nonsense"], 2, "No such command"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(arguments, code, message, work, capsys):
+    fit()
+    before = files(work)
+    capsys.readouterr()
+    assert run(arguments) == code
+    said = capsys.readouterr()
+    assert message in said.err
+    assert "Traceback" not in said.err
+    assert not said.out
+    if code == 1:
+        assert len(said.err.strip().splitlines()) == 1
+    assert files(work) == before
+
+
+def test_a_full_disk_leaves_nothing_behind(work, monkeypatch, capsys):
+    fit()
+    before = files(work)
+
+    def full(self, table, *more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pyarrow.parquet.ParquetWriter, "write_table", full)
+    assert run(["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "x.parquet"]) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert files(work) == before
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_so(work, monkeypatch, capsys):
+    fit()
+    locked = work / "locked"
+    locked.mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: os.fspath(path) != "locked")  # root may write anywhere
+    capsys.readouterr()
+    assert run(["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "locked/x.parquet"]) == 1
+    assert "locked is a folder that cannot be written to" in capsys.readouterr().err
+    assert not list(locked.iterdir())
+
+
+def test_an_interruption_leaves_nothing_behind(work):
+    fit()
+    big = pandas.concat([TABLE] * 300)
+    big.to_parquet("big.parquet")
+    command = [sys.executable, "-m", "catbayes", "encode", "big.parquet", "--model", "m.catbayes", "-o", "x.parquet"]
+    process = subprocess.Popen([*command, "--draws", "50"], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not list(work.glob(".x.parquet*")) and time.monotonic() < deadline:
+        time.sleep(0.05)  # until it has begun to write
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert said.strip().splitlines()[-1] == "catbayes: interrupted; nothing was written."
+    assert not list(work.glob("*x.parquet*"))
+
+
+def test_progress_counts_all_rows(work):
+    fit()
+    told = []
+    encode(
+        "*.parquet", catbayes.load("m.catbayes"), "x.parquet", progress=lambda done, total: told.append((done, total))
+    )
+    assert told[-1] == (3_000, 3_000)

@@ -1,0 +1,209 @@
+"""A fitted encoder in one file: exact, readable by others, and safe to load."""
+
+import datetime
+import json
+import os
+from decimal import Decimal
+from hashlib import sha256
+
+import duckdb
+import numpy as np
+import pandas
+import pyarrow
+import pyarrow.parquet
+import pytest
+from sklearn.model_selection import KFold
+
+import catbayes
+from catbayes import (
+    BetaBernoulli,
+    ConjugateMomentEncoder,
+    DirichletCategorical,
+    Empirical,
+    InputError,
+    NormalGamma,
+    SamplingBayesianEncoder,
+    Scaled,
+)
+
+random = np.random.default_rng(0)
+X = pandas.DataFrame({"city": random.choice(["a", "b", "ü", None], 400), "n": random.integers(0, 50, 400)})
+TARGETS = {
+    "bernoulli": random.choice(["no", "yes"], 400),
+    "categorical": random.integers(3, 6, 400),
+    "normal": random.normal(size=400),
+    "poisson": random.poisson(2, 400),
+}
+
+ENCODERS = [
+    *(SamplingBayesianEncoder(["city", "n"], family=family, random_state=1) for family in TARGETS),
+    SamplingBayesianEncoder("all", prior=0.01, mapping="polynomial", temperature=0.5, draw_per="category"),
+    SamplingBayesianEncoder(prior=Scaled(0.1), missing="prior", sampler="exact", random_state=2, n_jobs=2),
+    SamplingBayesianEncoder(prior=Empirical(), mapping="weight_of_evidence", unseen="error"),
+    SamplingBayesianEncoder(prior=BetaBernoulli(2.0, 3.0), own_target="cross_fit", cv=3),
+    SamplingBayesianEncoder(family="categorical", prior=DirichletCategorical([1.0, 2.0, 0.5]), drop_first=True),
+    SamplingBayesianEncoder(family=NormalGamma, prior=Scaled(1e-6, strength=0), mapping="identity"),
+    ConjugateMomentEncoder(n_moments=4, random_state=0),
+]
+
+
+def target_of(encoder):
+    if encoder.family == NormalGamma:
+        return TARGETS["normal"]
+    return TARGETS["bernoulli" if encoder.family == "auto" else encoder.family]
+
+
+@pytest.mark.parametrize("encoder", ENCODERS, ids=str)
+def test_what_is_loaded_is_what_was_saved(encoder, tmp_path):
+    encoder.fit(X, target_of(encoder))
+    path = tmp_path / "model.catbayes"
+    encoder.save(path)
+    loaded = catbayes.load(path)
+    assert type(loaded) is type(encoder)
+    for name, value in encoder.get_params().items():
+        expected = "normal" if value is NormalGamma else value
+        assert str(loaded.get_params()[name]) == str(expected)
+    np.testing.assert_array_equal(loaded.transform(X), encoder.transform(X))
+    assert loaded.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
+    if isinstance(encoder, SamplingBayesianEncoder):
+        np.testing.assert_array_equal(loaded.sample(X, 2), encoder.sample(X, 2))
+        np.testing.assert_array_equal(loaded.sample(X, 2, row_id="n"), encoder.sample(X, 2, row_id="n"))
+    if encoder.classes_ is not None:
+        assert loaded.classes_.tolist() == encoder.classes_.tolist()
+        assert loaded.classes_.dtype.kind == encoder.classes_.dtype.kind
+    pandas.testing.assert_frame_equal(loaded.posteriors_["city"], encoder.posteriors_["city"])
+    y = target_of(encoder)
+    np.testing.assert_array_equal(loaded.partial_fit(X, y).transform(X), encoder.partial_fit(X, y).transform(X))
+
+
+def test_categories_of_any_plain_type_survive(tmp_path):
+    day, hour = datetime.datetime(2024, 2, 29, 12, 30), datetime.timedelta(microseconds=123456789)
+    values = [True, 7, 2**70, -1.5, "7", "", day, datetime.time(1, 2), hour, Decimal("1.10"), b"\x00\xff"]
+    table = np.array([[value] for value in values * 2], dtype=object)
+    encoder = SamplingBayesianEncoder(random_state=0).fit(table, [0, 1] * len(values))
+    encoder.save(tmp_path / "m")
+    loaded = SamplingBayesianEncoder.load(tmp_path / "m")
+    assert loaded.evidence_.columns[0].categories.values == encoder.evidence_.columns[0].categories.values
+    kinds = [type(value) for value in loaded.evidence_.columns[0].categories.values]
+    assert kinds == [type(value) for value in encoder.evidence_.columns[0].categories.values]
+
+
+def test_other_tools_can_read_it(tmp_path):
+    SamplingBayesianEncoder(["city"]).fit(X, TARGETS["bernoulli"]).save(tmp_path / "m.catbayes")
+    path = str(tmp_path / "m.catbayes")
+    rows = duckdb.sql(
+        f"SELECT category, counts[1] + counts[2] FROM read_parquet('{path}') ORDER BY category"
+    ).fetchall()
+    counts = X["city"].value_counts(dropna=False)
+    assert dict(rows) == {(None if city != city else city): count for city, count in counts.items()}
+    header = json.loads(pyarrow.parquet.read_schema(path).metadata[b"catbayes"])
+    assert header["encoder"] == "SamplingBayesianEncoder"
+    assert header["settings"]["prior"] == "empirical"
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "model.catbayes"
+    SamplingBayesianEncoder(random_state=0).fit(X, TARGETS["bernoulli"]).save(path)
+    return path
+
+
+def test_cut_short_at_any_place_is_noticed(saved):
+    content = saved.read_bytes()
+    for size in [*range(0, len(content), 97), len(content) - 1]:
+        saved.write_bytes(content[:size])
+        with pytest.raises(InputError, match=r"damaged|no catbayes encoder"):
+            catbayes.load(saved)
+
+
+def test_a_flipped_byte_is_noticed_or_harmless(saved):
+    """Wherever a byte is changed, loading fails with one sentence, or gives the same encoder."""
+    content, reference = saved.read_bytes(), catbayes.load(saved).transform(X)
+    errors = []
+    for place in range(0, len(content), 13):
+        saved.write_bytes(content[:place] + bytes([content[place] ^ 0x5A]) + content[place + 1 :])
+        try:
+            np.testing.assert_array_equal(catbayes.load(saved).transform(X), reference)
+        except InputError as error:
+            errors.append(str(error))
+    assert len(errors) > len(content) / 13 / 2
+    assert not any("\n" in error for error in errors)
+
+
+def rewrite(path, change, digest=True):
+    """Change the header of a saved encoder."""
+    table = pyarrow.parquet.read_table(path)
+    header = json.loads(table.schema.metadata[b"catbayes"])
+    change(header)
+    text = json.dumps(header).encode()
+    checksum = sha256(text).hexdigest().encode() if digest else table.schema.metadata[b"catbayes.sha256"]
+    pyarrow.parquet.write_table(table.replace_schema_metadata({b"catbayes": text, b"catbayes.sha256": checksum}), path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda header: header.update(version=2), "version 2 of the format.*Upgrade catbayes"),
+        (lambda header: header.update(encoder="os.system"), "holds a 'os.system': expected one of"),
+        (lambda header: header["settings"].update(mapping="eval"), "damaged"),
+        (lambda header: header["settings"].update(prior={"prior": "system"}), "damaged"),
+        (lambda header: header["columns"][0].update(rows=1), "damaged"),
+        (lambda header: header.pop("seed"), "damaged"),
+        (lambda header: header["columns"][0]["prior"].update(alpha="x"), "damaged"),
+    ],
+)
+def test_impossible_headers_are_refused(saved, change, message):
+    rewrite(saved, change)
+    with pytest.raises(InputError, match=message):
+        catbayes.load(saved)
+
+
+def test_a_header_without_its_checksum_is_refused(saved):
+    rewrite(saved, lambda header: header.update(seed=7), digest=False)
+    with pytest.raises(InputError, match="checksum"):
+        catbayes.load(saved)
+
+
+def test_foreign_files_are_refused(tmp_path):
+    X.to_parquet(tmp_path / "table.parquet")
+    (tmp_path / "text").write_text("hello")
+    for name, message in [
+        ("table.parquet", "no catbayes encoder"),
+        ("text", "no catbayes"),
+        ("none", "There is no file"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            catbayes.load(tmp_path / name)
+    ConjugateMomentEncoder().fit(X, TARGETS["bernoulli"]).save(tmp_path / "moments")
+    with pytest.raises(InputError, match="holds a 'ConjugateMomentEncoder': expected one of SamplingBayesianEncoder"):
+        SamplingBayesianEncoder.load(tmp_path / "moments")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"mapping": lambda theta: theta[..., :1]}, "mapping=.* cannot be saved, because a file holds no code"),
+        ({"cv": KFold(3)}, r"encoder.set_params\(cv=…\)"),
+        ({"random_state": np.random.RandomState(0)}, "random_state"),
+    ],
+)
+def test_what_cannot_be_saved_is_explained_and_the_old_file_stays(settings, message, saved):
+    before = saved.read_bytes()
+    with pytest.raises(InputError, match=message):
+        SamplingBayesianEncoder(**settings).fit(X, TARGETS["bernoulli"]).save(saved)
+    assert saved.read_bytes() == before
+
+
+def test_a_crash_leaves_the_old_file(saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def fail(table, path, **options):
+        with open(path, "wb") as file:
+            file.write(b"half")
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(pyarrow.parquet, "write_table", fail)
+    with pytest.raises(OSError, match="No space left"):
+        SamplingBayesianEncoder().fit(X, TARGETS["poisson"] > 2).save(saved)
+    assert saved.read_bytes() == before
+    assert os.listdir(saved.parent) == [saved.name]

@@ -1,0 +1,146 @@
+"""Draws keyed by row identity: right in distribution, and a function of the row's key alone."""
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+from scipy import stats
+
+from cases import PRIORS, make_target
+from catbayes import InputError, SamplingBayesianEncoder
+from catbayes._keyed import KeyedRandom, philox, row_keys
+
+# Known answers of Philox4x32-10, published with Random123 (Salmon et al., 2011): counter, key, output.
+KNOWN = [
+    ([0] * 4, [0] * 2, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
+    ([0xFFFFFFFF] * 4, [0xFFFFFFFF] * 2, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
+    (
+        [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344],
+        [0xA4093822, 0x299F31D0],
+        [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1],
+    ),
+]
+
+N = 20_000
+ROWS = np.arange(N, dtype=np.uint64)
+
+
+@pytest.mark.parametrize(("counter", "key", "answer"), KNOWN)
+def test_philox_gives_the_published_answers(counter, key, answer):
+    words = philox(tuple(np.array([word], dtype=np.uint64) for word in counter), tuple(map(np.uint64, key)))
+    assert [int(word[0]) for word in words] == answer
+
+
+def uniform(p_values):
+    """Many p-values of a true hypothesis are uniform; one false one in twenty is not."""
+    return stats.kstest(p_values, "uniform").pvalue > 1e-4 and min(p_values) > 1e-5
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.05, 0.2), (0.7, 3.0), (1.0, 1.0), (30.0, 2.5), (1e4, 1e5)])
+def test_beta_draws_have_their_distribution(alpha, beta):
+    shapes = np.full(N, alpha), np.full(N, beta)
+    draws = [KeyedRandom(seed, (1,), ROWS).beta(*shapes) for seed in range(20)]
+    assert uniform([stats.kstest(draw, stats.beta(alpha, beta).cdf).pvalue for draw in draws])
+
+
+@pytest.mark.parametrize("shape", [0.1, 0.9, 1.0, 1.1, 7.0, 1e6])
+def test_gamma_draws_have_their_distribution(shape):
+    draws = [KeyedRandom(seed, (1,), ROWS).standard_gamma(np.full(N, shape)) for seed in range(20)]
+    assert uniform([stats.kstest(draw, stats.gamma(shape).cdf).pvalue for draw in draws])
+
+
+def test_normal_and_exponential_draws_have_their_distributions():
+    makers = [KeyedRandom(seed, (1,), ROWS) for seed in range(20)]
+    assert uniform([stats.kstest(maker.standard_normal((N,)), "norm").pvalue for maker in makers])
+    assert uniform([stats.kstest(maker.standard_exponential((N,)), "expon").pvalue for maker in makers])
+
+
+def test_nothing_shares_its_random_numbers_with_anything_else():
+    """Rows that follow each other, components, calls, children, keys and seeds are all independent."""
+    shape = (N, 2)
+    first = KeyedRandom(0, (1, 2), ROWS)
+    together = first.standard_normal(shape)
+    series = {
+        "component 0": together[:, 0],
+        "component 1": together[:, 1],
+        "next call": first.standard_normal((N,)),
+        "child": first.spawn(1)[0].standard_normal((N,)),
+        "other key": KeyedRandom(0, (1, 3), ROWS).standard_normal((N,)),
+        "shorter key": KeyedRandom(0, (1,), ROWS).standard_normal((N,)),
+        "other seed": KeyedRandom(1, (1, 2), ROWS).standard_normal((N,)),
+        "rows far away": KeyedRandom(0, (1, 2), ROWS + np.uint64(1 << 32)).standard_normal((N,)),
+        "next row": np.roll(together[:, 0], 1),
+    }
+    correlation = np.corrcoef(list(series.values())) - np.eye(len(series))
+    assert np.abs(correlation).max() < 5 / np.sqrt(N)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_keyed_draws_are_draws_from_the_posterior(family):
+    """Ranks of the truth among keyed draws are uniform: simulation-based calibration by row key."""
+    random, n_rows, n_draws = np.random.default_rng(0), 3_000, 19
+    prior = PRIORS[family]
+    truth = np.concatenate([np.atleast_2d(prior.sample(random)) for _ in range(n_rows)])
+    y = np.stack([make_target(family, truth, random) for _ in range(4)], axis=1)
+    city = np.repeat(np.arange(n_rows), 4)
+    encoder = SamplingBayesianEncoder("all", family=family, prior=prior, random_state=0)
+    encoder.fit(city[:, None], y.reshape(-1))
+    draws = encoder.sample(np.arange(n_rows)[:, None], n_draws, row_id=[f"row {i}" for i in range(n_rows)])
+    rank = (draws[:, :, 0] < truth[:, 0]).sum(axis=0)
+    count = np.bincount(rank, minlength=n_draws + 1)
+    assert stats.chisquare(count).pvalue > 1e-4
+
+
+X = pandas.DataFrame({"city": np.random.default_rng(0).choice(["a", "b", "c", "d"], 5_000), "id": np.arange(5_000)})
+Y = np.random.default_rng(1).integers(0, 2, 5_000)
+
+
+@pytest.mark.parametrize("sampler", ["auto", "exact", "normal"])
+def test_a_row_has_the_same_draws_in_any_order_batch_and_library(sampler):
+    encoder = SamplingBayesianEncoder(sampler=sampler, random_state=0).fit(X, Y)
+    whole = encoder.sample(X, 2, row_id="id")
+    order = np.random.default_rng(2).permutation(5_000)
+    shuffled = encoder.sample(X.iloc[order], 2, row_id=order)
+    np.testing.assert_array_equal(whole[:, order], shuffled)
+    np.testing.assert_array_equal(whole[:, 4_321:4_322], encoder.sample(X.iloc[4_321:4_322], 2, row_id="id"))
+    for table in (polars.from_pandas(X), pyarrow.Table.from_pandas(X)):
+        np.testing.assert_array_equal(whole, encoder.sample(table, 2, row_id="id"))
+    assert (whole[0, :, 0] != encoder.sample(X, 1)[0, :, 0]).all()
+    assert (whole[0, :, 0] != encoder.sample(X, 1, random_state=5, row_id="id")[0, :, 0]).all()
+
+
+def test_ids_are_keys_whatever_holds_them():
+    text = ["x", "y", "é", "x"]
+    for column in (np.array(text), np.array(text, dtype=object), pandas.Series(text).to_numpy()):
+        keys = row_keys(column, 4)
+        assert keys[0] == keys[3]
+        assert len(set(keys.tolist())) == 3
+        np.testing.assert_array_equal(keys, row_keys(text, 4))
+    for kind in (np.int8, np.int32, np.int64, object):
+        np.testing.assert_array_equal(row_keys(np.array([-1, 5], dtype=kind), 2), np.array([2**64 - 1, 5], np.uint64))
+    np.testing.assert_array_equal(row_keys(("f", [0, 1]), 2), row_keys((np.array(["f", "f"], object), [0, 1]), 2))
+    assert row_keys(("f", [0]), 1) != row_keys(("g", [0]), 1)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ([1.0, 2.0], "whole numbers or text"),
+        (["a", None], "without missing values"),
+        ([True, False], "whole numbers or text"),
+        ([1], "one id for each of 2 rows"),
+        ([1, "a"], "whole numbers or text"),
+        (pandas.to_datetime(["2020-01-01", "2020-01-02"]), "dates, into text"),
+        ("town", "no such column. It has 'city', 'id'"),
+    ],
+)
+def test_bad_ids_are_explained(ids, message):
+    encoder = SamplingBayesianEncoder(random_state=0).fit(X, Y)
+    with pytest.raises(InputError, match=message):
+        encoder.sample(X.head(2), row_id=ids)
+
+
+def test_draws_by_category_need_no_ids():
+    encoder = SamplingBayesianEncoder(draw_per="category", random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(encoder.sample(X, 3), encoder.sample(X, 3, row_id="id"))

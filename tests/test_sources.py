@@ -1,0 +1,252 @@
+"""The same statistics, posteriors and draws from every container, engine and file."""
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from catbayes import InputError, SamplingBayesianEncoder, encode, gather
+from engines import COLUMNS, FILES, IN_MEMORY, LAZY, TABLE, write_files
+
+FAMILIES = ["bernoulli", "categorical", "normal", "poisson"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("table")
+    write_files(TABLE, folder)
+    return folder
+
+
+def open_source(name, folder):
+    """A source, and the engine to read it with."""
+    if name in FILES:
+        engine, pattern = FILES[name]
+        return str(folder / pattern), engine
+    return (IN_MEMORY | LAZY)[name](TABLE, folder), "auto"
+
+
+def same_statistics(one, other):
+    for first, second in zip(one.columns, other.columns, strict=True):
+        assert first.categories.values == second.categories.values
+        for name in first.statistics.__slots__:
+            mine, theirs = getattr(first.statistics, name), getattr(second.statistics, name)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-10 if name != "m2" else 1e-6, err_msg=first.name)
+    assert one.squares == pytest.approx(other.squares)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", [*IN_MEMORY, *LAZY, *FILES])
+def test_every_source_gives_the_same_statistics(name, family, weight, folder):
+    # Enough columns to see every type of key, and none that the family does not need.
+    kept = [*COLUMNS, family, "weight"]
+    source, engine = open_source(name, folder)
+    found = gather(source, COLUMNS, family, family=family, weight=weight, engine=engine)
+    same_statistics(gather(TABLE[kept], COLUMNS, family, family=family, weight=weight), found)
+    by_hand = TABLE.assign(w=TABLE["weight"] if weight else 1.0).groupby("zip")["w"].sum()
+    np.testing.assert_allclose(found.columns[1].statistics.count[:-2], by_hand)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", [*IN_MEMORY, *LAZY, *FILES])
+def test_an_encoder_fitted_on_any_source_believes_the_same(name, family, folder):
+    source, _ = open_source(name, folder)
+    settings = {"columns": COLUMNS, "family": family, "random_state": 0}
+    reference = SamplingBayesianEncoder(**settings).fit(TABLE, family)
+    encoder = SamplingBayesianEncoder(**settings).fit(source, family)
+    assert list(encoder.feature_names_in_) == list(reference.feature_names_in_)
+    if encoder.classes_ is not None:
+        assert encoder.classes_.tolist() == reference.classes_.tolist()
+    X = TABLE[list(encoder.feature_names_in_)]
+    np.testing.assert_allclose(
+        encoder.transform(X)[:, 2:6].astype(float), reference.transform(X)[:, 2:6].astype(float), rtol=1e-7
+    )
+
+
+ENCODED = [name for name in [*IN_MEMORY, *LAZY, *FILES] if name not in ("ibis", "sqlframe", "dask")]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "request_", [{}, {"n_draws": 2, "row_id": "name"}, {"n_draws": 1, "row_id": "id", "target": True}]
+)
+def test_every_source_is_encoded_the_same(request_, family, folder, tmp_path):
+    encoder = SamplingBayesianEncoder(COLUMNS, family=family, random_state=0).fit(TABLE.head(2_000), family)
+    options = request_ | ({"target": family} if request_.get("target") else {})
+    results = {}
+    for name in ENCODED:
+        source, engine = open_source(name, folder)
+        written = encode(source, encoder, tmp_path / "out.parquet", engine=engine, overwrite=True, **options)
+        table = pyarrow.parquet.read_table(written)
+        assert table["id"].to_pylist() == TABLE["id"].tolist()  # every row once, in its place
+        added = [column for column in table.column_names if column not in TABLE.columns]
+        results[name] = (added, np.stack([table[column].to_numpy() for column in added]))
+    added, values = results["pandas"]
+    for name, (names, found) in results.items():
+        assert names == added, name
+        np.testing.assert_array_equal(found, values, err_msg=name)
+    if "target" not in options:
+        X = TABLE[list(encoder.feature_names_in_)]
+        expected = encoder.transform(X)[None] if not options else encoder.sample(X, 2, row_id="name")
+        first = list(encoder.get_feature_names_out()).index(encoder.get_feature_names_out()[2])
+        np.testing.assert_array_equal(values[0], expected[0][:, first].astype(float))
+
+
+def test_rows_of_files_are_known_by_name_and_number(folder, tmp_path):
+    encoder = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(TABLE, "bernoulli")
+    found = {}
+    for engine in ("duckdb", "polars"):
+        written = encode(folder / "part-1.parquet", encoder, tmp_path / f"{engine}.parquet", n_draws=1, engine=engine)
+        found[engine] = pandas.read_parquet(written)["city_draw0"].to_numpy()
+    rows = pandas.read_parquet(folder / "part-1.parquet")[list(encoder.feature_names_in_)]
+    sampled = encoder.sample(rows, row_id=("part-1.parquet", np.arange(len(rows))))[0, :, 2].astype(float)
+    np.testing.assert_array_equal(found["duckdb"], sampled)
+    np.testing.assert_array_equal(found["polars"], sampled)
+    together = pandas.read_parquet(encode(str(folder / "*.parquet"), encoder, tmp_path / "all.parquet", n_draws=1))
+    np.testing.assert_array_equal(together["city_draw0"][1_000:2_000], sampled)
+
+
+def test_training_draws_leave_the_own_target_out(tmp_path):
+    """A category with one row must not know its own target; one with two knows the other's."""
+    n_pairs = 4_000
+    table = pandas.DataFrame({"c": np.repeat(np.arange(n_pairs), 2).astype(str), "y": np.tile([0, 1], n_pairs)})
+    encoder = SamplingBayesianEncoder(["c"], prior=0, random_state=0).fit(table, "y")
+    plain, left_out = (
+        pandas.read_parquet(encode(table, encoder, tmp_path / f"{name}.parquet", n_draws=1, target=name))["c_draw0"]
+        if name
+        else pandas.read_parquet(encode(table, encoder, tmp_path / "plain.parquet", n_draws=1))["c_draw0"]
+        for name in ("", "y")
+    )
+    by_own = left_out.groupby(table["y"]).mean()
+    assert by_own[0] == pytest.approx(2 / 3, abs=0.02)  # Beta(2, 1): the other row's target is 1
+    assert by_own[1] == pytest.approx(1 / 3, abs=0.02)
+    assert plain.groupby(table["y"]).mean().to_list() == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def test_new_files_keep_what_they_had(folder, tmp_path):
+    encoder = SamplingBayesianEncoder(["city"], mapping="mean_precision").fit(TABLE, "normal")
+    written = encode(folder / "part-0.parquet", encoder, tmp_path / "out.parquet", drop=True)
+    table = pyarrow.parquet.read_table(written)
+    before = pyarrow.parquet.read_table(folder / "part-0.parquet")
+    assert table.column_names == [n for n in before.column_names if n != "city"] + [
+        "city_encoded_mean",
+        "city_encoded_precision",
+    ]
+    for name in table.column_names[:-2]:
+        assert table[name].to_pylist() == before[name].to_pylist()
+
+
+def test_text_in_a_csv_stays_text(tmp_path):
+    """Codes with leading zeros are told apart, and a file whose codes look like numbers still matches."""
+    words = pandas.DataFrame({"code": ["007", "7", "x"] * 20, "y": [0, 1, 1] * 20})
+    encoder = SamplingBayesianEncoder(["code"], prior=0).fit(words, "y")
+    words.head(2).to_csv(tmp_path / "digits.csv", index=False)  # every code looks like a number
+    for engine in ("duckdb", "polars"):
+        out = tmp_path / f"{engine}.parquet"
+        encoded = pandas.read_parquet(encode(tmp_path / "digits.csv", encoder, out, engine=engine))
+        assert encoded["code"].tolist() == ["007", "7"]
+        np.testing.assert_array_equal(encoded["code_encoded"], encoder.transform(words[["code"]])[:2, 0])
+
+
+def test_far_from_zero_nothing_cancels(tmp_path):
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame({"c": random.choice(["a", "b"], 10_000), "y": 1e9 + random.normal(size=10_000)})
+    table.to_parquet(tmp_path / "t.parquet")
+    for engine in ("duckdb", "polars"):
+        moments = gather(tmp_path / "t.parquet", target="y", engine=engine).columns[0].statistics
+        variance = (moments.m2 / np.maximum(moments.count, 1))[:2]
+        np.testing.assert_allclose(variance, table.groupby("c")["y"].var(ddof=0), rtol=1e-6)
+
+
+def write(folder, **tables):
+    for name, table in tables.items():
+        pandas.DataFrame(table).to_parquet(folder / f"{name}.parquet")
+    return str(folder / "*.parquet")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize(
+    ("tables", "target", "message"),
+    [
+        ({"a": {"c": ["x", "y"], "y": [0, 1]}}, "paid", "no column 'paid'. It has 'c', 'y'"),
+        ({"a": {"c": ["x", "y"], "y": [0.5, None]}}, "y", "'y' is missing in 1 rows"),
+        ({"a": {"c": ["x", "y", "z"], "y": ["p", None, "q"]}}, "y", "'y' is missing in 1 rows"),
+        ({"a": {"c": ["x", "y"], "y": [1.5, np.inf]}}, "y", "infinite"),
+        ({"a": {"c": ["x", "y"], "y": [1, 1]}}, "y", "only one class, 1"),
+        ({"a": {"c": ["x", "y"], "y": [1.5, 1.5]}}, "y", "constant, 1.5"),
+        ({"a": {"c": ["x", "y"], "y": [0, 1]}, "b": {"c": [1, 2], "y": [0, 1]}}, "y", "another schema.*'c' is int64"),
+        ({"a": {"c": ["x", "y"], "y": [0, 1]}, "b": {"d": ["x"], "y": [0]}}, "y", "another schema.*'c' is nothing"),
+        ({"a": {"c": [["x"], ["y"]], "y": [0, 1]}}, "y", "found no string|single value"),
+        ({"a": {"c": ["x"] * 200, "y": list(range(200))}}, "y", "200 different whole numbers"),
+        ({}, "y", "No file matches"),
+    ],
+)
+def test_bad_files_are_explained(tables, target, message, engine, tmp_path):
+    with pytest.raises(InputError, match=message) as caught:
+        SamplingBayesianEncoder().fit(gather(write(tmp_path, **tables), target=target, engine=engine))
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_sources_are_explained(tmp_path, folder):
+    encoder = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(TABLE, "bernoulli")
+    lazy = polars.from_pandas(TABLE).lazy()
+    out = tmp_path / "out.parquet"
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and nothing else")
+    (tmp_path / "table.xlsx").write_bytes(b"")
+    (tmp_path / "empty").mkdir()
+    cases = [
+        (lambda: gather(tmp_path / "broken.parquet", target="y"), "cannot be read as PARQUET"),
+        (lambda: gather(tmp_path / "table.xlsx", target="y"), "neither Parquet nor CSV"),
+        (lambda: gather(tmp_path / "empty", target="y"), "folder without Parquet or CSV"),
+        (lambda: gather("s3://bucket/x.parquet", target="y"), "pass a lazy frame"),
+        (lambda: gather(folder, target="bernoulli"), "both Parquet and CSV"),
+        (lambda: gather(lazy), "name of one of its columns"),
+        (lambda: gather(lazy, target="bernoulli", weight="city"), "weight must hold numbers"),
+        (lambda: gather(lazy, target="city", family="normal"), "must hold numbers"),
+        (lambda: gather(lazy, target="normal", family="poisson", engine="spark"), None),
+        (
+            lambda: gather(folder / "part-0.parquet", target="y", engine="spark"),
+            'engine=.spark.: expected one of "auto"',
+        ),
+        (lambda: gather(folder / "part-0.parquet", target="bernoulli", memory_limit="much"), "memory_limit='much'"),
+        (lambda: encode(lazy, encoder, out, n_draws=1), "need row_id"),
+        (lambda: encode(lazy, encoder), "path of the Parquet file"),
+        (lambda: encode(lazy, encoder, out, target="bernoulli"), "give the target away"),
+        (lambda: encode(lazy.drop("zip"), encoder, out), "no column 'zip'"),
+        (lambda: encode(lazy.rename({"name": "zip_encoded"}), encoder, out), "column 'zip_encoded' already"),
+        (lambda: encode(lazy.head(0), encoder, out), "no rows"),
+        (lambda: encode(lazy, "encoder", out), "expected a fitted encoder"),
+        (lambda: encode(lazy, encoder, tmp_path), "is a folder"),
+        (lambda: encode(lazy, encoder, tmp_path / "no" / "out.parquet"), "not a folder"),
+        (lambda: encoder.fit_transform(lazy, "bernoulli"), "not in memory"),
+        (lambda: encoder.transform(lazy), "lazy frame"),
+        (lambda: SamplingBayesianEncoder().fit(TABLE, "nothing"), "no column 'nothing'"),
+        (lambda: encode(TABLE, SamplingBayesianEncoder().fit([["a"], ["b"]], [0, 1]), out), "fitted on an array"),
+    ]
+    for action, message in cases:
+        with pytest.raises(InputError, match=message):
+            action()
+    assert not out.exists()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_policies_hold_for_files(folder, tmp_path):
+    out = tmp_path / "out.parquet"
+    strict = SamplingBayesianEncoder(["city"], missing="error")
+    with pytest.raises(InputError, match="'city' is missing in"):
+        strict.fit(str(folder / "*.parquet"), "bernoulli")
+    some = TABLE[TABLE["city"] != "Rome"]
+    for settings, message in ({"unseen": "error"}, "never saw, such as .'Rome'"), ({"missing": "prior"}, None):
+        encoder = SamplingBayesianEncoder(["city"], **settings).fit(some, "bernoulli")
+        if message:
+            with pytest.raises(InputError, match=message):
+                encode(str(folder / "*.parquet"), encoder, out)
+            assert not out.exists()
+        else:
+            encoded = pandas.read_parquet(encode(str(folder / "*.parquet"), encoder, out))
+            assert encoded["city_encoded"][encoded["city"].isna()].nunique() == 1
+            unseen = encoded["city_encoded"][encoded["city"] == "Rome"].iloc[0]
+            assert encoded["city_encoded"][encoded["city"].isna()].iloc[0] == unseen

@@ -1,0 +1,183 @@
+"""Spark, for real: the same statistics and draws as everywhere else, in a Pipeline, and through faults."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+import catbayes
+from catbayes import InputError, SamplingBayesianEncoder, encode, gather
+from engines import COLUMNS, TABLE, start_spark, write_files
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+FAMILIES = ["bernoulli", "categorical", "normal", "poisson"]
+
+
+@pytest.fixture(scope="module")
+def spark():
+    session = start_spark()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("spark")
+    write_files(TABLE, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frame(spark, folder):
+    return spark.read.parquet(str(folder / "*.parquet"))
+
+
+def added(result):
+    """New columns of a result, rows in the order of their ids."""
+    rows = result.toPandas().sort_values("id", ignore_index=True)
+    assert rows["id"].tolist() == TABLE["id"].tolist()
+    return rows[[name for name in rows.columns if name not in TABLE.columns]]
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_spark_gives_the_same_statistics(frame, family, weight):
+    found = gather(frame, COLUMNS, family, family=family, weight=weight)
+    expected = gather(TABLE, COLUMNS, family, family=family, weight=weight)
+    for one, other in zip(found.columns, expected.columns, strict=True):
+        assert one.categories.values == other.categories.values
+        for name in one.statistics.__slots__:
+            mine, theirs = getattr(one.statistics, name), getattr(other.statistics, name)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-10 if name != "m2" else 1e-6)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"n_draws": 2, "row_id": "name"},
+        {"n_draws": 1, "row_id": "id", "target": True},
+        {"n_draws": 2, "row_id": "id", "draw_per": "category"},
+        {"n_draws": 1, "row_id": "id", "mapping": "mean_precision"},
+    ],
+    ids=str,
+)
+def test_spark_encodes_the_same(frame, family, options, tmp_path):
+    options = dict(options)
+    settings = {name: options.pop(name) for name in ("draw_per", "mapping") if name in options}
+    if options.get("target"):
+        options["target"] = family
+    some = TABLE.head(2_000)  # so that some categories are unseen
+    encoder = SamplingBayesianEncoder(COLUMNS, family=family, random_state=0, **settings).fit(some, family)
+    here = pandas.read_parquet(encode(TABLE, encoder, tmp_path / "here.parquet", **options))
+    there = added(encode(frame, encoder, **options))
+    np.testing.assert_array_equal(there, here[there.columns])
+
+
+def test_partitions_change_no_draw(frame):
+    encoder = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(TABLE, "bernoulli")
+    one = added(encode(frame, encoder, n_draws=2, row_id="name"))
+    for partitions in (1, 7):
+        other = added(encode(frame.repartition(partitions), encoder, n_draws=2, row_id="name"))
+        pandas.testing.assert_frame_equal(one, other)
+
+
+def test_rows_of_parquet_files_need_no_id(frame, folder, tmp_path):
+    encoder = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(TABLE, "bernoulli")
+    there = added(encode(frame, encoder, n_draws=1))
+    here = pandas.read_parquet(encode(str(folder / "*.parquet"), encoder, tmp_path / "here.parquet", n_draws=1))
+    np.testing.assert_array_equal(there, here[there.columns])
+    with pytest.raises(InputError, match="Give row_id"):
+        encode(frame.groupBy("id", "city", "zip", "size", "vip").count(), encoder, n_draws=1)
+
+
+def test_a_pipeline_fits_predicts_and_survives_a_round_trip(spark, frame, tmp_path):
+    from pyspark.ml import Pipeline, PipelineModel
+    from pyspark.ml.classification import LogisticRegression
+    from pyspark.ml.feature import VectorAssembler
+
+    from catbayes.spark import BayesianEncoder
+
+    stages = [
+        BayesianEncoder(inputCols=["city", "zip"], labelCol="bernoulli", weightCol="weight", seed=3),
+        VectorAssembler(inputCols=["city_encoded", "zip_encoded"], outputCol="features"),
+        LogisticRegression(labelCol="bernoulli", maxIter=5),
+    ]
+    pipeline = Pipeline(stages=stages)
+    pipeline.write().overwrite().save(str(tmp_path / "pipeline"))
+    model = Pipeline.load(str(tmp_path / "pipeline")).fit(frame)
+    model.write().overwrite().save(str(tmp_path / "model"))
+    loaded = PipelineModel.load(str(tmp_path / "model"))
+    before, after = (
+        part.transform(frame).select("id", "city_encoded", "prediction").toPandas() for part in (model, loaded)
+    )
+    pandas.testing.assert_frame_equal(before, after)
+    reference = SamplingBayesianEncoder(["city", "zip"], random_state=3)
+    reference.fit(TABLE[["city", "zip", "bernoulli", "weight"]], "bernoulli", "weight")
+    expected = dict(zip(TABLE["id"], reference.transform(TABLE[["city", "zip"]])[:, 0], strict=True))
+    np.testing.assert_allclose(before["city_encoded"], before["id"].map(expected), rtol=1e-9)
+    assert loaded.stages[0].encoder.posteriors_["city"]["count"].sum() == TABLE["weight"].sum()
+
+
+def test_outputs_may_be_named_and_several_become_a_vector(frame):
+    from catbayes.spark import BayesianEncoder
+
+    stage = BayesianEncoder(inputCols=["city"], labelCol="categorical", outputCols=["c"], prior="0.01")
+    row = stage.fit(frame).transform(frame.limit(1)).first()
+    assert len(row["c"]) == 3
+    assert sum(row["c"]) == pytest.approx(1.0)
+    single = BayesianEncoder(
+        inputCols=["city", "zip"], labelCol="normal", outputCols=["c", "z"], nDraws=1, rowIdCol="id"
+    )
+    assert isinstance(single.fit(frame).transform(frame.limit(1)).first()["z"], float)
+
+
+def test_strings_nulls_and_a_third_class_work(spark):
+    """What Spark's own TargetEncoder refuses."""
+    rows = [("a", "x"), ("a", "y"), (None, "z"), (None, "z"), ("b.c", "x")] * 4
+    frame = spark.createDataFrame(rows, "`my city` string, y string")
+    encoder = SamplingBayesianEncoder(["my city"], prior=0).fit(frame, "y")
+    result = encode(frame, encoder).toPandas()
+    missing = result[result["my city"].isna()]
+    assert missing["my city_encoded_z"].to_list() == pytest.approx([9 / 11] * 8)  # (8 + 1) / (8 + 3)
+
+
+def test_bad_input_is_explained(spark, frame):
+    from catbayes.spark import BayesianEncoder
+
+    encoder = SamplingBayesianEncoder(["zip"], unseen="error", missing="error").fit(TABLE.head(50), "bernoulli")
+    with pytest.raises(InputError, match="never saw, such as"):
+        encode(frame, encoder)
+    with pytest.raises(InputError, match="no column 'town'"):
+        BayesianEncoder(inputCols=["town"], labelCol="bernoulli").fit(frame)
+    with pytest.raises(InputError, match="inputCols is not set"):
+        BayesianEncoder(labelCol="bernoulli").fit(frame)
+    with pytest.raises(InputError, match='prior="flat"'):
+        BayesianEncoder(inputCols=["city"], labelCol="bernoulli", prior="flat").fit(frame)
+    with pytest.raises(InputError, match="'city' is missing in"):
+        BayesianEncoder(inputCols=["zip"], labelCol="city").fit(frame)
+    with pytest.raises(InputError, match="Spark takes the dot for a field"):
+        gather(frame.withColumnRenamed("city", "my.city"), ["my.city"], "bernoulli")
+    with pytest.warns(catbayes.InputWarning, match="'zip' is string"):
+        encode(frame.withColumn("zip", frame["name"]), SamplingBayesianEncoder(["zip"]).fit(TABLE, "bernoulli"))
+
+
+def test_a_killed_executor_changes_no_row(tmp_path):
+    """Two executors, one of which is killed in the middle: the job ends by itself, and nothing is changed or lost."""
+    script = Path(__file__).with_name("spark_fault.py")
+    done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, timeout=500, check=False)
+    assert done.returncode == 0, done.stderr[-3_000:]
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["killed"] == 1
+    assert report["rows_of_retries"] > 0
+    assert report["rows"] == report["distinct_rows"] == report["expected_rows"]
+    assert report["changed_draws"] == 0

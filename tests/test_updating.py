@@ -1,0 +1,190 @@
+"""Encoders as values: any split of the rows, in any order, gives what one fit on all of them gives."""
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cases import PRIORS, make_target
+from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder, gather
+
+CLASSES = ("bernoulli", "categorical")
+ENCODERS = [SamplingBayesianEncoder, ConjugateMomentEncoder]
+
+
+def make_rows(family, n_rows=240, seed=0):
+    random = np.random.default_rng(seed)
+    X = pandas.DataFrame({"c": random.choice(["a", "b", "c", "d", None], n_rows), "n": random.integers(0, 9, n_rows)})
+    prior = PRIORS[family]
+    theta = np.concatenate([np.atleast_2d(prior.sample(random)) for _ in range(n_rows)])
+    return X, make_target(family, theta, random), random.integers(1, 4, n_rows) / 2
+
+
+def encoder(family, kind=SamplingBayesianEncoder, **more):
+    return kind(["c", "n"], family=family, prior=PRIORS[family], random_state=0, **more)
+
+
+def assert_same(one, other):
+    """The same categories, statistics and posteriors, to rounding."""
+    assert one.family_ is other.family_
+    assert (one.classes_ is None) == (other.classes_ is None)
+    if one.classes_ is not None:
+        assert one.classes_.tolist() == other.classes_.tolist()
+    for first, second in zip(one.evidence_.columns, other.evidence_.columns, strict=True):
+        assert first.categories.values == second.categories.values
+        for name in first.statistics.__slots__:
+            np.testing.assert_allclose(
+                getattr(first.statistics, name), getattr(second.statistics, name), rtol=1e-10, atol=1e-10
+            )
+    for first, second in zip(one.columns_fitted_, other.columns_fitted_, strict=True):
+        np.testing.assert_allclose(first.expectation, second.expectation, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ENCODERS)
+@pytest.mark.parametrize("family", PRIORS)
+@given(cuts=st.lists(st.integers(1, 11), min_size=1, max_size=4, unique=True), order=st.randoms())
+@settings(max_examples=8, deadline=None)
+def test_parts_in_any_order_equal_the_whole(kind, family, cuts, order):
+    X, y, weight = make_rows(family)
+    whole = encoder(family, kind).fit(X, y, weight)
+    parts = np.split(np.arange(len(X)), 20 * np.array(sorted(cuts)))
+    order.shuffle(parts)
+    classes = None if whole.classes_ is None else whole.classes_
+    batches = encoder(family, kind)
+    for rows in parts:
+        batches.partial_fit(X.iloc[rows], y[rows], weight[rows], classes=classes)
+    assert_same(whole, batches)
+    shards = [encoder(family, kind).partial_fit(X.iloc[rows], y[rows], weight[rows], classes) for rows in parts]
+    assert_same(whole, shards[0].merge(*shards[1:]))
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_what_is_taken_out_is_as_if_it_had_never_been(family):
+    X, y, weight = make_rows(family)
+    X.loc[200:, "c"] = "only here"
+    kept = encoder(family).fit(X.iloc[:200], y[:200], weight[:200])
+    gone = encoder(family).fit(X.iloc[200:], y[200:], weight[200:])
+    whole = encoder(family).fit(X, y, weight)
+    assert_same(kept, whole - gone)
+    assert_same(kept, (kept + gone) - gone)
+    assert_same(kept, whole.remove(X.iloc[200:], y[200:], weight[200:]))
+    assert "only here" not in whole.evidence_.columns[0].categories.values
+
+
+def test_only_what_was_put_in_can_be_taken_out():
+    X, y, _ = make_rows("bernoulli")
+    small, large = encoder("bernoulli").fit(X.iloc[:100], y[:100]), encoder("bernoulli").fit(X, y)
+    with pytest.raises(InputError, match="Take out only what was put in"):
+        small - large
+    one, other = (encoder("bernoulli").fit(X.replace({"c": {"a": letter}}), y) for letter in "xy")
+    with pytest.raises(InputError, match="Take out only what was put in"):
+        one - other
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_forgetting_discounts_every_row(family):
+    X, y, _ = make_rows(family)
+    faded = encoder(family).fit(X, y).forget(0.75)
+    assert_same(encoder(family).fit(X, y, np.full(len(y), 0.25)), faded)
+    before = encoder(family).fit(X, y)
+    assert_same(before, encoder(family).fit(X, y).forget(0.0))
+    for rate in (1.0, -0.1, "half"):
+        with pytest.raises(InputError, match="rate"):
+            encoder(family).fit(X, y).forget(rate)
+
+
+def test_new_classes_may_turn_up():
+    X, _, _ = make_rows("categorical")
+    y = np.array(["x", "y", "z"])[np.random.default_rng(0).integers(0, 3, len(X))]
+    first, second = y != "z", y == "z"
+    make = lambda: SamplingBayesianEncoder(["c", "n"], prior=0, random_state=0)  # noqa: E731
+    whole = make().fit(X, y)
+    grown = make().fit(X[first], y[first]).partial_fit(X[second], y[second])
+    assert_same(whole, grown)
+    assert_same(make().fit(X[first], y[first]), make().fit(X, y).remove(X[second], y[second]))
+    with pytest.raises(InputError, match='use "categorical"'):
+        SamplingBayesianEncoder(["c"], family="bernoulli").fit(X[first], y[first]).partial_fit(X[second], y[second])
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_rows_may_come_one_by_one(family):
+    X, y, _ = make_rows(family, n_rows=60)
+    stream = encoder(family).partial_fit(X[:20], y[:20], classes=np.unique(y) if family in CLASSES else None)
+    for row in range(20, 60):
+        stream.partial_fit(X[row : row + 1], y[row : row + 1])
+    assert_same(encoder(family).fit(X, y), stream)
+
+
+def test_a_first_batch_of_one_class_needs_to_be_told_the_others():
+    X, y, _ = make_rows("bernoulli")
+    ones = y == 1
+    with pytest.raises(InputError, match="only one class"):
+        SamplingBayesianEncoder().partial_fit(X[ones], y[ones])
+    make = lambda: SamplingBayesianEncoder(["c", "n"], random_state=0)  # noqa: E731
+    told = make().partial_fit(X[ones], y[ones], classes=[0, 1]).partial_fit(X[~ones], y[~ones])
+    assert_same(make().fit(X, y), told)
+    parts = gather(X[ones].assign(y=1), ["c", "n"], "y") + gather(X[~ones].assign(y=0), ["c", "n"], "y")
+    assert_same(make().fit(X, y), make().fit(parts))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "lazy", "reader"])
+def test_batches_may_come_in_any_container(kind):
+    X, y, weight = make_rows("normal")
+    table = X.assign(y=y, w=weight)
+    make = {
+        "pandas": lambda part: part,
+        "polars": polars.from_pandas,
+        "pyarrow": pyarrow.Table.from_pandas,
+        "lazy": lambda part: polars.from_pandas(part).lazy(),
+        "reader": lambda part: pyarrow.Table.from_pandas(part, preserve_index=False).to_reader(),
+    }[kind]
+    batches = encoder("normal")
+    for start in range(0, 240, 80):
+        batches.partial_fit(make(table.iloc[start : start + 80].reset_index(drop=True)), "y", "w")
+    assert_same(encoder("normal").fit(table, "y", "w"), batches)
+
+
+def test_what_cannot_be_joined_is_explained():
+    X, y, _ = make_rows("bernoulli")
+    fitted = SamplingBayesianEncoder(random_state=0).fit(X, y)
+    other_columns = SamplingBayesianEncoder().fit(X.rename(columns={"c": "d"}), y)
+    numbers = SamplingBayesianEncoder().fit(X, y + 0.5 * np.arange(len(y)))
+    with pytest.raises(InputError, match=r"columns differ: \['c'\] and \['d'\]"):
+        fitted + other_columns
+    with pytest.raises(InputError, match="One target needs a BetaBernoulli and the other a NormalGamma"):
+        fitted + numbers
+    with pytest.raises(InputError, match="takes fitted encoders"):
+        fitted.merge("encoder")
+    with pytest.raises(TypeError):
+        fitted + 1
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.partial_fit(X.rename(columns={"c": "d"}), y)
+    with pytest.raises(InputError, match="gathered for BetaBernoulli"):
+        SamplingBayesianEncoder(family="normal").fit(fitted.evidence_)
+    with pytest.raises(InputError, match="gathered from"):
+        SamplingBayesianEncoder(["n"]).fit(fitted.evidence_)
+    with pytest.raises(ValueError, match="not fitted"):
+        SamplingBayesianEncoder().forget(0.5)
+
+
+def test_a_failed_batch_changes_nothing():
+    X, y, _ = make_rows("bernoulli")
+    fitted = SamplingBayesianEncoder(random_state=0).fit(X, y)
+    before = dict(vars(fitted))
+    for bad in (lambda: fitted.partial_fit(X, y[:-1]), lambda: fitted.remove(X, 1 - y), lambda: fitted.forget(2)):
+        with pytest.raises(InputError):
+            bad()
+    assert all(vars(fitted)[name] is value for name, value in before.items())
+
+
+def test_merging_leaves_the_parts_alone():
+    X, y, _ = make_rows("bernoulli")
+    one, other = (SamplingBayesianEncoder(random_state=0).fit(X[part], y[part]) for part in (X.n < 4, X.n >= 4))
+    before = one.transform(X), other.transform(X)
+    merged = one + other
+    np.testing.assert_array_equal(one.transform(X), before[0])
+    np.testing.assert_array_equal(other.transform(X), before[1])
+    np.testing.assert_array_equal(merged.sample(X, row_id="n"), one.merge(other).sample(X, row_id="n"))
