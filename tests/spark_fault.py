@@ -82,12 +82,8 @@ def _slowly(batches):
     context = TaskContext.get()
     for batch in batches:
         time.sleep(0.15)
-        note = [
-            np.full(batch.num_rows, number, dtype=np.int32)
-            for number in (context.partitionId(), context.attemptNumber())
-        ]
-        arrays = [*batch.columns, *map(pyarrow.array, note)]
-        yield pyarrow.RecordBatch.from_arrays(arrays, [*batch.schema.names, "task", "attempt"])
+        task = pyarrow.array(np.full(batch.num_rows, context.taskAttemptId()))
+        yield pyarrow.RecordBatch.from_arrays([*batch.columns, task], [*batch.schema.names, "task"])
 
 
 if __name__ == "__main__":
