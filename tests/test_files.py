@@ -76,6 +76,26 @@ def test_what_is_loaded_is_what_was_saved(encoder, tmp_path):
     np.testing.assert_array_equal(loaded.partial_fit(X, y).transform(X), encoder.partial_fit(X, y).transform(X))
 
 
+def test_the_type_of_the_labels_survives(tmp_path):
+    for dtype in ("uint8", "float32", "bool", "<U3"):
+        y = np.array([0, 1] * 200).astype(dtype)
+        SamplingBayesianEncoder().fit(X, y).save(tmp_path / "m")
+        assert catbayes.load(tmp_path / "m").classes_.dtype.kind == np.dtype(dtype).kind
+        if np.dtype(dtype).kind in "buif":
+            assert catbayes.load(tmp_path / "m").classes_.dtype == dtype
+
+
+def test_links_are_followed_and_modes_kept(tmp_path):
+    target, link = tmp_path / "real", tmp_path / "link"
+    target.write_bytes(b"")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    SamplingBayesianEncoder().fit(X, TARGETS["bernoulli"]).save(link)
+    assert link.is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o640
+    catbayes.load(target)
+
+
 def test_categories_of_any_plain_type_survive(tmp_path):
     day, hour = datetime.datetime(2024, 2, 29, 12, 30), datetime.timedelta(microseconds=123456789)
     values = [True, 7, 2**70, -1.5, "7", "", day, datetime.time(1, 2), hour, Decimal("1.10"), b"\x00\xff"]
@@ -149,6 +169,11 @@ def rewrite(path, change, digest=True):
         (lambda header: header["settings"].update(prior={"prior": "system"}), "damaged"),
         (lambda header: header["columns"][0].update(rows=1), "damaged"),
         (lambda header: header.pop("seed"), "damaged"),
+        (lambda header: header.pop("encoder"), "holds a None"),
+        (lambda header: header.update(format="something else"), "no catbayes encoder, but 'something else'"),
+        (lambda header: header["columns"][0].update(position=9), "damaged"),
+        (lambda header: header["columns"][0].update(position=-2), "damaged"),
+        (lambda header: header.update(classes=[["decimal", "x"], ["str", "a"]]), "damaged"),
         (lambda header: header["columns"][0]["prior"].update(alpha="x"), "damaged"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from cases import PRIORS, make_target
-from catbayes import InputError, SamplingBayesianEncoder
+from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, InputError, NormalGamma, SamplingBayesianEncoder
 from catbayes._keyed import KeyedRandom, philox, row_keys
 
 # Known answers of Philox4x32-10, published with Random123 (Salmon et al., 2011): counter, key, output.
@@ -110,6 +110,30 @@ def test_a_row_has_the_same_draws_in_any_order_batch_and_library(sampler):
     assert (whole[0, :, 0] != encoder.sample(X, 1, random_state=5, row_id="id")[0, :, 0]).all()
 
 
+WEAK = {
+    "bernoulli": BetaBernoulli(0.3, 0.3),
+    "categorical": DirichletCategorical([0.2, 0.5, 0.1]),
+    "normal": NormalGamma(0.0, 0.5, 0.4, 1.0),
+    "poisson": GammaPoisson(0.3, 0.5),
+}
+
+
+@pytest.mark.parametrize("family", WEAK)
+def test_shapes_below_one_in_the_batch_do_not_disturb_the_others(family):
+    """Rows whose posteriors have shapes on both sides of 1 draw the same alone and together."""
+    random = np.random.default_rng(0)
+    city = np.repeat(np.arange(40), random.integers(1, 4, 40))
+    y = {"categorical": random.integers(0, 3, len(city)), "normal": random.normal(size=len(city))}.get(
+        family, random.integers(0, 2, len(city))
+    )
+    encoder = SamplingBayesianEncoder("all", family=family, prior=WEAK[family], random_state=0)
+    encoder.fit(city[:, None], y)
+    rows, ids = np.arange(50)[:, None], np.arange(50)  # the last ten are unseen
+    together = encoder.sample(rows, 2, row_id=ids)
+    for row in range(50):
+        np.testing.assert_array_equal(together[:, row], encoder.sample(rows[[row]], 2, row_id=ids[[row]])[:, 0])
+
+
 def test_ids_are_keys_whatever_holds_them():
     text = ["x", "y", "é", "x"]
     for column in (np.array(text), np.array(text, dtype=object), pandas.Series(text).to_numpy()):
@@ -117,6 +141,7 @@ def test_ids_are_keys_whatever_holds_them():
         assert keys[0] == keys[3]
         assert len(set(keys.tolist())) == 3
         np.testing.assert_array_equal(keys, row_keys(text, 4))
+    np.testing.assert_array_equal(row_keys([np.int64(3)], 1), np.array([3], np.uint64))
     for kind in (np.int8, np.int32, np.int64, object):
         np.testing.assert_array_equal(row_keys(np.array([-1, 5], dtype=kind), 2), np.array([2**64 - 1, 5], np.uint64))
     np.testing.assert_array_equal(row_keys(("f", [0, 1]), 2), row_keys((np.array(["f", "f"], object), [0, 1]), 2))
@@ -132,7 +157,7 @@ def test_ids_are_keys_whatever_holds_them():
         ([1], "one id for each of 2 rows"),
         ([1, "a"], "whole numbers or text"),
         (pandas.to_datetime(["2020-01-01", "2020-01-02"]), "dates, into text"),
-        ("town", "no such column. It has 'city', 'id'"),
+        ("town", "no column 'town'. It has 'city', 'id'"),
     ],
 )
 def test_bad_ids_are_explained(ids, message):

@@ -37,9 +37,13 @@ def same_statistics(one, other):
     assert one.squares == pytest.approx(other.squares)
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("name", [*IN_MEMORY, *LAZY, *FILES])
+RARE = ("ibis", "sqlframe", "dask")  # slow to start, so not every combination
+OFTEN = [name for name in [*IN_MEMORY, *LAZY, *FILES] if name not in RARE]
+CASES = [(name, family, weight) for name in OFTEN for family in FAMILIES for weight in (None, "weight")]
+CASES += [(name, *case) for name in RARE for case in (("categorical", None), ("normal", None), ("normal", "weight"))]
+
+
+@pytest.mark.parametrize(("name", "family", "weight"), CASES)
 def test_every_source_gives_the_same_statistics(name, family, weight, folder):
     # Enough columns to see every type of key, and none that the family does not need.
     kept = [*COLUMNS, family, "weight"]
@@ -51,7 +55,7 @@ def test_every_source_gives_the_same_statistics(name, family, weight, folder):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("name", [*IN_MEMORY, *LAZY, *FILES])
+@pytest.mark.parametrize("name", OFTEN)
 def test_an_encoder_fitted_on_any_source_believes_the_same(name, family, folder):
     source, _ = open_source(name, folder)
     settings = {"columns": COLUMNS, "family": family, "random_state": 0}
@@ -66,18 +70,16 @@ def test_an_encoder_fitted_on_any_source_believes_the_same(name, family, folder)
     )
 
 
-ENCODED = [name for name in [*IN_MEMORY, *LAZY, *FILES] if name not in ("ibis", "sqlframe", "dask")]
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     "request_", [{}, {"n_draws": 2, "row_id": "name"}, {"n_draws": 1, "row_id": "id", "target": True}]
 )
-def test_every_source_is_encoded_the_same(request_, family, folder, tmp_path):
+def test_every_source_is_encoded_the_same(request_, family, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("catbayes.sources.BATCH_ROWS", 256)  # so that there are several batches
     encoder = SamplingBayesianEncoder(COLUMNS, family=family, random_state=0).fit(TABLE.head(2_000), family)
     options = request_ | ({"target": family} if request_.get("target") else {})
     results = {}
-    for name in ENCODED:
+    for name in OFTEN:
         source, engine = open_source(name, folder)
         written = encode(source, encoder, tmp_path / "out.parquet", engine=engine, overwrite=True, **options)
         table = pyarrow.parquet.read_table(written)
@@ -91,8 +93,11 @@ def test_every_source_is_encoded_the_same(request_, family, folder, tmp_path):
     if "target" not in options:
         X = TABLE[list(encoder.feature_names_in_)]
         expected = encoder.transform(X)[None] if not options else encoder.sample(X, 2, row_id="name")
-        first = list(encoder.get_feature_names_out()).index(encoder.get_feature_names_out()[2])
-        np.testing.assert_array_equal(values[0], expected[0][:, first].astype(float))
+        outputs = list(encoder.get_feature_names_out())
+        for name, column in zip(added, values, strict=True):
+            plain = name.replace("_encoded", "").replace("_draw0", "").replace("_draw1", "")
+            drawn = expected[int("draw1" in name)][:, outputs.index(plain)].astype(float)
+            np.testing.assert_array_equal(column, drawn, err_msg=name)
 
 
 def test_rows_of_files_are_known_by_name_and_number(folder, tmp_path):
@@ -223,6 +228,11 @@ def test_bad_sources_are_explained(tmp_path, folder):
         (lambda: encode(lazy, encoder, tmp_path / "no" / "out.parquet"), "not a folder"),
         (lambda: encoder.fit_transform(lazy, "bernoulli"), "not in memory"),
         (lambda: encoder.transform(lazy), "lazy frame"),
+        (lambda: encoder.transform("table.parquet"), "X is a path"),
+        (lambda: gather(TABLE), "target: expected the name"),
+        (lambda: gather(folder / "part-0.parquet", target="id", engine="polars", memory_limit="1GB"), "only DuckDB"),
+        (lambda: encode(lazy, encoder, tmp_path / "out.csv"), "what is written is Parquet"),
+        (lambda: encode(lazy, encoder, out, row_id="nothing"), "no column 'nothing'"),
         (lambda: SamplingBayesianEncoder().fit(TABLE, "nothing"), "no column 'nothing'"),
         (lambda: encode(TABLE, SamplingBayesianEncoder().fit([["a"], ["b"]], [0, 1]), out), "fitted on an array"),
     ]
@@ -250,3 +260,91 @@ def test_policies_hold_for_files(folder, tmp_path):
             assert encoded["city_encoded"][encoded["city"].isna()].nunique() == 1
             unseen = encoded["city_encoded"][encoded["city"] == "Rome"].iloc[0]
             assert encoded["city_encoded"][encoded["city"].isna()].iloc[0] == unseen
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_file_is_read_by_its_own_name(engine, tmp_path):
+    """Names that look like patterns, and files named twice."""
+    for name, letters in {"d1": "ab", "d[1]": "XY", "d*": "PQ"}.items():
+        pandas.DataFrame({"c": list(letters) * 5, "y": [0, 1] * 5}).to_parquet(tmp_path / f"{name}.parquet")
+    assert gather(tmp_path / "d[1].parquet", target="y", engine=engine).columns[0].categories.values == ("X", "Y")
+    assert gather(tmp_path, target="y", engine=engine).columns[0].categories.values == tuple("PQXYab")
+    with pytest.raises(InputError, match="names a file twice"):
+        gather([tmp_path / "d1.parquet", str(tmp_path / "d?.parquet")], target="y", engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_the_files_of_a_csv_table_have_one_schema(engine, tmp_path):
+    """What looks like whole numbers in one file and like text in the next is text in both."""
+    for number, parts in enumerate([["1", "2"], ["x", "2.5"]]):
+        pandas.DataFrame({"c": ["a", "b"], "other": parts, "y": ["0", "1"]}).to_csv(
+            tmp_path / f"{number}.csv", index=False
+        )
+    table = pandas.DataFrame({"c": ["a", "b"] * 3, "y": ["0", "1"] * 3})
+    encoder = SamplingBayesianEncoder(["c"], prior=0, random_state=0).fit(table, "y")
+    out = encode(str(tmp_path / "*.csv"), encoder, tmp_path / "out.parquet", n_draws=1, target="y", engine=engine)
+    assert pandas.read_parquet(out)["other"].tolist() == ["1", "2", "x", "2.5"]
+    grown = encoder.partial_fit(gather(str(tmp_path / "*.csv"), target="y", engine=engine, like=encoder.evidence_))
+    assert grown.classes_.tolist() == ["0", "1"]
+
+
+def test_types_of_the_target_mean_the_same_everywhere():
+    table = pandas.DataFrame({"c": ["a", "b"] * 4, "day": pandas.date_range("2024-01-01", periods=8)})
+    for source in (table, polars.from_pandas(table).lazy()):
+        with pytest.raises(InputError, match="dates or spans of time"):
+            gather(source, ["c"], "day")
+    lazy = polars.LazyFrame({"c": ["a", "b"] * 4, "y": [1, 2] * 4}).with_columns(
+        polars.col("y").cast(polars.Decimal(9, 2))
+    )
+    for source in (lazy, lazy.collect()):
+        assert gather(source, target="y").classes.tolist() == [1.0, 2.0]
+
+
+def test_times_closer_than_a_microsecond_are_one_category():
+    times = polars.Series([0, 1, 2, 2, 5000, 5000]).cast(polars.Datetime("ns"))
+    table = polars.DataFrame({"t": times, "y": [0, 1, 1, 1, 1, 0]})
+    one, other = gather(table, ["t"], "y"), gather(table.lazy(), ["t"], "y")
+    same_statistics(one, other)
+    assert len(other.columns[0].categories.values) == 2
+
+
+def test_many_classes_are_counted_in_rows():
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame(
+        {"c": random.choice(["a", "b", None], 2_000), "y": random.integers(0, 60, 2_000).astype(str)}
+    )
+    table["w"] = random.integers(0, 3, 2_000) / 2
+    for weight in (None, "w"):
+        same_statistics(
+            gather(table, ["c"], "y", weight=weight),
+            gather(polars.from_pandas(table).lazy(), ["c"], "y", weight=weight),
+        )
+
+
+def test_names_of_the_queries_are_refused():
+    lazy = polars.LazyFrame({"catbayes_target": ["a", "b", "b"] * 6, "y": [0, 1, 0] * 6})
+    with pytest.raises(InputError, match="names that begin with 'catbayes_'"):
+        gather(lazy, target="y")
+
+
+def test_a_batch_without_weight_is_no_table_without_weight(tmp_path, monkeypatch):
+    table = TABLE[[*COLUMNS, "bernoulli"]].assign(w=np.r_[np.zeros(1_000), np.ones(2_000)])
+    whole = gather(table, COLUMNS, "bernoulli", weight="w")
+    monkeypatch.setattr("catbayes.evidence._gathering.READER_ROWS", 500)
+    monkeypatch.setattr("catbayes.sources.BATCH_ROWS", 500)
+    reader = pyarrow.Table.from_pandas(table, preserve_index=False).to_reader(250)
+    same_statistics(whole, gather(reader, COLUMNS, "bernoulli", weight="w"))
+    encoder = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(whole)
+    table.to_parquet(tmp_path / "t.parquet")
+    options = {"n_draws": 1, "target": "bernoulli", "weight": "w"}
+    assert (
+        len(pandas.read_parquet(encode(tmp_path / "t.parquet", encoder, tmp_path / "out.parquet", **options))) == 3_000
+    )
+    with pytest.raises(InputError, match="name the column that says how much"):
+        encode(tmp_path / "t.parquet", encoder, tmp_path / "no.parquet", n_draws=1, target="bernoulli")
+
+
+def test_an_index_is_no_column(tmp_path):
+    encoder = SamplingBayesianEncoder(["city"]).fit(TABLE, "bernoulli")
+    out = encode(TABLE[TABLE["zip"] > 200], encoder, tmp_path / "out.parquet")
+    assert pyarrow.parquet.read_schema(out).names == [*TABLE.columns, "city_encoded"]

@@ -167,8 +167,57 @@ def test_bad_input_is_explained(spark, frame):
         BayesianEncoder(inputCols=["zip"], labelCol="city").fit(frame)
     with pytest.raises(InputError, match="Spark takes the dot for a field"):
         gather(frame.withColumnRenamed("city", "my.city"), ["my.city"], "bernoulli")
+    model = BayesianEncoder(inputCols=["city", "zip"], labelCol="bernoulli").fit(frame)
+    for names in (["zip", "z"], ["bernoulli", "z"], ["z", "z"]):
+        with pytest.raises(InputError, match="already, or it is named twice"):
+            model.copy({model.outputCols: names}).transform(frame)
+    named = model.copy({model.outputCols: ["zip_encoded", "city_encoded"]}).transform(frame)
+    assert named.columns == [*frame.columns, "zip_encoded", "city_encoded"]
+    with pytest.raises(InputError, match="Leave output out"):
+        encode(frame, model.encoder, "out.parquet")
+    with pytest.raises(InputError, match="Spark cannot tell apart"):
+        encode(frame.withColumnRenamed("name", "ZIP_encoded"), model.encoder)
     with pytest.warns(catbayes.InputWarning, match="'zip' is string"):
         encode(frame.withColumn("zip", frame["name"]), SamplingBayesianEncoder(["zip"]).fit(TABLE, "bernoulli"))
+
+
+def test_keys_of_another_type_never_multiply_rows(spark):
+    close = pandas.DataFrame({"p": [0.1, 0.1 + 1e-12, 0.2, 0.25] * 4, "y": [0, 1, 1, 0] * 4})
+    encoder = SamplingBayesianEncoder(["p"], prior=0).fit(close, "y")
+    frame = spark.createDataFrame([(1, 0.1), (2, 0.25)], "id int, p float")
+    rows = encode(frame, encoder).orderBy("id").collect()
+    assert [row["id"] for row in rows] == [1, 2]
+    assert rows[1]["p_encoded"] == encoder.transform(pandas.DataFrame({"p": [0.25]}))[0, 0]
+    hours = pandas.DataFrame({"t": pandas.to_datetime(["2024-01-01 01:00", "2024-01-01 02:00"] * 4), "y": [0, 1] * 4})
+    encoder = SamplingBayesianEncoder(["t"], prior=0).fit(hours, "y")
+    dates = spark.sql("SELECT DATE '2024-01-01' AS t")
+    with pytest.warns(catbayes.InputWarning, match="every row counts as unseen"):
+        assert len(encode(dates, encoder).collect()) == 1
+
+
+def test_times_are_keys(spark):
+    frame = spark.sql(
+        "SELECT TIMESTAMP '2024-01-01 01:00:00' + make_interval(0, 0, 0, id % 3) AS t, id % 2 AS y FROM range(30)"
+    )
+    encoder = SamplingBayesianEncoder(["t"], prior=0).fit(frame, "y")
+    found = {row["t"]: row["t_encoded"] for row in encode(frame, encoder).collect()}
+    assert len(found) == 3
+    assert all(value == pytest.approx(0.5, abs=0.01) for value in found.values())
+    assert encoder.evidence_.columns[0].statistics.count[:-2].tolist() == [10.0] * 3
+
+
+def test_files_are_known_by_the_names_they_have(spark, tmp_path):
+    encoder = SamplingBayesianEncoder(["city"], random_state=0).fit(TABLE, "bernoulli")
+    path = tmp_path / "é a%20+b#c.parquet"
+    TABLE.head(100).to_parquet(path)
+    here = pandas.read_parquet(encode(path, encoder, tmp_path / "here.parquet", n_draws=1))["city_draw0"]
+    there = encode(spark.read.parquet(f"{tmp_path}/*c.parquet"), encoder, n_draws=1).toPandas()["city_draw0"]
+    np.testing.assert_array_equal(here, there)
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        TABLE.head(10).to_parquet(tmp_path / name / "part.parquet")
+    with pytest.raises(InputError, match="Two files have one name"):
+        encode(spark.read.parquet(f"{tmp_path}/one", f"{tmp_path}/two"), encoder, n_draws=1)
 
 
 def test_a_killed_executor_changes_no_row(tmp_path):

@@ -74,14 +74,24 @@ def test_what_is_taken_out_is_as_if_it_had_never_been(family):
     assert "only here" not in whole.evidence_.columns[0].categories.values
 
 
-def test_only_what_was_put_in_can_be_taken_out():
-    X, y, _ = make_rows("bernoulli")
-    small, large = encoder("bernoulli").fit(X.iloc[:100], y[:100]), encoder("bernoulli").fit(X, y)
+@pytest.mark.parametrize("family", PRIORS)
+def test_only_what_was_put_in_can_be_taken_out(family):
+    X, y, _ = make_rows(family)
+    small, large = encoder(family).fit(X.iloc[:100], y[:100]), encoder(family).fit(X, y)
     with pytest.raises(InputError, match="Take out only what was put in"):
         small - large
-    one, other = (encoder("bernoulli").fit(X.replace({"c": {"a": letter}}), y) for letter in "xy")
+    one, other = (encoder(family).fit(X.replace({"c": {"a": letter}}), y) for letter in "xy")
     with pytest.raises(InputError, match="Take out only what was put in"):
         one - other
+    changed = 1 - y if family == "bernoulli" else np.roll(y, 1) if family == "categorical" else y + 5
+    for rows in (slice(None),) if family in CLASSES else (slice(None), slice(0, 30)):
+        with pytest.raises(InputError, match=r"put in|Nothing would be left"):
+            encoder(family).fit(X, y).remove(X[rows], changed[rows])
+    with pytest.raises(InputError, match="Nothing would be left"):
+        large - large
+    if family == "bernoulli":
+        with pytest.raises(InputError, match="only one class"):
+            large.remove(X[y == 1], y[y == 1])
 
 
 @pytest.mark.parametrize("family", PRIORS)
@@ -116,6 +126,45 @@ def test_rows_may_come_one_by_one(family):
     for row in range(20, 60):
         stream.partial_fit(X[row : row + 1], y[row : row + 1])
     assert_same(encoder(family).fit(X, y), stream)
+
+
+def test_classes_that_were_named_stay():
+    X, y, _ = make_rows("bernoulli")
+    told = SamplingBayesianEncoder(["c"], random_state=0).partial_fit(X, y, classes=[0, 1, 2])
+    assert told.remove(X[:5], y[:5]).classes_.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "classes"),
+    [
+        (np.array([0.5, 1.0, 1.5]), np.array([1, 1, 2]), [0.5, 1.0, 1.5, 2.0]),
+        (np.array([0, 1, 2]), np.array([True, False, True]), [0, 1, 2]),
+        (np.array([0, 300, 0]), np.array([0, 1, 1], dtype=np.int8), [0, 1, 300]),
+        (np.array(["x", "y", "x"]), np.array(["yy", "x", "z"], dtype=object), ["x", "y", "yy", "z"]),
+    ],
+)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_labels_of_another_width_are_joined(first, second, classes, lazy):
+    settings = {"family": "categorical", "prior": 0, "random_state": 0}
+    X = pandas.DataFrame({"c": ["a", "b", "a"]})
+    grown = SamplingBayesianEncoder(**settings).fit(X, first)
+    if lazy:
+        grown.partial_fit(polars.DataFrame({"c": ["a", "b", "a"], "y": second.tolist()}).lazy(), "y")
+    else:
+        grown.partial_fit(X, second)
+    assert grown.classes_.tolist() == classes
+    assert grown.evidence_.total.count[0] == 6
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_text_and_numbers_are_different_targets(lazy):
+    X, y, _ = make_rows("bernoulli")
+    fitted = SamplingBayesianEncoder(["c"], random_state=0).fit(X, y)
+    words = X.assign(y=y.astype(str))
+    with pytest.raises(InputError, match="text in the one and numbers in the other"):
+        fitted.partial_fit(polars.from_pandas(words).lazy() if lazy else words, "y")
+    with pytest.raises(InputError, match="holds fractions, and its classes so far"):
+        fitted.partial_fit(X.assign(y=y + 0.5), "y")
 
 
 def test_a_first_batch_of_one_class_needs_to_be_told_the_others():
@@ -166,6 +215,9 @@ def test_what_cannot_be_joined_is_explained():
         SamplingBayesianEncoder(family="normal").fit(fitted.evidence_)
     with pytest.raises(InputError, match="gathered from"):
         SamplingBayesianEncoder(["n"]).fit(fitted.evidence_)
+    SamplingBayesianEncoder([0]).fit(fitted.evidence_)
+    with pytest.raises(InputError, match="Leave y out"):
+        SamplingBayesianEncoder().fit(fitted.evidence_, y)
     with pytest.raises(ValueError, match="not fitted"):
         SamplingBayesianEncoder().forget(0.5)
 
@@ -178,6 +230,16 @@ def test_a_failed_batch_changes_nothing():
         with pytest.raises(InputError):
             bad()
     assert all(vars(fitted)[name] is value for name, value in before.items())
+
+
+def test_a_merged_encoder_has_an_output_of_its_own():
+    X, y, _ = make_rows("bernoulli")
+    fitted = SamplingBayesianEncoder(["c"], random_state=0).set_output(transform="default").fit(X, y)
+    (fitted + fitted).set_output(transform="pandas")
+    assert isinstance(fitted.transform(X), np.ndarray)
+    nameless = SamplingBayesianEncoder(random_state=0).fit(X, y)
+    nameless.fit(gather(np.array([["a"], ["b"]], dtype=object), target=[0, 1]))
+    assert not hasattr(nameless, "feature_names_in_")
 
 
 def test_merging_leaves_the_parts_alone():

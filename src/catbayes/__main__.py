@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+
+__all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line; without its libraries, say which to install."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was begun is cleaned up
     try:
         from catbayes.cli import run
     except ImportError as error:
         print(f'catbayes: {error}. The command line needs more: pip install "catbayes[cli]".', file=sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:
+        print("catbayes: interrupted; nothing was written.", file=sys.stderr)
+        sys.exit(130)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -12,12 +12,14 @@ from catbayes.errors import InputError
 
 
 def check_output(path: str | os.PathLike[str], overwrite: bool) -> Path:
-    """Require a name that can be written to, before any work is done."""
-    target = Path(path)
+    """Require a name that can be written to, before any work is done; a link is followed."""
+    target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder: expected the name of a file to write.")
     if target.exists() and not overwrite:
-        raise InputError(f"{target} exists already: choose another name, or allow it to be replaced (--force).")
+        raise InputError(
+            f"{target} exists already: choose another name, or allow it to be replaced (overwrite=True, --force)."
+        )
     if not target.parent.is_dir():
         raise InputError(f"{target.parent} is not a folder: make it first, or choose another name.")
     if not os.access(target.parent, os.W_OK):
@@ -37,9 +39,7 @@ def replacing(path: str | os.PathLike[str], overwrite: bool = True) -> Iterator[
     temporary = Path(name)
     try:
         yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # mkstemp lets nobody else read
+        temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         if target.exists() and not overwrite:
@@ -48,3 +48,10 @@ def replacing(path: str | os.PathLike[str], overwrite: bool = True) -> Iterator[
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    """What a new file's mode lacks; mkstemp lets nobody but the owner read."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -7,6 +7,7 @@ the draw is for. Nothing is carried from one row to the next, so rows may come i
 from __future__ import annotations
 
 from hashlib import blake2b
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,8 @@ class KeyedRandom:
     def _log_gamma(self, shape: Array) -> Array:
         """Logarithm of a gamma variable; below shape 1 it is one of shape + 1, times U^(1 / shape)."""
         small = shape < 1.0
-        key = self._new_key()
+        # Both keys are taken whether or not a row needs the second: a row's draws must not depend on the other rows.
+        key, below = self._new_key(), self.spawn(1)[0]
 
         def draw(component: int) -> Array:
             one = shape if shape.ndim == 1 else shape[:, component]
@@ -102,7 +104,7 @@ class KeyedRandom:
 
         logarithm = self._by_component(shape.shape, draw)
         if small.any():
-            logarithm -= np.where(small, self.standard_exponential(shape.shape) / shape, 0.0)
+            logarithm -= np.where(small, below.standard_exponential(shape.shape) / shape, 0.0)
         return logarithm
 
     def _gamma(self, shape: Array, key: Any, component: int) -> Array:
@@ -117,7 +119,7 @@ class KeyedRandom:
             with np.errstate(invalid="ignore", divide="ignore"):
                 accepted = np.log(uniform) < 0.5 * normal**2 + d * (1.0 - cube + np.log(cube))
             drawn[left] = d * cube
-            left, attempt = left[~accepted], attempt + 1
+            left, attempt = left[~(accepted | np.isnan(d))], attempt + 1
         return drawn
 
 
@@ -141,12 +143,11 @@ def row_keys(row_id: Any, n_rows: int) -> Keys:
         raise InputError(f"row_id has shape {ids.shape}: expected one id for each of {n_rows} rows.")
     if ids.dtype.kind in "iu":
         return ids.astype(np.int64 if ids.dtype.kind == "i" else np.uint64).view(np.uint64)
-    values = ids.tolist()
-    kinds = set(map(type, values))
-    if kinds <= {str}:
+    values: list[Any] = ids.tolist() if ids.dtype.kind in "OUT" else [None]
+    if all(isinstance(value, str) for value in values):
         return _hashed(values)
-    if kinds <= {int}:
-        return np.array([value % (1 << 64) for value in values], dtype=np.uint64)
+    if all(isinstance(value, Integral) and not isinstance(value, bool) for value in values):
+        return np.array([int(value) % (1 << 64) for value in values], dtype=np.uint64)
     raise InputError(
         "row_id must hold whole numbers or text, without missing values. Turn other ids, such as dates, into text."
     )

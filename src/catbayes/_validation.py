@@ -46,8 +46,8 @@ def check_count(name: str, value: Any, low: int = 1, high: int | None = None) ->
     return int(value)
 
 
-def check_weights(weight: Any, n_rows: int) -> Array | None:
-    """Require one finite weight ≥ 0 a row, not all zero; a single number serves all rows."""
+def check_weights(weight: Any, n_rows: int, whole: bool = True) -> Array | None:
+    """Require one finite weight ≥ 0 a row, a `whole` table's not all zero; a single number serves all rows."""
     if weight is None:
         return None
     weights: Array = np.asarray(weight, dtype=np.float64)
@@ -59,6 +59,8 @@ def check_weights(weight: Any, n_rows: int) -> Array | None:
         raise InputError("sample_weight holds NaN or infinite values: give such rows the weight 0 to leave them out.")
     if weights.min() < 0:
         raise InputError(f"sample_weight holds {weights.min():g}: expected weights ≥ 0; use 0 to leave a row out.")
+    if not whole:
+        return weights
     if not weights.any():
         raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
     if weights.mean() < 0.01:

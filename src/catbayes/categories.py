@@ -53,11 +53,14 @@ class Categories:
 
     @classmethod
     def of_distinct(cls, values: list[Any]) -> tuple[Categories, Codes]:
-        """Make categories of distinct values, None for missing; returns the slot of each."""
+        """Make categories of distinct values, None for missing; returns the slot of each.
+
+        Two of them may have one canonical spelling, and then share a slot.
+        """
         values = canonical_list(values)
         present = values[:-1] if values and values[-1] is None else values
-        if None in present:
-            present = [value for value in present if value is not None]
+        if None in present or set(map(type, present)) - {str}:
+            present = [value for value in dict.fromkeys(present) if value is not None]
         categories = cls(_sorted(present))
         if len(present) >= len(values) - 1 and all(map(is_, categories.values, values)):  # they came in order
             return categories, np.arange(len(values))

@@ -32,33 +32,39 @@ from catbayes.evidence import gather
 from catbayes.families import FAMILIES
 from catbayes.mappings import MAPPINGS
 
+__all__ = ["commands", "run"]
+
 INTERRUPTED = 130
 FORMATS = ("table", "csv", "json", "parquet")
 
 
 def run(arguments: list[str]) -> int:
     """Run a command; whatever goes wrong becomes one sentence and an exit code."""
-    warnings.showwarning = lambda message, *_: click.echo(f"catbayes: {message}", err=True)
-    try:
-        commands.main(arguments, prog_name="catbayes", standalone_mode=False)
-    except click.exceptions.Exit as leaving:
-        return int(leaving.exit_code)
-    except click.ClickException as error:
-        error.show()
-        return int(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("catbayes: interrupted; nothing was written.", err=True)
-        return INTERRUPTED
-    except Exception as error:
-        if type(error).__name__ == "InterruptException":  # DuckDB's own word for Ctrl-C
-            click.echo("catbayes: interrupted; nothing was written.", err=True)
-            return INTERRUPTED
-        click.echo(f"catbayes: {_sentence(error)}", err=True)
-        return 1
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: click.echo(f"catbayes: {message}", err=True)
+        try:
+            commands.main(arguments, prog_name="catbayes", standalone_mode=False)
+        except click.exceptions.Exit as leaving:
+            return int(leaving.exit_code)
+        except click.ClickException as error:
+            error.show()
+            return int(error.exit_code)
+        except (Exception, KeyboardInterrupt) as error:
+            if _is_interruption(error):
+                click.echo("catbayes: interrupted; nothing was written.", err=True)
+                return INTERRUPTED
+            click.echo(f"catbayes: {_sentence(error)}", err=True)
+            return 1
     return 0
 
 
-def _sentence(error: Exception) -> str:
+def _is_interruption(error: BaseException) -> bool:
+    """Tell whether it was Ctrl-C, for which DuckDB has words of its own."""
+    words = type(error).__name__ == "InterruptException" or "interrupted" in str(error).lower()
+    return isinstance(error, click.Abort | KeyboardInterrupt) or (words and not isinstance(error, InputError))
+
+
+def _sentence(error: BaseException) -> str:
     if isinstance(error, InputError | ImportError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
@@ -124,11 +130,12 @@ def fit(
 ) -> None:
     """Learn the posterior of every category of Parquet or CSV files (paths, folders, globs)."""
     check_output(output, force)
-    encoder = SamplingBayesianEncoder(family=family, prior=_prior(prior), mapping=mapping, random_state=seed)
+    chosen: Any = "auto" if columns is None else [name.strip() for name in columns.split(",")]
+    encoder = SamplingBayesianEncoder(chosen, family=family, prior=_prior(prior), mapping=mapping, random_state=seed)
     with _bar("counting") as progress:
         evidence = gather(
             list(tables),
-            "auto" if columns is None else columns.split(","),
+            chosen,
             target,
             family=family,
             weight=weight,
@@ -207,6 +214,7 @@ def update(
     """Add the rows of Parquet or CSV files to a fitted encoder, or take them out again."""
     output = output or model
     check_output(output, force)
+    before = _stamp(model)
     encoder = load(model)
     with _bar("counting") as progress:
         fresh = gather(
@@ -221,6 +229,8 @@ def update(
     if forget:
         encoder.forget(forget)
     encoder = encoder.remove(fresh) if remove else encoder.partial_fit(fresh)
+    if output == model and _stamp(model) != before:
+        raise InputError(f"{model} was changed by somebody else in the meantime, and is left as it is. Run this again.")
     encoder.save(output)
     _report(encoder, output)
 
@@ -228,9 +238,7 @@ def update(
 @commands.command(epilog="Example:  catbayes posteriors orders.catbayes --column city --format csv > city.csv")
 @click.argument("model")
 @click.option("--column", metavar="COLUMN", help="One column; by default all of them.")
-@click.option(
-    "--format", "form", type=click.Choice(["table", "csv", "json", "parquet"]), default="table", show_default=True
-)
+@click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="File to write; by default the terminal.")
 @click.option("--rows", type=click.IntRange(0), default=20, show_default=True, help="Rows of a table; 0 for all.")
 @_force
@@ -255,7 +263,16 @@ def posteriors(model: str, column: str | None, form: str, output: str | None, ro
             _write_parquet(records, temporary)
         else:
             with temporary.open("w", newline="", encoding="utf-8") as file:
-                _print(records, form, rows, file)
+                _print(records, form, 0, file)
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    """What changes when a file does."""
+    try:
+        status = Path(path).stat()
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path!r}.") from None
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _prior(text: str) -> Any:

@@ -11,9 +11,9 @@ from typing import Any
 import narwhals as nw
 
 from catbayes._atomic import replacing
-from catbayes.encoder import Plan
+from catbayes.encoder._plan import Plan
 from catbayes.errors import InputError
-from catbayes.sources import Batch, Files, batches, is_reader, is_source
+from catbayes.sources import Batch, Files, batches, is_reader, is_source, need_arrow
 from catbayes.tables import Table
 
 __all__ = ["encode"]
@@ -45,7 +45,8 @@ def encode(
     Parameters
     ----------
     source : path, glob, list of paths, lazy frame, reader, table in memory, or Spark data frame
-        What to encode. Columns go by name; those that the encoder does not know are kept.
+        What to encode. Columns go by name; those that the encoder does not know are kept. Lazy frames of libraries
+        other than polars and DuckDB are brought into memory.
     encoder : fitted encoder
         Fitted on a table with column names, or loaded from a file.
     output : path
@@ -95,11 +96,16 @@ def encode(
     """
     plan = Plan.of(encoder, n_draws, row_id, target, weight, drop)
     if type(source).__module__.startswith("pyspark"):
-        from catbayes.spark import encode_frame
+        from catbayes.spark.frames import encode_frame
 
+        if output is not None:
+            raise InputError("output: a Spark data frame is returned, not written. Leave output out, and write it.")
         return encode_frame(source, plan)
     if output is None:
         raise InputError("output: expected the path of the Parquet file to write.")
+    if str(output).lower().endswith((".csv", ".gz")):
+        raise InputError(f"output={str(output)!r}: what is written is Parquet. Name it so.")
+    need_arrow("Encoding files")
     rows, total = _open(source, plan, engine, memory_limit)
     return _write(rows, plan, output, overwrite, total, progress)
 
@@ -108,11 +114,11 @@ def _open(source: Any, plan: Plan, engine: str, memory_limit: str | None) -> tup
     """Batches of a source, and its number of rows where that is known."""
     named_rows = plan.n_draws is None or plan.row_id is not None
     if not is_source(source):
-        return _slices(source), Table.of(source).n_rows
+        return _one_batch(source), Table.of(source).n_rows
     if is_reader(source):
         return batches(source), None
     if isinstance(source, str | os.PathLike | list | tuple):
-        text = tuple(column.name for column in plan.columns if column.posterior.categories.is_text)
+        text = plan.text
         files = Files.of(source, engine, memory_limit, text)
         plan.check(files.names())
         names = [path.name for path in files.paths]
@@ -127,9 +133,13 @@ def _open(source: Any, plan: Plan, engine: str, memory_limit: str | None) -> tup
     return batches(source), None
 
 
-def _slices(table: Any) -> Iterator[Batch]:
-    """A table in memory, as one batch."""
-    yield Batch(nw.from_native(table, eager_only=True).to_arrow(), "", 0)
+def _one_batch(table: Any) -> Iterator[Batch]:
+    """A table in memory, without its index."""
+    frame = nw.from_native(table, eager_only=True)
+    try:
+        yield Batch(frame.to_arrow().select(frame.columns), "", 0)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The table cannot be written to Parquet: {str(error).splitlines()[0]}") from error
 
 
 def _write(

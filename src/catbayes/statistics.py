@@ -216,9 +216,10 @@ class Moments:
 
     def holds(self, other: Moments) -> npt.NDArray[np.bool_]:
         """Tell for each category whether the other sample can have been part of this one."""
-        rest = self - other
-        whole, rounding = rest + other, 1e-6 * self.m2 + 1e-12 * self.count * self.mean**2
-        return np.asarray((other.count <= self.count * (1.0 + 1e-9)) & (whole.m2 <= self.m2 + rounding))
+        whole, rounding = self - other + other, 1e-6 * self.m2 + 1e-12 * self.count * self.mean**2
+        shift = self.count * (whole.mean - self.mean) ** 2  # where nothing is left, `whole` is the other sample
+        same = (np.abs(whole.m2 - self.m2) <= rounding) & (shift <= rounding)
+        return np.asarray((other.count <= self.count * (1.0 + 1e-9)) & (same | (other.count == 0)))
 
     def __sub__(self, other: Moments) -> Moments:
         """Take a sample out again; where nothing is left the entry is exactly zero."""

@@ -16,7 +16,7 @@ import numpy as np
 from catbayes._validation import is_number
 from catbayes.errors import InputError
 
-__all__ = ["CATEGORICAL", "Table", "find_columns", "shown"]
+__all__ = ["CATEGORICAL", "Table", "find_columns", "no_column", "shown"]
 
 CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
 
@@ -141,6 +141,11 @@ def _find_column(names: list[Any], column: Any) -> int:
     if is_number(column) and column in range(-len(names), len(names)):
         return int(column) % len(names)
     raise InputError(f"columns names {column!r}, and X has no such column. It has {shown(names)}.")
+
+
+def no_column(name: Any, names: list[Any]) -> InputError:
+    """What to raise where a table lacks a column that was named."""
+    return InputError(f"The table has no column {name!r}. It has {shown(names)}.")
 
 
 def shown(names: list[Any]) -> str:

@@ -3,12 +3,11 @@
 from typing import Any
 
 from catbayes.encoder._file import load_encoder
-from catbayes.encoder._plan import Plan
 from catbayes.encoder._training import TrainingDraws
 from catbayes.encoder.moments import ConjugateMomentEncoder
 from catbayes.encoder.sampling import Augmented, SamplingBayesianEncoder
 
-__all__ = ["Augmented", "ConjugateMomentEncoder", "Plan", "SamplingBayesianEncoder", "TrainingDraws", "load"]
+__all__ = ["Augmented", "ConjugateMomentEncoder", "SamplingBayesianEncoder", "TrainingDraws", "load"]
 
 
 def load(path: Any) -> SamplingBayesianEncoder | ConjugateMomentEncoder:

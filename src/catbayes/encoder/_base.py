@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -23,14 +22,24 @@ from catbayes.encoder._column import EncodedColumn, expect
 from catbayes.encoder._output import Layout, PosteriorFrames, input_names, make_frame
 from catbayes.encoder._reading import read_table, read_y
 from catbayes.errors import InputError, InputWarning
-from catbayes.evidence import ColumnEvidence, Evidence, Target, check_classes, gather, gather_table, settle_family
+from catbayes.evidence import (
+    ColumnEvidence,
+    Evidence,
+    Target,
+    check_classes,
+    gather,
+    gather_table,
+    read_target,
+    settle_family,
+    take_named,
+)
 from catbayes.families import BetaBernoulli, GammaPoisson
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
 from catbayes.priors import resolve_prior
 from catbayes.sources import is_source
 from catbayes.statistics import Statistics
-from catbayes.tables import Table, find_columns, shown
+from catbayes.tables import Table, find_columns
 
 UNSEEN = ("prior", "error")
 MISSING = ("category", "prior", "error")
@@ -192,13 +201,16 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
     def _new_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Learned:
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Learned:
         """Fit every column of a table in memory, without touching the encoder."""
         self._check()
         table, y, sample_weight = self._read(X, y, sample_weight)
         if table.n_rows < 2:
             raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
-        evidence, codes, target, weight = self._gather(table, y, sample_weight, self.columns, classes, self.family)
+        weight = check_weights(sample_weight, table.n_rows)
+        target = read_target(y, self.family, table.n_rows)
+        positions = find_columns(table.names, table.categorical(), self.columns)
+        evidence, codes = gather_table(table, positions, target, weight, self._parallel)
         check_classes(evidence)
         seed = self._new_seed()
         columns = self._fit_columns(evidence, seed)
@@ -206,57 +218,38 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         return Learned(table, evidence, columns, codes, target, weight, seed)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Any, Any]:
-        """Wrap a table in memory; a target or weight given by its name is taken out of it."""
+        """Wrap a table in memory, with its target and weights; those given by name are taken out of it."""
         if is_source(X):
             raise InputError(
                 "X is not in memory: fit and partial_fit take it as it is, catbayes.encode encodes it where it is, and "
                 ".collect() or a reader brings it here."
             )
-        table = read_table(X, self)
-        named = [name for name in (y, sample_weight) if isinstance(name, str)]
-        for name in named:
-            if table.frame is None or name not in table.names:
-                raise InputError(f"X has no column {name!r}. It has {shown(table.names)}.")
-        if isinstance(y, str):
-            y = table.values(table.names.index(y))
-        if isinstance(sample_weight, str):
-            sample_weight = table.values(table.names.index(sample_weight))
-        if named:
-            assert table.frame is not None
-            table = Table.of(table.frame.drop(named).to_native())
-        return table, y, sample_weight
-
-    def _gather(
-        self, table: Table, y: Any, sample_weight: Any, columns: Any, classes: Any, family: Any
-    ) -> tuple[Evidence, list[Codes], Target, Array | None]:
-        """Gather from a table in memory."""
-        weight = check_weights(sample_weight, table.n_rows)
-        target = read_y(y, family, table.n_rows, classes)
-        positions = find_columns(table.names, table.categorical(), columns)
-        evidence, codes = gather_table(table, positions, target, weight, self._parallel)
-        return evidence, codes, target, weight
+        table, y, sample_weight = take_named(read_table(X, self), y, sample_weight)
+        return table, read_y(y), sample_weight
 
     def _gather_any(
         self, X: Any, y: Any, sample_weight: Any, known: Evidence | None = None, classes: Any = None
     ) -> Evidence:
         """Gather from any source; columns, classes and kind of target as they are known."""
         if isinstance(X, Evidence):
-            names = [column.name for column in X.columns]
-            if isinstance(self.columns, list) and self.columns != names:
+            return self._check_evidence(X, y)
+        if not is_source(X):
+            table, y, sample_weight = self._read(X, y, sample_weight)
+            if known is not None:
+                self._check_inputs(table)
+            X = _native(table)
+        return gather(X, self.columns, y, family=self.family, weight=sample_weight, classes=classes, like=known)
+
+    def _check_evidence(self, evidence: Evidence, y: Any) -> Evidence:
+        """Require evidence for the columns that the encoder is to encode."""
+        if y is not None:
+            raise InputError("y: what was gathered holds its target already. Leave y out.")
+        if not isinstance(self.columns, str):
+            wanted = find_columns(list(evidence.inputs), [], self.columns)
+            if sorted(wanted) != sorted(column.position for column in evidence.columns):
+                names = [column.name for column in evidence.columns]
                 raise InputError(f"columns={self.columns!r}, and this was gathered from {names}: use one for both.")
-            return X
-        if is_source(X):
-            return gather(X, self.columns, y, family=self.family, weight=sample_weight, classes=classes, like=known)
-        table, y, sample_weight = self._read(X, y, sample_weight)
-        columns, family = self.columns, self.family
-        if known is not None:
-            self._check_inputs(table)
-            columns = [column.position for column in known.columns]
-            if known.classes is None:
-                family = known.family
-            else:
-                classes = [*known.classes.tolist(), *(classes if classes is not None else ())]
-        return self._gather(table, y, sample_weight, columns, classes, family)[0]
+        return evidence
 
     def _fit_columns(self, evidence: Evidence, seed: int) -> list[EncodedColumn]:
         """Make priors and posteriors of what was gathered."""
@@ -307,6 +300,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         self.n_features_in_ = len(evidence.inputs)
         if all(isinstance(name, str) for name in evidence.inputs):
             self.feature_names_in_ = np.array(evidence.inputs, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         self._keep_columns(evidence, columns, seed)
         return self
 
@@ -387,7 +382,7 @@ def _warn_of_other_types(categories: Categories, values: Any, name: Any) -> None
     """Say so where every value is unseen because it is of another type, such as "7" for 7."""
 
     def kinds(cells: Any) -> set[str]:
-        return {"number" if isinstance(cell, Number) else type(cell).__name__ for cell in cells}
+        return {"number" if isinstance(cell, int | float) else type(cell).__name__ for cell in cells}
 
     known, new = kinds(categories.values), kinds(categories.strangers(values))
     if known and new and not known & new:

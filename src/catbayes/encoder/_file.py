@@ -22,7 +22,7 @@ from catbayes._atomic import replacing
 from catbayes.categories import Categories
 from catbayes.encoder._base import PosteriorEncoder
 from catbayes.errors import InputError
-from catbayes.evidence import ColumnEvidence, Evidence
+from catbayes.evidence import ColumnEvidence, Evidence, label_array
 from catbayes.families import FAMILIES, Family
 from catbayes.mappings import MAPPINGS, Mapping
 from catbayes.posteriors import ColumnPosterior, posterior_of
@@ -52,7 +52,10 @@ _TYPES: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
 def save_encoder(encoder: PosteriorEncoder, path: Any) -> None:
     """Write a fitted encoder to a path, or to an open binary file."""
     parquet = _parquet()
-    table = _table(encoder)
+    try:
+        table = _table(encoder)
+    except UnicodeEncodeError as error:
+        raise InputError(f"A category cannot be saved, because it is no proper text: {error}.") from error
     options = {"compression": "zstd", "write_page_checksum": True}
     if not isinstance(path, str | os.PathLike):
         parquet.write_table(table, path, **options)
@@ -77,11 +80,12 @@ def load_encoder(path: Any, kinds: dict[str, type[PosteriorEncoder]]) -> Posteri
     except Exception as error:
         first = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"{name} is damaged, cut short, or no catbayes encoder: {first}") from error
-    if header["encoder"] not in kinds:
-        raise InputError(f"{name} holds a {header['encoder']!r}: expected one of {', '.join(kinds)}.")
+    kind = kinds.get(str(header.get("encoder")))
+    if kind is None:
+        raise InputError(f"{name} holds a {header.get('encoder')!r}: expected one of {', '.join(kinds)}.")
     try:
-        return _build(kinds[header["encoder"]], header, table)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return _build(kind, header, table)
+    except Exception as error:
         raise InputError(f"{name} is damaged: its table does not fit its header ({error}).") from error
 
 
@@ -91,6 +95,8 @@ def _read_header(metadata: dict[bytes, bytes], name: str) -> Any:
     if sha256(metadata[HEADER]).hexdigest().encode() != metadata.get(DIGEST):
         raise InputError(f"{name} is damaged: its header does not match its checksum.")
     header = json.loads(metadata[HEADER])
+    if header.get("format") != FORMAT:
+        raise InputError(f"{name} is no catbayes encoder, but {header.get('format')!r}.")
     if header.get("version", 0) > VERSION:
         raise InputError(
             f"{name} was written in version {header['version']} of the format, by catbayes {header.get('catbayes')}; "
@@ -116,7 +122,7 @@ def _table(encoder: PosteriorEncoder) -> Any:
         "seed": encoder._seed,
         "family": _family_name(evidence.family),
         "classes": None if evidence.classes is None else _write_values(evidence.classes.tolist(), "class"),
-        "class_dtype": None if evidence.classes is None else evidence.classes.dtype.kind,
+        "class_type": None if evidence.classes is None else evidence.classes.dtype.str,
         "inputs": [_write_name(name) for name in evidence.inputs],
         "squares": evidence.squares,
         "weighted": evidence.weighted,
@@ -246,11 +252,7 @@ def _build(kind: type[PosteriorEncoder], header: Any, table: Any) -> PosteriorEn
     encoder._check()
     classes = None
     if header["classes"] is not None:
-        labels = [_read_value(pair) for pair in header["classes"]]
-        classes = np.empty(len(labels), dtype=object)
-        classes[:] = labels
-        if header["class_dtype"] != "O":
-            classes = np.array(labels)
+        classes = label_array([_read_value(pair) for pair in header["classes"]], np.dtype(header["class_type"]))
     if sum(column["rows"] for column in header["columns"]) != len(table):
         raise ValueError("rows are missing")
     columns, start = [], 0
@@ -258,6 +260,8 @@ def _build(kind: type[PosteriorEncoder], header: Any, table: Any) -> PosteriorEn
         part = table.slice(start, record["rows"])
         start += record["rows"]
         columns.append(_read_column(record, part, None if classes is None else len(classes)))
+        if header["inputs"][record["position"]] != record["name"] or record["position"] < 0:
+            raise ValueError(f"column {record['name']!r} is not in its place")
     evidence = Evidence(
         tuple(columns),
         FAMILIES[header["family"]],
@@ -281,11 +285,11 @@ def _read_column(record: Any, part: Any, n_classes: int | None) -> ColumnEvidenc
     values = texts if set(kinds) <= {"str"} else [_read_value(pair) for pair in zip(kinds, texts, strict=True)]
     categories = Categories(tuple(values))
     if part["kind"].to_pylist() != ["seen"] * len(values) + ["missing"] or len(set(values)) < len(values):
-        raise ValueError(f"the categories of {record['name']!r} are not in order")
+        raise ValueError(f"the categories of {record['name']!r} are not distinct")
     statistics: Statistics
     if n_classes is None:
         numbers = [np.append(part[name].to_numpy(), 0.0) for name in ("count", "mean", "m2")]
-        statistics, amounts = Moments(*numbers), np.stack([numbers[0], numbers[2]])
+        statistics, amounts = Moments(*numbers), np.stack([numbers[0], numbers[1] ** 2, numbers[2]])
     else:
         flat = part["counts"].combine_chunks().flatten().to_numpy()
         statistics = Tally(np.append(flat.reshape(-1, n_classes), np.zeros((1, n_classes)), axis=0))

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 
 from catbayes._keyed import Keys, row_keys
-from catbayes._random import Purpose
 from catbayes._validation import Array, check_count, check_weights
 from catbayes.encoder._base import PosteriorEncoder
 from catbayes.encoder._column import EncodedColumn
-from catbayes.encoder._training import draw_left_out, look_up
+from catbayes.encoder._training import draw_rows
 from catbayes.encoder.sampling import SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.evidence import Target, read_target
 from catbayes.families import Family
 from catbayes.sources import Batch
-from catbayes.tables import Table, shown
+from catbayes.tables import Table, no_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class Plan:
                     "target without n_draws: an expectation that leaves a row's own target out would give the target "
                     "away. Ask for draws, such as n_draws=1."
                 )
-            return cls(encoder, None, None, None, None, drop)
+            return cls(encoder, None, row_id, None, weight, drop)
         check_count("n_draws", n_draws)
         if not isinstance(encoder, SamplingBayesianEncoder):
             raise InputError(f"A {type(encoder).__name__} makes no draws. Leave n_draws out.")
@@ -66,13 +65,24 @@ class Plan:
                     "all drawn."
                 )
             if encoder._weighted and weight is None:
-                raise InputError("The encoder was fitted with weights: name their column, weight=….")
+                raise InputError(
+                    "The encoder's rows do not count as one each (sample_weight, or forget): name the column that says "
+                    "how much, weight=…."
+                )
         return cls(encoder, n_draws, row_id, target, weight, drop)
 
     @property
     def columns(self) -> list[EncodedColumn]:
         """The columns to encode."""
         return list(self.encoder.columns_fitted_)
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """Columns that hold text, whatever they look like in a CSV file."""
+        found = tuple(column.name for column in self.columns if column.posterior.categories.is_text)
+        classes = self.encoder.classes_
+        words = classes is not None and all(isinstance(label, str) for label in classes.tolist())
+        return (*found, self.target) if words and self.target is not None else found
 
     def names(self, column: EncodedColumn) -> list[str]:
         """What the new columns are called."""
@@ -89,7 +99,9 @@ class Plan:
         wanted = [column.name for column in self.columns] + [self.row_id, self.target, self.weight]
         for name in wanted:
             if name is not None and name not in names:
-                raise InputError(f"The table has no column {name!r}. It has {shown(names)}.")
+                raise no_column(name, names)
+        if len(set(self.added)) < len(self.added):
+            raise InputError(f"Two new columns would have one name, among {self.added}. Rename classes or columns.")
         for name in self.added:
             if name in names:
                 raise InputError(f"The table has a column {name!r} already. Rename it, or encode another table.")
@@ -111,7 +123,7 @@ class Plan:
             evidence = self.encoder.evidence_
             target = read_known_target(values(self.target), evidence.family, evidence.classes, self.target)
         if self.weight is not None:
-            weight = check_weights(values(self.weight), table.n_rows)
+            weight = check_weights(values(self.weight), table.n_rows, whole=False)
 
         def encode_column(column: EncodedColumn) -> list[Array]:
             codes = self.encoder._codes(table.column(positions[column.name]), column)
@@ -130,12 +142,7 @@ class Plan:
         """The expectation, or each draw, of a column, (row, output)."""
         if self.n_draws is None:
             return [column.expectation[codes]]
-        posterior, seed, purpose = column.posterior.posterior, self.encoder._seed, Purpose.SAMPLE
-        sampled, known = look_up(self.encoder, column, posterior, codes), column.mapping.known(posterior)
-        if target is not None:
-            sampled, purpose = draw_left_out(self.encoder, column, codes, target, weight), Purpose.TRAIN
-        drawn = [sampled(seed, (purpose, column.position, k), identity) for k in range(self.n_draws)]
-        return drawn if known is None else [np.concatenate([block, known[codes]], axis=1) for block in drawn]
+        return draw_rows(self.encoder, column, codes, self.n_draws, self.encoder._seed, identity, target, weight)
 
 
 def read_known_target(y: Any, family: type[Family], classes: Any, name: str) -> Target:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import narwhals as nw
@@ -13,12 +14,14 @@ from catbayes._keyed import Keys, row_keys
 from catbayes._random import Purpose, stream
 from catbayes._validation import Codes, is_number
 from catbayes.errors import InputError
-from catbayes.evidence import Target, read_target
-from catbayes.tables import Table, shown
+from catbayes.evidence import Target
+from catbayes.tables import Table, no_column
 
 
 def read_table(X: Any, estimator: Any) -> Table:
     """Wrap X; whatever is no frame must become a two-dimensional array."""
+    if isinstance(X, str | PathLike):
+        raise InputError(f"X is a path, {str(X)!r}: catbayes.encode encodes files, and fit learns from them.")
     if Table.is_frame(X):
         table = Table.of(X)
         if table.n_rows == 0 or table.n_columns == 0:
@@ -30,19 +33,18 @@ def read_table(X: Any, estimator: Any) -> Table:
     return Table.of(array)
 
 
-def read_y(y: Any, family: Any, n_rows: int, classes: Any = None) -> Target:
-    """Check a target in memory, and translate it."""
+def read_y(y: Any) -> np.ndarray[Any, Any]:
+    """Take a target in memory as one array."""
     if y is None:
         raise InputError("The encoder requires y to be passed, but the target y is None.")
-    values = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
-    return read_target(values, family, n_rows, classes)
+    return np.asarray(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))
 
 
 def read_row_keys(table: Table, row_id: Any) -> Keys:
     """Keys of the rows, from their ids or from the column of the table that holds them."""
     if isinstance(row_id, str):
         if row_id not in table.names:
-            raise InputError(f"row_id={row_id!r}: X has no such column. It has {shown(table.names)}.")
+            raise no_column(row_id, table.names)
         row_id = table.column(table.names.index(row_id))
     if not isinstance(row_id, tuple):
         series = nw.from_native(row_id, series_only=True, pass_through=True)

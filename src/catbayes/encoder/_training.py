@@ -108,6 +108,26 @@ def training_draws(encoder: SamplingBayesianEncoder, learned: Learned, y: Any, g
     return TrainingDraws(learned.table, layout, lambda k: encoder._parallel(lambda block: block(k), blocks))
 
 
+def draw_rows(
+    encoder: SamplingBayesianEncoder,
+    column: EncodedColumn,
+    codes: Codes,
+    n_draws: int,
+    seed: int,
+    identity: Keys | None = None,
+    target: Target | None = None,
+    weight: Array | None = None,
+) -> list[Array]:
+    """All outputs of each draw of some rows, (row, output); with a target, each row's own is left out."""
+    posterior = column.posterior.posterior
+    known = column.mapping.known(posterior)
+    sampled, purpose = look_up(encoder, column, posterior, codes), Purpose.SAMPLE
+    if target is not None:
+        sampled, purpose = draw_left_out(encoder, column, codes, target, weight), Purpose.TRAIN
+    blocks = [sampled(seed, (purpose, column.position, k), identity) for k in range(n_draws)]
+    return blocks if known is None else [np.concatenate([block, known[codes]], axis=1) for block in blocks]
+
+
 def look_up(encoder: SamplingBayesianEncoder, column: EncodedColumn, family: Family, entry: Codes) -> Sampled:
     """Draws for rows that find their distribution at `entry` of `family`."""
     if encoder.draw_per == "category":

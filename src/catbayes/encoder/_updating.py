@@ -11,7 +11,7 @@ from catbayes._validation import check_number
 from catbayes.encoder._base import PosteriorEncoder
 from catbayes.encoder._file import load_encoder, save_encoder
 from catbayes.errors import InputError
-from catbayes.evidence import Evidence
+from catbayes.evidence import Evidence, check_classes
 
 
 class UpdatableEncoder(PosteriorEncoder):
@@ -69,7 +69,9 @@ class UpdatableEncoder(PosteriorEncoder):
         ('a', 'b')
         """
         known = self._known()
-        return self._refit(known - self._gather_any(X, y, sample_weight, known), self._seed)
+        left = known - self._gather_any(X, y, sample_weight, known)
+        check_classes(left)
+        return self._refit(left, self._seed)
 
     def merge(self, *others: Self) -> Self:
         """Join encoders that were fitted on disjoint rows: the result is an encoder fitted on all of them.
@@ -161,6 +163,15 @@ class UpdatableEncoder(PosteriorEncoder):
         -------
         encoder
             With the same settings, posteriors, seed and draws.
+
+        Examples
+        --------
+        >>> import io
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> file = io.BytesIO()
+        >>> SamplingBayesianEncoder(prior=0).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).save(file)
+        >>> SamplingBayesianEncoder.load(file).transform([["a"]])
+        array([[0.5]])
         """
         return cast(Self, load_encoder(path, {cls.__name__: cls}))
 
@@ -171,7 +182,9 @@ class UpdatableEncoder(PosteriorEncoder):
         if not isinstance(other, PosteriorEncoder):
             return NotImplemented
         check_is_fitted(other)
-        return self._like(self._known() - other.evidence_)
+        left = self._known() - other.evidence_
+        check_classes(left)
+        return self._like(left)
 
     def _known(self) -> Evidence:
         check_is_fitted(self)
@@ -179,4 +192,7 @@ class UpdatableEncoder(PosteriorEncoder):
 
     def _like(self, evidence: Evidence) -> Self:
         """A copy of this encoder, settings and seed included, fitted to other evidence."""
-        return copy.copy(self)._refit(evidence, self._seed)
+        other = copy.copy(self)
+        if hasattr(self, "_sklearn_output_config"):  # what set_output chose, which copies would share
+            other._sklearn_output_config = dict(self._sklearn_output_config)
+        return other._refit(evidence, self._seed)

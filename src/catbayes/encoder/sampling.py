@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from catbayes._random import Purpose
 from catbayes._validation import Array, Codes, check_count, check_number, check_option
 from catbayes.encoder._column import EncodedColumn
 from catbayes.encoder._reading import read_row_keys
-from catbayes.encoder._training import TrainingDraws, hides, look_up, training_draws
+from catbayes.encoder._training import TrainingDraws, draw_rows, hides, training_draws
 from catbayes.encoder._updating import UpdatableEncoder
 from catbayes.mappings import Mapping, resolve_mapping
 from catbayes.sampling import SAMPLERS
@@ -256,10 +255,8 @@ class SamplingBayesianEncoder(UpdatableEncoder):
             seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
         def encode(column: EncodedColumn) -> list[Array]:
-            codes, posterior = self._codes(table.column(column.position), column), column.posterior.posterior
-            sampled, known = look_up(self, column, posterior, codes), column.mapping.known(posterior)
-            blocks = [sampled(seed, (Purpose.SAMPLE, column.position, k), identity) for k in range(n_draws)]
-            return blocks if known is None else [np.concatenate([b, known[codes]], axis=1) for b in blocks]
+            codes = self._codes(table.column(column.position), column)
+            return draw_rows(self, column, codes, n_draws, seed, identity)
 
         blocks, layout = self._parallel(encode, self.columns_fitted_), self._layout()
         return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])

@@ -8,8 +8,8 @@ from catbayes.evidence._evidence import (
     gather_table,
     settle_family,
 )
-from catbayes.evidence._gathering import gather
-from catbayes.evidence._target import Target, plain, read_target
+from catbayes.evidence._gathering import gather, take_named
+from catbayes.evidence._target import Target, label_array, plain, read_target
 
 __all__ = [
     "ColumnEvidence",
@@ -19,7 +19,9 @@ __all__ = [
     "gather",
     "gather_codes",
     "gather_table",
+    "label_array",
     "plain",
     "read_target",
     "settle_family",
+    "take_named",
 ]

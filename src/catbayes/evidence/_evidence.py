@@ -11,8 +11,8 @@ import numpy as np
 from catbayes._validation import Array, Codes
 from catbayes.categories import Categories
 from catbayes.errors import InputError
-from catbayes.evidence._target import Target, choose_family, label_array, read_family
-from catbayes.families import BetaBernoulli, DirichletCategorical, Family
+from catbayes.evidence._target import Target, choose_family, join_classes, label_array, read_family
+from catbayes.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson
 from catbayes.statistics import Moments, Statistics, Tally
 from catbayes.tables import Table
 
@@ -66,103 +66,124 @@ class Evidence:
 
     def __add__(self, other: Evidence) -> Evidence:
         """Join what two disjoint sets of rows say."""
-        return self._with(other, lambda mine, theirs, _: mine + theirs, 1.0)
+        joint = _align(self, other)
+        columns = tuple(column.joined(column.mine + column.theirs) for column in joint.columns)
+        squares, weighted = self.squares + other.squares, self.weighted or other.weighted
+        return replace(
+            self, columns=columns, family=joint.family, classes=joint.classes, squares=squares, weighted=weighted
+        )
 
     def __sub__(self, other: Evidence) -> Evidence:
-        """Take rows out again; a category of which nothing is left is forgotten altogether."""
-
-        def subtract(mine: Any, theirs: Any, where: str) -> Any:
-            strange = ~mine.holds(theirs)
-            if strange.any():
-                raise InputError(
-                    f"{where}: what is to be taken out holds {theirs.count[strange][0]:g} rows of a category that has "
-                    f"{mine.count[strange][0]:g}, or other targets than those. Take out only what was put in."
-                )
-            return mine - theirs
-
-        left = self._with(other, subtract, -1.0)
-        return replace(left, columns=tuple(map(_only_seen, left.columns)))._only_seen_classes()
+        """Take rows out again; a category or class of which nothing is left is forgotten altogether."""
+        joint = _align(self, other)
+        columns = tuple(column.without(column.subtract(self.family)) for column in joint.columns)
+        squares, weighted = max(self.squares - other.squares, 0.0), self.weighted or other.weighted
+        left = Evidence(columns, joint.family, joint.classes, self.inputs, squares, weighted)
+        if not left.total.count[0] > 0:
+            raise InputError("Nothing would be left: every row is to be taken out. Fit a new encoder instead.")
+        return left._without_classes(joint.mine_had)
 
     def discounted(self, share: float) -> Evidence:
         """Let every row count for `share` of a row."""
         columns = tuple(replace(column, statistics=column.statistics.scaled(share)) for column in self.columns)
         return replace(self, columns=columns, squares=self.squares * share**2, weighted=True)
 
-    def _only_seen_classes(self) -> Evidence:
-        """Drop the classes that no row has."""
+    def _without_classes(self, had_rows: Any) -> Evidence:
+        """Drop the classes that had rows and have none now."""
         total = self.total
         if self.classes is None or not isinstance(total, Tally):
             return self
-        seen = np.flatnonzero(total.weight[0] > 0)
-        if len(seen) < 2 or len(seen) == len(self.classes):
+        kept = np.flatnonzero((total.weight[0] > 0) | ~had_rows)
+        if len(kept) < 2 or len(kept) == len(self.classes):
             return self
 
         def keep(column: ColumnEvidence) -> ColumnEvidence:
             assert isinstance(column.statistics, Tally)
-            return replace(column, statistics=Tally(column.statistics.weight[:, seen]))
+            return replace(column, statistics=Tally(column.statistics.weight[:, kept]))
 
-        return replace(self, columns=tuple(map(keep, self.columns)), classes=self.classes[seen])
+        return replace(self, columns=tuple(map(keep, self.columns)), classes=self.classes[kept])
 
-    def _with(self, other: Evidence, join: Callable[[Any, Any, str], Statistics], sign: float) -> Evidence:
-        theirs = {column.name: column for column in other.columns}
-        if {column.name for column in self.columns} != theirs.keys():
+
+@dataclass(frozen=True, slots=True)
+class _AlignedColumn:
+    """One column of two tables: their statistics by the slots of both tables' categories."""
+
+    column: ColumnEvidence
+    categories: Categories
+    mine: Any
+    theirs: Any
+
+    def joined(self, statistics: Statistics) -> ColumnEvidence:
+        return replace(self.column, categories=self.categories, statistics=statistics)
+
+    def subtract(self, family: type[Family]) -> Statistics:
+        strange = ~self.mine.holds(self.theirs)
+        left: Statistics = self.mine - self.theirs
+        if family is GammaPoisson:  # what is left must still be counts
+            strange |= left.mean < -1e-9
+        if strange.any():
             raise InputError(
-                f"The encoded columns differ: {[column.name for column in self.columns]} and {list(theirs)}. "
-                "Only what was gathered from the same columns can be joined."
+                f"Column {self.column.name!r}: what is to be taken out holds {self.theirs.count[strange][0]:g} rows of "
+                f"a category that has {self.mine.count[strange][0]:g}, or other targets than those. Take out only what "
+                "was put in."
             )
-        if (self.classes is None) != (other.classes is None) or (self.classes is None and self.family != other.family):
-            raise InputError(
-                f"One target needs a {self.family.__name__} and the other a {other.family.__name__}. "
-                "Set family= on both to the same one."
-            )
-        family, classes = self.family, self.classes
-        widen: list[Any] = [None, None]
-        if self.classes is not None and other.classes is not None:
-            joint, *widen_by = Categories(tuple(self.classes.tolist())).union(Categories(tuple(other.classes.tolist())))
-            widen = [(moved[:-2], len(joint.values)) for moved in widen_by]
-            classes = label_array(joint.values, np.result_type(_kind(self.classes), _kind(other.classes)))
-            if family is BetaBernoulli and len(joint.values) > 2:
-                family = DirichletCategorical
-        columns = []
-        for first in self.columns:
-            second = theirs[first.name]
-            categories, to_first, to_second = first.categories.union(second.categories)
-            left = _move(first.statistics, to_first, categories.n_slots, widen[0])
-            right = _move(second.statistics, to_second, categories.n_slots, widen[1])
-            columns.append(
-                replace(first, categories=categories, statistics=join(left, right, f"Column {first.name!r}"))
-            )
-        return replace(
-            self,
-            columns=tuple(columns),
-            family=family,
-            classes=classes,
-            squares=max(self.squares + sign * other.squares, 0.0),
-            weighted=self.weighted or other.weighted,
+        return left
+
+    def without(self, left: Statistics) -> ColumnEvidence:
+        """Drop the categories that had rows and have none now."""
+        gone = (left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0))
+        kept = np.flatnonzero(~gone[:-2])
+        if len(kept) == len(self.categories.values):
+            return self.joined(left)
+        values = Categories(tuple(self.categories.values[slot] for slot in kept))
+        slots = np.append(kept, [self.categories.missing, self.categories.unseen])
+        return replace(self.column, categories=values, statistics=left.take(slots))
+
+
+@dataclass(frozen=True, slots=True)
+class _Aligned:
+    columns: list[_AlignedColumn]
+    family: type[Family]
+    classes: np.ndarray[Any, Any] | None
+    mine_had: Any  # whether each class had rows in the first table
+
+
+def _align(one: Evidence, other: Evidence) -> _Aligned:
+    """Bring two tables to the same categories and classes."""
+    theirs = {column.name: column for column in other.columns}
+    if {column.name for column in one.columns} != theirs.keys():
+        raise InputError(
+            f"The encoded columns differ: {[column.name for column in one.columns]} and {list(theirs)}. "
+            "Only what was gathered from the same columns can be joined."
         )
+    if (one.classes is None) != (other.classes is None) or (one.classes is None and one.family != other.family):
+        raise InputError(
+            f"One target needs a {one.family.__name__} and the other a {other.family.__name__}. "
+            "Set family= on both to the same one."
+        )
+    family, classes, had, places = one.family, one.classes, None, (None, None)
+    if one.classes is not None and other.classes is not None:
+        classes, *places = join_classes(one.classes.tolist(), other.classes.tolist())  # type: ignore[assignment]
+        if one.classes.dtype == other.classes.dtype:
+            classes = label_array(classes.tolist(), one.classes.dtype)
+        if family is BetaBernoulli and len(classes) > 2:
+            family = DirichletCategorical
+        had = _move(one.total, np.zeros(1, dtype=np.intp), 1, places[0], len(classes)).weight[0] > 0
+    columns, width = [], 0 if classes is None else len(classes)
+    for first in one.columns:
+        second = theirs[first.name]
+        categories, to_first, to_second = first.categories.union(second.categories)
+        mine = _move(first.statistics, to_first, categories.n_slots, places[0], width)
+        other_side = _move(second.statistics, to_second, categories.n_slots, places[1], width)
+        columns.append(_AlignedColumn(first, categories, mine, other_side))
+    return _Aligned(columns, family, classes, had)
 
 
-def _kind(classes: np.ndarray[Any, Any]) -> Any:
-    """A type that numpy can join with that of other labels; words and numbers together are objects."""
-    return classes.dtype if classes.dtype.kind in "biuf" else np.dtype(object)
-
-
-def _move(statistics: Statistics, slots: Codes, n_slots: int, widen: tuple[Codes, int] | None) -> Statistics:
-    if widen is not None:
-        assert isinstance(statistics, Tally)
-        statistics = statistics.widen(*widen)
+def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:
+    """Move statistics to the slots and classes of a joint table."""
+    if classes is not None:
+        statistics = statistics.widen(classes, n_classes)
     return statistics.place(slots, n_slots)
-
-
-def _only_seen(column: ColumnEvidence) -> ColumnEvidence:
-    """Drop the categories that no row speaks for."""
-    seen = np.flatnonzero(column.statistics.count[:-2] > 0)
-    if len(seen) == len(column.categories.values):
-        return column
-    values = column.categories.values
-    kept = Categories(tuple(values[slot] for slot in seen))
-    slots = np.append(seen, [column.categories.missing, column.categories.unseen])
-    return replace(column, categories=kept, statistics=column.statistics.take(slots))
 
 
 def gather_table(
@@ -211,6 +232,8 @@ def settle_family(family: Any, evidence: Evidence) -> type[Family]:
     fits = wanted is None or wanted is evidence.family or (wanted.classes and evidence.family.classes)
     if not fits:
         raise InputError(f"family={family!r}, and this was gathered for {evidence.family.__name__}: use one for both.")
+    if not total.count[0] > 0:
+        raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
     if evidence.classes is not None:
         if len(evidence.classes) < 2:
             raise _one_class(evidence, 0)
@@ -230,7 +253,7 @@ def check_classes(evidence: Evidence) -> None:
     if isinstance(total, Tally):
         used = np.flatnonzero(total.weight[0] > 0)
         if len(used) < 2:
-            raise _one_class(evidence, int(used[0]))
+            raise _one_class(evidence, int(used[0]) if len(used) else 0)
 
 
 def _one_class(evidence: Evidence, only: int) -> InputError:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catbayes._validation import Codes
 from catbayes.categories import Categories
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalGamma
-
-__all__ = ["Target", "choose_family", "label_array", "plain", "read_family", "read_target"]
 
 MOST_INTEGER_CLASSES = 100
 
@@ -50,7 +49,7 @@ def read_target(y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequ
 def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Numbers that came as objects become numbers; spans of time are refused."""
     if y.dtype.kind in "mM":
-        raise InputError("y holds dates or spans of time: turn them into numbers (days, seconds) or labels first.")
+        raise no_dates()
     if y.dtype.kind != "O":
         return y
     kinds = {kind for kind in set(map(type, y.tolist())) if kind is not type(None)}
@@ -58,6 +57,11 @@ def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         whole = all(issubclass(kind, Integral) for kind in kinds) and None not in y.tolist()
         return y.astype(np.int64 if whole else np.float64)
     return y
+
+
+def no_dates() -> InputError:
+    """What to raise where the target is a time."""
+    return InputError("y holds dates or spans of time: turn them into numbers (days, seconds) or labels first.")
 
 
 def read_family(family: Any) -> type[Family] | None:
@@ -118,18 +122,31 @@ def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, known: S
     missing = codes == labels.missing
     if missing.any():
         raise InputError(f"Input y contains missing values, in {missing.sum()} rows. Drop those rows before fitting.")
-    if family is None and known is None and y.dtype.kind in "iuf":
-        check_integer_classes(len(labels.values))
+    classes, places = label_array(labels.values, y.dtype), np.arange(len(labels.values))
     if known is not None:
-        given, _ = Categories.of(np.asarray(known))
-        labels, _, moved = given.union(labels)
-        codes = moved[codes]
-    classes = label_array(labels.values, y.dtype)
-    return Target(codes.astype(np.intp), choose_family(family, len(classes)), classes)
+        classes, _, places = join_classes(known, labels.values)
+    if family is None and y.dtype.kind in "iuf":
+        check_integer_classes(len(classes))
+    return Target(places[codes], choose_family(family, len(classes)), classes)
 
 
-def label_array(values: Sequence[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Class labels as an array of the type that they came in."""
+def join_classes(known: Sequence[Any], fresh: Sequence[Any]) -> tuple[np.ndarray[Any, Any], Codes, Codes]:
+    """Join two lists of class labels; returns the place of each label of the one and of the other."""
+    words = [{isinstance(label, str) for label in labels} for labels in (known, fresh)]
+    if all(words) and not words[0] & words[1]:
+        raise InputError(
+            f"y holds {list(fresh)[:3]}, and its classes so far are {list(known)[:3]}: text in the one and numbers in "
+            "the other. Convert y to its former type."
+        )
+    joint, first, second = Categories(tuple(known)).union(Categories(tuple(fresh)))
+    return label_array(joint.values), first[:-2], second[:-2]
+
+
+def label_array(values: Sequence[Any], dtype: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
+    """Class labels as an array: of the type that they came in, if it is one of numpy's own."""
+    if dtype is None:
+        numbers = all(isinstance(value, int | float) for value in values)
+        dtype = np.asarray(values).dtype if numbers else np.dtype(object)
     if dtype.kind in "biufUS":
         return np.array(values, dtype=dtype if dtype.kind in "biuf" else None)
     labels = np.empty(len(values), dtype=object)

@@ -11,7 +11,6 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError('catbayes.spark needs pyspark and pyarrow: pip install "catbayes[spark]".') from error
 
-from catbayes.spark.frames import encode_frame
 from catbayes.spark.ml import BayesianEncoder, BayesianEncoderModel
 
-__all__ = ["BayesianEncoder", "BayesianEncoderModel", "encode_frame"]
+__all__ = ["BayesianEncoder", "BayesianEncoderModel"]

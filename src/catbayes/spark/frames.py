@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 from pyspark.errors import AnalysisException
@@ -16,10 +17,10 @@ from pyspark.sql.types import DoubleType, StructField, StructType
 
 from catbayes._keyed import row_keys
 from catbayes._random import Purpose
-from catbayes._validation import Array, Codes
-from catbayes.encoder import Plan
+from catbayes._validation import Array, Codes, check_weights
+from catbayes.categories import canonical_list
 from catbayes.encoder._column import EncodedColumn
-from catbayes.encoder._plan import read_known_target
+from catbayes.encoder._plan import Plan, read_known_target
 from catbayes.encoder._training import leave_one_out
 from catbayes.errors import InputError, InputWarning
 from catbayes.families import Family
@@ -28,6 +29,7 @@ from catbayes.sampling import draw
 
 __all__ = ["encode_frame"]
 
+PREFIX = "catbayes_"
 KEY, FILE, ROW = "catbayes_key", "catbayes_file", "catbayes_row"
 
 
@@ -35,6 +37,13 @@ def encode_frame(frame: DataFrame, plan: Plan) -> DataFrame:
     """Add encoded columns to a data frame; `catbayes.encode` is its public face."""
     names = list(frame.columns)
     plan.check(names)
+    lower = [name.lower() for name in [*names, *plan.added]]  # Spark tells names apart by more than case
+    if len(set(lower)) < len(lower):
+        twice = next(name for name in lower if lower.count(name) > 1)
+        raise InputError(f"Two columns would be called {twice!r}, which Spark cannot tell apart. Rename one.")
+    taken = [name for name in lower if name.startswith(PREFIX)]
+    if taken:
+        raise InputError(f"Column {taken[0]!r}: names that begin with {PREFIX!r} are for the queries. Rename it.")
     by_row = plan.n_draws is not None and plan.encoder.draw_per == "row"
     if by_row and plan.row_id is None:
         frame = _with_identity(frame)
@@ -57,6 +66,9 @@ def encode_frame(frame: DataFrame, plan: Plan) -> DataFrame:
 
 def _with_identity(frame: DataFrame) -> DataFrame:
     """Add the file name and row number of each row; only Parquet files tell."""
+    files = [unquote(path).rpartition("/")[2] for path in frame.inputFiles()]
+    if len(set(files)) < len(files):
+        raise InputError("Two files have one name, so their rows cannot be told apart. Give row_id.")
     try:
         return frame.withColumns({FILE: F.col("_metadata.file_name"), ROW: F.col("_metadata.row_index")})
     except AnalysisException as error:
@@ -92,7 +104,8 @@ def _join(frame: DataFrame, column: EncodedColumn, slots: dict[str, Array], plan
 
     categories = column.posterior.categories
     dtype = frame.schema[column.name].dataType
-    keys, kept = _as_type(list(categories.values), to_arrow_type(dtype))
+    zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
+    keys, kept = _as_type(list(categories.values), to_arrow_type(dtype, timezone=zone))
     if categories.values and not len(keys):
         warnings.warn(
             f"Column {column.name!r} is {dtype.simpleString()}, and none of its categories at fit was: every row "
@@ -130,20 +143,27 @@ def _refuse(joined: DataFrame, column: EncodedColumn, plan: Plan, missing: Any) 
 
 
 def _as_type(values: list[Any], dtype: Any) -> tuple[Any, Codes]:
-    """The categories that a column of this type can hold, and their slots."""
+    """The categories that a column of this type can hold as they are, and their slots."""
     import pyarrow
 
+    def same(found: list[Any], wanted: list[Any]) -> bool:
+        return all(one == other for one, other in zip(canonical_list(found), wanted, strict=True))
+
     try:
-        return pyarrow.array(values, dtype), np.arange(len(values))
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+        keys = pyarrow.array(values, dtype)
+        if same(keys.to_pylist(), values):
+            return keys, np.arange(len(values))
+    except (pyarrow.ArrowException, OverflowError, TypeError, ValueError):
         pass
     kept, found = [], []
     for slot, value in enumerate(values):
         try:
-            found.append(pyarrow.scalar(value, dtype).as_py())
-            kept.append(slot)
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+            key = pyarrow.scalar(value, dtype).as_py()
+        except (pyarrow.ArrowException, OverflowError, TypeError, ValueError):
             continue
+        if same([key], [value]):
+            found.append(key)
+            kept.append(slot)
     return pyarrow.array(found, dtype), np.array(kept, dtype=np.intp)
 
 
@@ -211,17 +231,22 @@ class _Drawing:
         def values(name: str) -> Any:
             return batch.column(name).to_numpy(zero_copy_only=False)
 
-        n_rows, target, weight = batch.num_rows, None, np.ones(batch.num_rows)
-        identity = row_keys((values(FILE), values(ROW)) if self.row_id is None else values(self.row_id), n_rows)
+        n_rows, target = batch.num_rows, None
+        weight: Array | None = np.ones(n_rows)
+        if self.row_id is None:
+            names = [unquote(name) for name in values(FILE)]  # Spark gives them as in a URL
+            identity = row_keys((names, values(ROW)), n_rows)
+        else:
+            identity = row_keys(values(self.row_id), n_rows)
         if self.target is not None:
             target = read_known_target(values(self.target), self.family, self.classes, self.target)
         if self.weight is not None:
-            weight = values(self.weight).astype(np.float64)
+            weight = check_weights(values(self.weight), n_rows, whole=False)
         found: dict[str, Array] = {}
         for column in self.columns:
             parts = [[values(place) for place in places] for places in column.places]
             family = column.family(*(part[0] if len(part) == 1 else np.stack(part, axis=1) for part in parts))
-            if target is not None:
+            if target is not None and weight is not None:
                 family = leave_one_out(family, values(column.count), column.unseen, target.values, weight)
             features, known = [], column.mapping.known(family)
             for k in range(self.n_draws):

@@ -23,9 +23,11 @@ from pyspark.ml.util import (
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from catbayes.encoder import Plan, SamplingBayesianEncoder
+from catbayes.encoder import SamplingBayesianEncoder
+from catbayes.encoder._plan import Plan
 from catbayes.errors import InputError
 from catbayes.spark.frames import encode_frame, quoted
+from catbayes.tables import no_column
 
 __all__ = ["BayesianEncoder", "BayesianEncoderModel"]
 
@@ -118,7 +120,7 @@ class BayesianEncoder(Estimator, _Parameters, DefaultParamsReadable, DefaultPara
         wanted = [*columns, label, *([weight] if weight else [])]
         for name in wanted:
             if name not in dataset.columns:
-                raise InputError(f"The data frame has no column {name!r}. It has {dataset.columns}.")
+                raise no_column(name, dataset.columns)
         encoder.fit(dataset.select(*map(quoted, wanted)), label, weight)
         model: BayesianEncoderModel = self._copyValues(BayesianEncoderModel(encoder))
         return model
@@ -158,11 +160,15 @@ class BayesianEncoderModel(Model, _Parameters, MLReadable, MLWritable):
         outputs = list(self.getOutputCols())
         if len(outputs) != len(plan.columns):
             raise InputError(f"outputCols names {len(outputs)} columns for {len(plan.columns)} input columns.")
+        taken = [name for name in outputs if name in dataset.columns or outputs.count(name) > 1]
+        if taken:
+            raise InputError(f"outputCols: the data frame has a column {taken[0]!r} already, or it is named twice.")
+        named = []
         for output, column in zip(outputs, plan.columns, strict=True):
             names = [quoted(name) for name in plan.names(column)]
             value = F.col(names[0]) if len(names) == 1 else array_to_vector(F.array(*names))
-            encoded = encoded.withColumn(output, value).drop(*plan.names(column))
-        return encoded
+            named.append(value.alias(output))
+        return encoded.select(*map(quoted, dataset.columns), *named)
 
     def write(self) -> MLWriter:
         """Write the parameters as Spark does, and the encoder as the file that `encoder.save` makes."""

@@ -1,0 +1,252 @@
+"""The queries that an engine answers: one look at the target, and one group-by a column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from catbayes._validation import Array
+from catbayes.categories import Categories, canonical_list
+from catbayes.errors import InputError
+from catbayes.evidence._evidence import ColumnEvidence
+from catbayes.evidence._target import (
+    check_counts,
+    check_integer_classes,
+    check_no_amount,
+    choose_family,
+    join_classes,
+    label_array,
+    no_dates,
+    read_family,
+)
+from catbayes.families import Family, GammaPoisson, NormalGamma
+from catbayes.statistics import Moments, Tally
+from catbayes.tables import no_column
+
+PREFIX = "catbayes_"
+KEY, TARGET, WEIGHT = "catbayes_key", "catbayes_target", "catbayes_weight"
+BAD, SQUARE = "catbayes_bad", "catbayes_square"
+MOST_COLUMNS = 20
+
+
+def _check_names(frame: nw.LazyFrame[Any], names: list[str], target: Any, weight: Any) -> None:
+    """Require a target and a weight that are columns of the frame."""
+    taken = [name for name in names if name.startswith(PREFIX)]
+    if taken:
+        raise InputError(f"Column {taken[0]!r}: names that begin with {PREFIX!r} are for the queries. Rename it.")
+    for name, what in ((target, "target"), (weight, "weight")):
+        if name is None and what == "weight":
+            continue
+        if not isinstance(name, str):
+            raise InputError(
+                f"The {what} of a table that is not in memory must be the name of one of its columns. "
+                "Give that, or bring the table into memory by .collect()."
+            )
+        if name not in names:
+            raise no_column(name, names)
+        _check_dots(frame, name)
+
+
+def _check_dots(frame: nw.LazyFrame[Any], name: str) -> None:
+    if "." in name and frame.implementation.is_pyspark():
+        raise InputError(f"Column {name!r}: Spark takes the dot for a field of a struct. Rename the column.")
+
+
+def _read_target(target: str, dtype: Any, wanted: type[Family] | None, known: Any) -> nw.Expr:
+    """The target as the families take it."""
+    y = nw.col(target)
+    if isinstance(dtype, nw.Date | nw.Datetime | nw.Duration | nw.Time):
+        raise no_dates()
+    if wanted is not None and not wanted.classes and not (dtype.is_numeric() or dtype == nw.Boolean):
+        raise InputError(f"y must hold numbers for {wanted.__name__}, and {target!r} is {dtype}.")
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        return y.cast(nw.String)
+    if isinstance(dtype, nw.Decimal):
+        return y.cast(nw.Float64)
+    if dtype == nw.Boolean and known is not None and not all(isinstance(label, bool) for label in known):
+        return y.cast(nw.Int64)
+    return y
+
+
+def _with_weight(frame: nw.LazyFrame[Any], weight: str, dtype: Any) -> nw.LazyFrame[Any]:
+    if not dtype.is_numeric():
+        raise InputError(f"sample_weight must hold numbers, and {weight!r} is {dtype}.")
+    frame = frame.with_columns(nw.col(weight).cast(nw.Float64).alias(WEIGHT))
+    w = nw.col(WEIGHT)
+    bad = w.is_null() | w.is_nan() | (w < 0.0) | (w == float("inf"))
+    return frame.with_columns(bad.cast(nw.Int64).alias(BAD), (w * w).alias(SQUARE))
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A lazy frame with the target and the weight checked, ready to be grouped."""
+
+    frame: nw.LazyFrame[Any]
+    family: type[Family]
+    classes: np.ndarray[Any, Any] | None
+    weighted: bool
+    squares: float
+
+    @classmethod
+    def of(cls, frame: nw.LazyFrame[Any], target: Any, weight: Any, family: Any, known: Any) -> Query:
+        """Look at the target and the weight once, in one query or two."""
+        wanted, schema = read_family(family), frame.collect_schema()
+        _check_names(frame, list(schema.names()), target, weight)
+        dtype = schema[target]
+        y = _read_target(target, dtype, wanted, known)
+        frame = frame.with_columns(y.alias(TARGET))
+        if weight is not None:
+            frame = _with_weight(frame, weight, schema[weight])
+        numeric = dtype.is_float() or isinstance(dtype, nw.Decimal) or (wanted is not None and not wanted.classes)
+        facts = cls._look_at_numbers(frame, weight, dtype) if numeric else {}
+        if wanted is None and facts.get("fractions"):
+            if known is None:
+                wanted = NormalGamma
+            else:
+                check_no_amount(known)
+        if wanted is not None and not wanted.classes:
+            squares = cls._check(facts, weight, target)
+            if wanted is GammaPoisson:
+                check_counts(float(facts["low"]))
+            frame = frame.with_columns(nw.col(TARGET).cast(nw.Float64))
+            return cls(frame, wanted, None, weight is not None, squares)
+        seen, facts = cls._look_at_classes(frame, weight, facts)
+        squares = cls._check(facts, weight, target)
+        classes = label_array(seen) if known is None else join_classes(canonical_list(list(known)), seen)[0]
+        if wanted is None and dtype.is_numeric():
+            check_integer_classes(len(classes))
+        return cls(frame, choose_family(wanted, len(classes)), classes, weight is not None, squares)
+
+    @staticmethod
+    def _look_at_numbers(frame: nw.LazyFrame[Any], weight: Any, dtype: Any) -> dict[str, Any]:
+        """Count what would be wrong with a numeric target, in one query."""
+        y = nw.col(TARGET).cast(nw.Float64)
+        ask = [nw.len().alias("rows"), nw.col(TARGET).is_null().cast(nw.Int64).sum().alias("nulls")]
+        ask += [y.min().alias("low"), y.max().alias("high"), (y != y.floor()).cast(nw.Int64).sum().alias("fractions")]
+        if dtype.is_float():
+            ask += [y.is_nan().cast(nw.Int64).sum().alias("nans")]
+        if weight is not None:
+            ask += [nw.col(name).sum() for name in (BAD, WEIGHT, SQUARE)]
+        row = collect(frame.select(*ask))
+        return {name: row[name].to_list()[0] for name in row.columns}
+
+    @staticmethod
+    def _look_at_classes(
+        frame: nw.LazyFrame[Any], weight: Any, facts: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Find the classes, and count what would be wrong with them, in one query."""
+        ask = [nw.len().alias("rows")]
+        if weight is not None:
+            ask += [nw.col(name).sum() for name in (BAD, WEIGHT, SQUARE)]
+        groups = collect(frame.group_by(TARGET, drop_null_keys=False).agg(*ask))
+        seen = canonical_list(groups[TARGET].to_list())
+        rows = groups["rows"].to_list()
+        nulls = sum(count for label, count in zip(seen, rows, strict=True) if label is None)
+        sums = {name: sum(groups[name].to_list()) for name in groups.columns if name != TARGET}
+        return sorted(label for label in seen if label is not None), facts | sums | {"nulls": nulls}
+
+    @staticmethod
+    def _check(facts: dict[str, Any], weight: Any, target: str) -> float:
+        """Refuse a target or weights that cannot be used; return Σ w²."""
+        if not facts["rows"]:
+            raise InputError("The table holds no rows: there is nothing to learn from.")
+        rows = max(facts["nulls"], facts.get("nans") or 0)
+        if rows:
+            raise InputError(f"Target {target!r} is missing in {rows} rows. Drop those rows before fitting.")
+        if np.isinf([float(facts.get("low") or 0.0), float(facts.get("high") or 0.0)]).any():
+            raise InputError(f"Target {target!r} holds infinite values. Drop those rows before fitting.")
+        if weight is None:
+            return float(facts["rows"])
+        if facts[BAD]:
+            raise InputError(
+                f"sample_weight is missing, negative or infinite in {facts[BAD]:g} rows: use 0 to leave a row out."
+            )
+        if not facts[WEIGHT]:
+            raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
+        return float(facts[SQUARE])
+
+    def column(self, position: int, name: str, dtype: Any) -> ColumnEvidence:
+        """Group by one column."""
+        _check_dots(self.frame, name)
+        if isinstance(dtype, nw.List | nw.Array | nw.Struct):
+            raise InputError(f"Column {name!r} is {dtype}: a category must be a single value. Turn it into text first.")
+        key = nw.col(name)
+        if dtype.is_float():
+            key = nw.when(~key.is_nan()).then(key + 0.0)  # NaN is missing, and -0.0 is 0.0
+        elif isinstance(dtype, nw.Categorical | nw.Enum):
+            key = key.cast(nw.String)
+        wanted = [nw.col(TARGET), *([nw.col(WEIGHT)] if self.weighted else [])]
+        frame = self.frame.select(key.alias(KEY), *wanted)
+        keys, statistics = self._describe(frame) if self.classes is None else self._count(frame, self.classes.tolist())
+        categories, slots = Categories.of_distinct(keys)
+        return ColumnEvidence(position, name, categories, statistics.place(slots, categories.n_slots))
+
+    def _count(self, frame: nw.LazyFrame[Any], labels: list[Any]) -> tuple[list[Any], Tally]:
+        """Keys, and the weight of each class for each of them: a column a class, or for many classes a row."""
+        one = nw.col(WEIGHT) if self.weighted else nw.lit(1.0)
+        if len(labels) > MOST_COLUMNS:
+            return self._count_long(frame.with_columns(one.alias(WEIGHT)), labels)
+        names = [f"class_{number}" for number in range(len(labels))]
+        counted = frame.with_columns(
+            nw.when(nw.col(TARGET) == label).then(one).otherwise(nw.lit(0.0)).alias(name)
+            for label, name in zip(labels, names, strict=True)
+        )
+        groups = counted.group_by(KEY, drop_null_keys=False).agg(*(nw.col(name).sum() for name in names))
+        found = _collect_sorted(groups)
+        return found[KEY].to_list(), Tally(np.stack([_numbers(found, name) for name in names], axis=1))
+
+    def _count_long(self, frame: nw.LazyFrame[Any], labels: list[Any]) -> tuple[list[Any], Tally]:
+        found = _collect_sorted(frame.group_by(KEY, TARGET, drop_null_keys=False).agg(nw.col(WEIGHT).sum()))
+        keys = found[KEY].to_list()
+        row = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        place = {label: number for number, label in enumerate(labels)}
+        weight = np.zeros((len(row), len(labels)))
+        where = [row[key] for key in keys], [place[label] for label in canonical_list(found[TARGET].to_list())]
+        weight[where] = _numbers(found, WEIGHT)
+        return list(row), Tally(weight)
+
+    def _describe(self, frame: nw.LazyFrame[Any]) -> tuple[list[Any], Moments]:
+        """Keys, and count, mean and centred squares for each of them; never sums of squares about zero."""
+        y = nw.col(TARGET)
+        if not self.weighted and not frame.implementation.is_dask():
+            wanted = nw.len().alias("count"), y.mean().alias("mean"), y.var(ddof=0).alias("variance")
+            found = _collect_sorted(frame.group_by(KEY, drop_null_keys=False).agg(*wanted))
+            count = _numbers(found, "count")
+            return found[KEY].to_list(), Moments(count, _numbers(found, "mean"), count * _numbers(found, "variance"))
+
+        # No engine has a weighted variance, and that of dask is a sum of squares: means first, then squares about them.
+        def sums(rows: nw.LazyFrame[Any], **columns: Any) -> nw.LazyFrame[Any]:
+            groups = rows.with_columns(**columns).group_by(KEY, drop_null_keys=False)
+            return groups.agg(*(nw.col(name).sum() for name in columns))
+
+        w = nw.col(WEIGHT) if self.weighted else nw.lit(1.0)
+        means = sums(frame, count=w + 0.0 * y, total=w * y)  # 0 · y makes a column of a literal
+        means = means.with_columns(mean=nw.when(nw.col("count") > 0).then(nw.col("total") / nw.col("count")))
+        found = _collect_sorted(means.select(KEY, "count", "mean"))
+        null = found.filter(nw.col(KEY).is_null())["mean"].to_list()
+        rest = y - nw.coalesce(nw.col("mean"), nw.lit(float(null[0] or 0.0) if null else 0.0))
+        near = frame.join(means.select(KEY, "mean"), on=KEY, how="left")
+        squares = _collect_sorted(sums(near, slip=w * rest, square=w * rest * rest))
+        count, mean = _numbers(found, "count"), _numbers(found, "mean")
+        slip = np.divide(_numbers(squares, "slip"), count, out=np.zeros_like(count), where=count > 0)
+        m2 = np.maximum(_numbers(squares, "square") - count * slip**2, 0.0)
+        return found[KEY].to_list(), Moments(count, mean + slip, m2)
+
+
+def _numbers(groups: nw.DataFrame[Any], name: str) -> Array:
+    return np.nan_to_num(groups[name].to_numpy().astype(np.float64))
+
+
+def _collect_sorted(groups: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """Run the query; Python sees the groups only, in their order."""
+    return collect(groups.sort(KEY, nulls_last=True))
+
+
+def collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """Run a query with the engine's bounded memory, where it has a choice."""
+    if frame.implementation.is_polars():
+        return frame.collect(engine="streaming")
+    return frame.collect()
