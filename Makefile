@@ -10,7 +10,7 @@ demo: $(VENV)/.core  ## what the encoder does, on simulated data with known trut
 	$(RUN)/python examples/demo.py
 
 test: $(VENV)/.dev  ## everything that runs in minutes, doctests of the code included
-	$(RUN)/python -m pytest -n auto --dist loadgroup -m "not calibration" tests src
+	$(RUN)/python -m pytest -n auto -m "not calibration" tests src
 
 calibration: $(VENV)/.dev  ## the slow statistical suites
 	$(RUN)/python -m pytest -n auto -m calibration tests

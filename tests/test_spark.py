@@ -13,12 +13,7 @@ import catbayes
 from catbayes import InputError, SamplingBayesianEncoder, encode, gather
 from engines import COLUMNS, TABLE, start_spark, write_files
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-]
-
-FAMILIES = ["bernoulli", "categorical", "normal", "poisson"]
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +42,9 @@ def added(result):
     return rows[[name for name in rows.columns if name not in TABLE.columns]]
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("family", "weight"), [("bernoulli", None), ("categorical", "weight"), ("normal", None), ("normal", "weight")]
+)
 def test_spark_gives_the_same_statistics(frame, family, weight):
     found = gather(frame, COLUMNS, family, family=family, weight=weight)
     expected = gather(TABLE, COLUMNS, family, family=family, weight=weight)
@@ -59,15 +55,18 @@ def test_spark_gives_the_same_statistics(frame, family, weight):
             np.testing.assert_allclose(mine, theirs, rtol=1e-10 if name != "m2" else 1e-6)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
-    "options",
+    ("family", "options"),
     [
-        {},
-        {"n_draws": 2, "row_id": "name"},
-        {"n_draws": 1, "row_id": "id", "target": True},
-        {"n_draws": 2, "row_id": "id", "draw_per": "category"},
-        {"n_draws": 1, "row_id": "id", "mapping": "mean_precision"},
+        ("bernoulli", {}),
+        ("categorical", {}),
+        ("categorical", {"n_draws": 2, "row_id": "name"}),
+        ("poisson", {"n_draws": 2, "row_id": "name"}),
+        ("bernoulli", {"n_draws": 1, "row_id": "id", "target": True}),
+        ("normal", {"n_draws": 1, "row_id": "id", "target": True}),
+        ("bernoulli", {"n_draws": 1, "row_id": "id", "target": True, "weight": "weight"}),
+        ("normal", {"n_draws": 2, "row_id": "id", "draw_per": "category"}),
+        ("normal", {"n_draws": 1, "row_id": "id", "mapping": "mean_precision"}),
     ],
     ids=str,
 )
@@ -77,7 +76,9 @@ def test_spark_encodes_the_same(frame, family, options, tmp_path):
     if options.get("target"):
         options["target"] = family
     some = TABLE.head(2_000)  # so that some categories are unseen
-    encoder = SamplingBayesianEncoder(COLUMNS, family=family, random_state=0, **settings).fit(some, family)
+    encoder = SamplingBayesianEncoder(COLUMNS, family=family, random_state=0, **settings).fit(
+        some, family, options.get("weight")
+    )
     here = pandas.read_parquet(encode(TABLE, encoder, tmp_path / "here.parquet", **options))
     there = added(encode(frame, encoder, **options))
     np.testing.assert_array_equal(there, here[there.columns])
