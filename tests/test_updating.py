@@ -7,6 +7,7 @@ import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.model_selection import StratifiedKFold
 
 from cases import PRIORS, make_target
 from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder, gather
@@ -230,6 +231,20 @@ def test_a_failed_batch_changes_nothing():
         with pytest.raises(InputError):
             bad()
     assert all(vars(fitted)[name] is value for name, value in before.items())
+
+
+@pytest.mark.parametrize("settings", [{}, {"own_target": "cross_fit", "cv": StratifiedKFold(3)}])
+def test_a_target_may_be_named_wherever_it_is_given(settings):
+    X, y, weight = make_rows("bernoulli")
+    table = X.assign(y=y, w=weight)
+    sampling = SamplingBayesianEncoder(["c"], random_state=0, **settings)
+    np.testing.assert_array_equal(sampling.fit_transform(table, "y", "w"), sampling.fit_transform(X, y, weight))
+    named, given_y = sampling.augment(table, "y", 2), sampling.augment(X, y, 2)
+    np.testing.assert_array_equal(named.X, given_y.X)
+    np.testing.assert_array_equal(named.y, given_y.y)
+    np.testing.assert_array_equal(sampling.fit_draws(table, "y").features(1), sampling.fit_draws(X, y).features(1))
+    moments = ConjugateMomentEncoder(["c"], random_state=0, cv=StratifiedKFold(3))
+    np.testing.assert_array_equal(moments.fit_transform(table, "y"), moments.fit_transform(X, y))
 
 
 def test_a_merged_encoder_has_an_output_of_its_own():

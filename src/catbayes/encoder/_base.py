@@ -53,6 +53,7 @@ class Learned:
     evidence: Evidence
     columns: list[EncodedColumn]
     codes: list[Codes]
+    y: np.ndarray[Any, Any]
     target: Target
     weight: Array | None
     seed: int
@@ -215,7 +216,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         seed = self._new_seed()
         columns = self._fit_columns(evidence, seed)
         codes = [self._admit(c.posterior.categories, code, c.name) for c, code in zip(columns, codes, strict=True)]
-        return Learned(table, evidence, columns, codes, target, weight, seed)
+        return Learned(table, evidence, columns, codes, y, target, weight, seed)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Any, Any]:
         """Wrap a table in memory, with its target and weights; those given by name are taken out of it."""

@@ -78,13 +78,13 @@ class TrainingDraws:
         return stacked
 
 
-def training_draws(encoder: SamplingBayesianEncoder, learned: Learned, y: Any, groups: Any) -> TrainingDraws:
+def training_draws(encoder: SamplingBayesianEncoder, learned: Learned, groups: Any) -> TrainingDraws:
     """Prepare the training draws; nothing is drawn yet."""
     leave_out = encoder.own_target == "exclude" and groups is None and hides(encoder, learned.evidence)
     known = any(column.mapping.known(column.posterior.posterior) is not None for column in learned.columns)
     folds = []
     if encoder.own_target != "include" and (known or not leave_out):
-        folds = read_folds(encoder.cv, learned.target, y, groups, learned.seed)
+        folds = read_folds(encoder.cv, learned.target, learned.y, groups, learned.seed)
     elif groups is not None:
         warnings.warn('own_target="include" makes no folds, so groups do nothing.', InputWarning, stacklevel=3)
 

@@ -109,7 +109,7 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         learned = self._learn(X, y, sample_weight)
         folds = []
         if self.own_target == "cross_fit":
-            folds = read_folds(self.cv, learned.target, y, groups, learned.seed)
+            folds = read_folds(self.cv, learned.target, learned.y, groups, learned.seed)
 
         def encode(item: tuple[EncodedColumn, Codes]) -> Array:
             column, codes = item

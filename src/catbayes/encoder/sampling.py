@@ -162,7 +162,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
             One draw for each row; columns that are not encoded as they were.
         """
         learned = self._learn(X, y, sample_weight)
-        blocks = training_draws(self, learned, y, groups).blocks(0)
+        blocks = training_draws(self, learned, groups).blocks(0)
         self._keep(learned)
         return self._assemble(learned.table, blocks)
 
@@ -180,7 +180,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
             Its `features(k)` is draw k as an array, for fresh draws at every epoch.
         """
         learned = self._learn(X, y, sample_weight)
-        draws = training_draws(self, learned, y, groups)
+        draws = training_draws(self, learned, groups)
         self._keep(learned)
         return draws
 
@@ -210,12 +210,12 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         """
         check_count("n_draws", n_draws)
         learned = self._learn(X, y, sample_weight)
-        copies = training_draws(self, learned, y, groups).copies(n_draws)
+        copies = training_draws(self, learned, groups).copies(n_draws)
         self._keep(learned)
         n_rows = learned.table.n_rows
         weight = np.ones(n_rows) if learned.weight is None else learned.weight
         row = np.tile(np.arange(n_rows), n_draws)
-        return Augmented(copies, np.asarray(y).reshape(-1)[row], weight[row] / n_draws, row)
+        return Augmented(copies, learned.y[row], weight[row] / n_draws, row)
 
     def sample(self, X: Any, n_draws: int = 1, random_state: Any = None, row_id: Any = None) -> np.ndarray[Any, Any]:
         """Draw features of rows that were not trained on, `n_draws` times.
