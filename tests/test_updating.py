@@ -239,6 +239,7 @@ def test_a_target_may_be_named_wherever_it_is_given(settings):
     table = X.assign(y=y, w=weight)
     sampling = SamplingBayesianEncoder(["c"], random_state=0, **settings)
     np.testing.assert_array_equal(sampling.fit_transform(table, "y", "w"), sampling.fit_transform(X, y, weight))
+    table = table.drop(columns="w")
     named, given_y = sampling.augment(table, "y", 2), sampling.augment(X, y, 2)
     np.testing.assert_array_equal(named.X, given_y.X)
     np.testing.assert_array_equal(named.y, given_y.y)
