@@ -63,7 +63,7 @@ def bare_groups(engine: str, files: str, output: str) -> None:
         if engine == "duckdb":
             connect().sql(
                 f"SELECT {name}, count(*), sum(y) FROM read_parquet('{files}') GROUP BY {name}"
-            ).fetch_arrow_table()
+            ).to_arrow_table()
         else:
             import polars
 
@@ -159,8 +159,8 @@ def do_task(task: str, engine: str, files: str, output: str) -> None:
 
 def measure_files(sizes: list[int], folder: Path) -> None:
     print("| engine | million rows | fit / bare group-by | encode / bare joins | draws / bare joins | peak GB: "
-          "fit | encode | draws | bare joins |")  # fmt: skip
-    print("|---|---|---|---|---|---|---|---|---|")
+          "bare group-by | fit | bare joins | encode | draws |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|---|")
     seconds: dict[tuple[str, str], list[float]] = {}
     for n_rows in sizes:
         files = make_files(folder, n_rows, text=True)
@@ -178,7 +178,9 @@ def measure_files(sizes: list[int], folder: Path) -> None:
                 time_of["encode_means"] / time_of["bare_joins"],
                 time_of["encode_draws"] / time_of["bare_joins"],
             )
-            peaks = [found[task]["peak"] for task in ("fit", "encode_means", "encode_draws", "bare_joins")]
+            peaks = [
+                found[task]["peak"] for task in ("bare_groups", "fit", "bare_joins", "encode_means", "encode_draws")
+            ]
             cells = [*(f"{ratio:.2f}" for ratio in ratios), *(f"{peak:.2f}" for peak in peaks)]
             print(f"| {engine} | {n_rows / 1e6:g} | " + " | ".join(cells) + " |", flush=True)
             for left in folder.glob(f"{engine}.parquet*"):

@@ -118,8 +118,7 @@ def _open(source: Any, plan: Plan, engine: str, memory_limit: str | None) -> tup
     if is_reader(source):
         return batches(source), None
     if isinstance(source, str | os.PathLike | list | tuple):
-        text = plan.text
-        files = Files.of(source, engine, memory_limit, text)
+        files = Files.of(source, engine, memory_limit, plan.text)
         plan.check(files.names())
         names = [path.name for path in files.paths]
         if not named_rows and len(set(names)) < len(names):

@@ -186,17 +186,23 @@ class Query:
 
     def _count(self, frame: nw.LazyFrame[Any], labels: list[Any]) -> tuple[list[Any], Tally]:
         """Keys, and the weight of each class for each of them: a column a class, or for many classes a row."""
-        one = nw.col(WEIGHT) if self.weighted else nw.lit(1.0)
+        one = nw.col(WEIGHT) if self.weighted else nw.lit(1)
         if len(labels) > MOST_COLUMNS:
             return self._count_long(frame.with_columns(one.alias(WEIGHT)), labels)
-        names = [f"class_{number}" for number in range(len(labels))]
-        counted = frame.with_columns(
-            nw.when(nw.col(TARGET) == label).then(one).otherwise(nw.lit(0.0)).alias(name)
-            for label, name in zip(labels, names, strict=True)
+        counted = {f"class_{number}": label for number, label in enumerate(labels)}
+        if not self.weighted:
+            counted.pop("class_0")  # it is what the others leave of the total
+        frame = frame.with_columns(
+            nw.when(nw.col(TARGET) == label).then(one).otherwise(nw.lit(0)).alias(name)
+            for name, label in counted.items()
         )
-        groups = counted.group_by(KEY, drop_null_keys=False).agg(*(nw.col(name).sum() for name in names))
-        found = _collect_sorted(groups)
-        return found[KEY].to_list(), Tally(np.stack([_numbers(found, name) for name in names], axis=1))
+        sums = nw.len().alias("total"), *(nw.col(name).sum() for name in counted)
+        groups = frame.group_by(KEY, drop_null_keys=False).agg(*sums)
+        found = _collect_sorted(groups.with_columns(nw.col(name).cast(nw.Float64) for name in ("total", *counted)))
+        weights = [_numbers(found, name) for name in counted]
+        if not self.weighted:
+            weights.insert(0, _numbers(found, "total") - np.sum(weights, axis=0))
+        return found[KEY].to_list(), Tally(np.stack(weights, axis=1))
 
     def _count_long(self, frame: nw.LazyFrame[Any], labels: list[Any]) -> tuple[list[Any], Tally]:
         found = _collect_sorted(frame.group_by(KEY, TARGET, drop_null_keys=False).agg(nw.col(WEIGHT).sum()))
@@ -242,6 +248,8 @@ def _numbers(groups: nw.DataFrame[Any], name: str) -> Array:
 
 def _collect_sorted(groups: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """Run the query; Python sees the groups only, in their order."""
+    if groups.implementation.is_pyspark():  # which would shuffle them once more
+        return collect(groups).sort(KEY, nulls_last=True)
     return collect(groups.sort(KEY, nulls_last=True))
 
 
