@@ -300,6 +300,25 @@ def test_types_of_the_target_mean_the_same_everywhere():
         assert gather(source, target="y").classes.tolist() == [1.0, 2.0]
 
 
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("target", ["class", "number"])
+def test_nan_and_null_are_one_category_and_both_zeros_another(target, weight, tmp_path):
+    """Frames made from pandas hold no NaN beside nulls; these do."""
+    random = np.random.default_rng(0)
+    key = pyarrow.array(random.choice([0.0, -0.0, 2.5, np.nan], 600), mask=random.random(600) < 0.1)
+    table = pyarrow.table({"k": key, "class": random.integers(0, 2, 600), "number": random.normal(5, 1, 600)})
+    table = table.append_column("w", pyarrow.array(random.integers(1, 4, 600) / 2))
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    found = gather(table, ["k"], target, weight=weight)
+    assert found.columns[0].categories.values == (0.0, 2.5)
+    for source, engine in [
+        (polars.from_arrow(table).lazy(), "auto"),
+        (tmp_path / "t.parquet", "duckdb"),
+        (tmp_path / "t.parquet", "polars"),
+    ]:
+        same_statistics(found, gather(source, ["k"], target, weight=weight, engine=engine))
+
+
 def test_times_closer_than_a_microsecond_are_one_category():
     times = polars.Series([0, 1, 2, 2, 5000, 5000]).cast(polars.Datetime("ns"))
     table = polars.DataFrame({"t": times, "y": [0, 1, 1, 1, 1, 0]})
