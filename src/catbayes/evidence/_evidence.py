@@ -161,9 +161,11 @@ def _align(one: Evidence, other: Evidence) -> _Aligned:
             f"One target needs a {one.family.__name__} and the other a {other.family.__name__}. "
             "Set family= on both to the same one."
         )
-    family, classes, had, places = one.family, one.classes, None, (None, None)
+    family, classes, had = one.family, one.classes, None
+    places: tuple[Codes | None, Codes | None] = (None, None)
     if one.classes is not None and other.classes is not None:
-        classes, *places = join_classes(one.classes.tolist(), other.classes.tolist())  # type: ignore[assignment]
+        classes, *found = join_classes(one.classes.tolist(), other.classes.tolist())
+        places = (found[0], found[1])
         if one.classes.dtype == other.classes.dtype:
             classes = label_array(classes.tolist(), one.classes.dtype)
         if family is BetaBernoulli and len(classes) > 2:
