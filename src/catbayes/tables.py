@@ -16,7 +16,7 @@ import numpy as np
 from catbayes._validation import is_number
 from catbayes.errors import InputError
 
-__all__ = ["CATEGORICAL", "Table", "find_columns", "no_column", "shown"]
+__all__ = ["CATEGORICAL", "Table", "check_free", "find_columns", "no_column", "shown"]
 
 CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
 
@@ -141,6 +141,13 @@ def _find_column(names: list[Any], column: Any) -> int:
     if is_number(column) and column in range(-len(names), len(names)):
         return int(column) % len(names)
     raise InputError(f"columns names {column!r}, and X has no such column. It has {shown(names)}.")
+
+
+def check_free(names: list[str]) -> None:
+    """Refuse names that an engine's queries use for columns of their own."""
+    taken = [name for name in names if name.startswith("catbayes_")]
+    if taken:
+        raise InputError(f"Column {taken[0]!r}: names that begin with 'catbayes_' are for the queries. Rename it.")
 
 
 def no_column(name: Any, names: list[Any]) -> InputError:

@@ -203,8 +203,7 @@ def _family_name(family: type[Family]) -> str:
 
 
 def _write_family(prior: Family) -> dict[str, Any]:
-    values = {field.name: getattr(prior, field.name).tolist() for field in fields(prior)}  # type: ignore[arg-type]
-    return {"family": _family_name(type(prior)), **values}
+    return {"family": _family_name(type(prior)), **{name: values.tolist() for name, values in prior.arrays().items()}}
 
 
 def _read_family_object(record: dict[str, Any]) -> Family:

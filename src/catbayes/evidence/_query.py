@@ -24,9 +24,8 @@ from catbayes.evidence._target import (
 )
 from catbayes.families import Family, GammaPoisson, NormalGamma
 from catbayes.statistics import Moments, Tally
-from catbayes.tables import no_column
+from catbayes.tables import check_free, no_column
 
-PREFIX = "catbayes_"
 KEY, TARGET, WEIGHT = "catbayes_key", "catbayes_target", "catbayes_weight"
 BAD, SQUARE = "catbayes_bad", "catbayes_square"
 MOST_COLUMNS = 20
@@ -34,9 +33,7 @@ MOST_COLUMNS = 20
 
 def _check_names(frame: nw.LazyFrame[Any], names: list[str], target: Any, weight: Any) -> None:
     """Require a target and a weight that are columns of the frame."""
-    taken = [name for name in names if name.startswith(PREFIX)]
-    if taken:
-        raise InputError(f"Column {taken[0]!r}: names that begin with {PREFIX!r} are for the queries. Rename it.")
+    check_free(names)
     for name, what in ((target, "target"), (weight, "weight")):
         if name is None and what == "weight":
             continue

@@ -37,26 +37,28 @@ class Family(ABC):
 
     def __post_init__(self) -> None:
         """Hold arrays, whatever numbers were given."""
-        for entry in fields(self):  # type: ignore[arg-type]
-            object.__setattr__(self, entry.name, np.asarray(getattr(self, entry.name), dtype=np.float64))
+        for name, values in self.arrays().items():
+            object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
+
+    def arrays(self) -> dict[str, Array]:
+        """Its parameters by their names."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]  # a dataclass
 
     def check(self) -> None:
         """Require usable parameters of a prior that somebody typed."""
-        for entry in fields(self):  # type: ignore[arg-type]
-            values = getattr(self, entry.name)
-            if not np.isfinite(values).all() or (entry.name != "centre" and (values <= 0).any()):
-                accepted = "finite numbers" if entry.name == "centre" else "finite numbers > 0"
-                raise InputError(f"{type(self).__name__}: {entry.name}={values.tolist()}: expected {accepted}.")
+        for name, values in self.arrays().items():
+            if not np.isfinite(values).all() or (name != "centre" and (values <= 0).any()):
+                accepted = "finite numbers" if name == "centre" else "finite numbers > 0"
+                raise InputError(f"{type(self).__name__}: {name}={values.tolist()}: expected {accepted}.")
 
     def take(self, index: Any) -> Self:
         """Pick entries, as often as the index asks."""
-        return type(self)(*(getattr(self, entry.name)[index] for entry in fields(self)))  # type: ignore[arg-type]
+        return type(self)(*(values[index] for values in self.arrays().values()))
 
     def join(self, others: Sequence[Self]) -> Self:
         """Put the entries of this and other arrays of distributions one after the other."""
-        parts = (self, *others)
-        names = [entry.name for entry in fields(self)]  # type: ignore[arg-type]
-        return type(self)(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        columns = zip(*(part.arrays().values() for part in (self, *others)), strict=True)
+        return type(self)(*map(np.concatenate, columns))
 
     def where(self, keep: Any, other: Self) -> Self:
         """Take entries from `self` where `keep`, else from `other`."""
@@ -65,8 +67,7 @@ class Family(ABC):
             mask = keep[..., None] if mine.ndim > keep.ndim else keep
             return np.where(mask, mine, theirs)
 
-        pairs = ((getattr(self, entry.name), getattr(other, entry.name)) for entry in fields(self))  # type: ignore[arg-type]
-        return type(self)(*(choose(*pair) for pair in pairs))
+        return type(self)(*map(choose, self.arrays().values(), other.arrays().values()))
 
     @classmethod
     @abstractmethod

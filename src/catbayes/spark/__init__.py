@@ -6,10 +6,10 @@ Fitting is one groupBy a column, run by Spark. Encoding is a broadcast join with
 catbayes too.
 """
 
-try:
-    import pyspark.ml  # noqa: F401
-except ImportError as error:  # pragma: no cover
-    raise ImportError('catbayes.spark needs pyspark and pyarrow: pip install "catbayes[spark]".') from error
+from importlib.util import find_spec
+
+if not find_spec("pyspark"):
+    raise ImportError('catbayes.spark needs pyspark and pyarrow: pip install "catbayes[spark]".')
 
 from catbayes.spark.ml import BayesianEncoder, BayesianEncoderModel
 

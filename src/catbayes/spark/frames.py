@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -26,10 +26,10 @@ from catbayes.errors import InputError, InputWarning
 from catbayes.families import Family
 from catbayes.mappings import Mapping
 from catbayes.sampling import draw
+from catbayes.tables import check_free
 
 __all__ = ["encode_frame"]
 
-PREFIX = "catbayes_"
 KEY, FILE, ROW = "catbayes_key", "catbayes_file", "catbayes_row"
 
 
@@ -41,9 +41,7 @@ def encode_frame(frame: DataFrame, plan: Plan) -> DataFrame:
     if len(set(lower)) < len(lower):
         twice = next(name for name in lower if lower.count(name) > 1)
         raise InputError(f"Two columns would be called {twice!r}, which Spark cannot tell apart. Rename one.")
-    taken = [name for name in lower if name.startswith(PREFIX)]
-    if taken:
-        raise InputError(f"Column {taken[0]!r}: names that begin with {PREFIX!r} are for the queries. Rename it.")
+    check_free(lower)
     by_row = plan.n_draws is not None and plan.encoder.draw_per == "row"
     if by_row and plan.row_id is None:
         frame = _with_identity(frame)
@@ -81,17 +79,17 @@ def _with_identity(frame: DataFrame) -> DataFrame:
 def _parameters(column: EncodedColumn) -> dict[str, Array]:
     """Posterior parameters and counts of every slot, by the names of their columns."""
     found = {_count(column): column.posterior.statistics.count}
-    for parameter, places in _places(column).items():
-        values = getattr(column.posterior.posterior, parameter)
+    arrays = column.posterior.posterior.arrays().values()
+    for places, values in zip(_places(column), arrays, strict=True):
         found |= dict(zip(places, values.reshape(len(values), -1).T, strict=True))
     return found
 
 
-def _places(column: EncodedColumn) -> dict[str, list[str]]:
+def _places(column: EncodedColumn) -> list[list[str]]:
     """The columns that hold each parameter of the posterior: several for one that has an entry a class."""
-    posterior = column.posterior.posterior
-    widths = {field.name: np.atleast_2d(getattr(posterior, field.name).T).shape[0] for field in fields(posterior)}  # type: ignore[arg-type]
-    return {name: [f"{_count(column)}_{name}_{c}" for c in range(width)] for name, width in widths.items()}
+    arrays = column.posterior.posterior.arrays()
+    widths = {name: 1 if values.ndim == 1 else values.shape[1] for name, values in arrays.items()}
+    return [[f"{_count(column)}_{name}_{c}" for c in range(width)] for name, width in widths.items()]
 
 
 def _count(column: EncodedColumn) -> str:
@@ -187,7 +185,7 @@ class _DrawnColumn:
     @classmethod
     def of(cls, column: EncodedColumn, plan: Plan) -> _DrawnColumn:
         """Leave the posteriors behind."""
-        posterior, places = column.posterior, list(_places(column).values())
+        posterior, places = column.posterior, _places(column)
         family = type(posterior.posterior)
         return cls(
             column.position, plan.names(column), family, places, _count(column), column.mapping, posterior.unseen
