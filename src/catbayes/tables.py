@@ -91,8 +91,8 @@ class Table:
         """Tell whether all these columns hold numbers."""
         if self.array is not None:
             return self.array.dtype.kind in "iufb"
-        dtypes = list(self._frame.schema.values())
-        return all(dtypes[i].is_numeric() or dtypes[i] == nw.Boolean for i in positions)
+        dtypes = [self._frame[:, i].dtype for i in positions]  # the whole schema would be read once for every column
+        return all(dtype.is_numeric() or dtype == nw.Boolean for dtype in dtypes)
 
     def values(self, position: int) -> np.ndarray[Any, Any]:
         """One column as a numpy array; a missing number becomes NaN."""
