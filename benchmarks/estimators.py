@@ -11,10 +11,8 @@ included on both sides.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -30,21 +28,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from catbayes import SamplingClassifier
-
-ADULT = [
-    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship"),
-    *("race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"),
-]
+from catbayes.datasets import load
 
 
 def read_table(name: str) -> tuple[pandas.DataFrame, np.ndarray[Any, Any]]:
-    """One of the public tables, from the folder that CATBAYES_DATA names."""
-    folder = Path(os.environ["CATBAYES_DATA"])
-    if name == "adult":
-        table = pandas.read_csv(folder / "adult" / "adult.data", names=ADULT, skipinitialspace=True)
-        return table.drop(columns="income"), (table["income"] == ">50K").to_numpy().astype(int)
-    table = pandas.read_csv(folder / "amazon_employee_access" / "train.csv")
-    return table.drop(columns="ACTION").astype(str), table["ACTION"].to_numpy()
+    """One of the public tables, its integer codes made text."""
+    data = load(name)
+    codes = [column for column in data.categorical if pandas.api.types.is_numeric_dtype(data.table[column])]
+    return data.table.astype(dict.fromkeys(codes, str)), data.y
 
 
 MODELS = {

@@ -9,42 +9,27 @@ Adult has few, frequent categories; Amazon's are rare, and learned vectors overf
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
 import torch
-from sklearn.datasets import fetch_openml
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 from torch import nn
 
 from catbayes import SamplingBayesianEncoder
+from catbayes.datasets import load
 from catbayes.torch import PosteriorEmbedding
 
-ADULT = [
-    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship"),
-    *("race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"),
-]
 EPOCHS, BATCH = 10, 256
 
 
 def read(name: str) -> tuple[pandas.DataFrame, np.ndarray[Any, Any]]:
-    """A table and its target, 0 or 1."""
-    folder = Path(os.environ.get("CATBAYES_DATA", ""))
-    adult = folder / "adult" / "adult.data"
-    amazon = folder / "amazon_employee_access" / "train.csv"
-    if name == "adult":
-        if adult.is_file():
-            table = pandas.read_csv(adult, names=ADULT, skipinitialspace=True)
-        else:
-            table = fetch_openml(data_id=1590, as_frame=True).frame.rename(columns={"class": "income"})
-        return table.drop(columns="income"), table["income"].astype(str).str.contains(">50K").to_numpy().astype(int)
-    table = pandas.read_csv(amazon) if amazon.is_file() else fetch_openml(data_id=4135, as_frame=True).frame
-    target = next(name for name in ("ACTION", "target") if name in table)
-    return table.drop(columns=target).astype(str), table[target].astype(int).to_numpy()
+    """A table, its integer codes made text, and its target, 0 or 1."""
+    data = load(name)
+    codes = [column for column in data.categorical if pandas.api.types.is_numeric_dtype(data.table[column])]
+    return data.table.astype(dict.fromkeys(codes, str)), data.y
 
 
 class LearnedEmbedding(nn.Module):
