@@ -1,0 +1,55 @@
+"""Encoding one column by itself, with anybody's encoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.preprocessing import TargetEncoder
+
+from catbayes._validation import Array, is_number
+from catbayes.errors import InputError
+from catbayes.tables import Table
+
+
+def check_encoder(encoder: Any) -> None:
+    """Require something to clone, fit and transform with."""
+    if isinstance(encoder, type) or not (hasattr(encoder, "fit_transform") and hasattr(encoder, "get_params")):
+        raise InputError(
+            f"encoder={encoder!r}: expected a transformer with scikit-learn's fit_transform(X, y) and transform(X), "
+            "such as SamplingBayesianEncoder()."
+        )
+
+
+def alone(encoder: Any, table: Table, position: int, *, classes: bool, seed: int) -> Any:
+    """Clone an encoder for a table of this one column; a seed that it lacks is set, so that results repeat."""
+    encoder = clone(encoder)
+    known = encoder.get_params(deep=False)
+    if "columns" in known:
+        encoder.set_params(columns="all")
+    if known.get("random_state", 0) is None:
+        encoder.set_params(random_state=seed)
+    seedless = isinstance(encoder, TargetEncoder) and known.get("random_state", "deprecated") == "deprecated"
+    if seedless and is_number(encoder.cv):  # from scikit-learn 1.9 on the seed belongs to its folds
+        folds = StratifiedKFold if classes else KFold
+        encoder.set_params(cv=folds(encoder.cv, shuffle=True, random_state=seed))
+    if "cols" in known:  # category_encoders' name for it, read by the constructor only; an array's column is number 0
+        own = [0 if table.frame is None else table.names[position]]
+        return type(encoder)(**(encoder.get_params(deep=False) | {"cols": own}))
+    return encoder
+
+
+def part(table: Table, position: int, rows: Any = slice(None)) -> Any:
+    """One column of some rows, as a table of the same kind."""
+    if table.frame is None:
+        assert table.array is not None
+        return table.array[rows, position : position + 1]
+    return table.frame[rows, [position]].to_native()
+
+
+def outputs(encoded: Any) -> Array:
+    """What a transformer returned, as an array."""
+    dense = encoded.toarray() if hasattr(encoded, "toarray") else encoded
+    return np.asarray(dense, dtype=np.float64)

@@ -1,0 +1,191 @@
+"""Does a training encoding give y back? What it tells of y, less what held-out rows support."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from catbayes._validation import Array, Codes, check_count
+from catbayes.diagnostics._frame import frame_of
+from catbayes.diagnostics._one_column import alone, check_encoder, outputs, part
+from catbayes.encoder._reading import read_table, read_y
+from catbayes.errors import InputError
+from catbayes.evidence import Target, read_target
+from catbayes.tables import Table, find_columns
+
+REPEATS = 2
+COVERAGE = 0.9
+ROWS_PER_LEAF = 20
+"""Leaves of 20 rows: smaller ones add noise to R² and hide the leaks of categories of 20 rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leakage:
+    """How much better each column's training encoding tells y than its held-out encoding does.
+
+    Attributes
+    ----------
+    columns : list
+        Names of the columns, or their positions in an array.
+    score : "AUC" or "R²"
+        What `trained` and `held_out` are: 0.5 or 0 says that the encoding tells nothing.
+    trained, held_out : ndarray of shape (n_columns,)
+        Scores on training encodings and on held-out ones, averaged over folds.
+    gap, lower, upper : ndarray of shape (n_columns,)
+        `trained` - `held_out`, and its 90 % interval.
+    verdicts : list of str
+        "leaks": the interval lies above 0, and the gap above 0.01. "cannot tell": the interval holds 0 and reaches
+        above 0.05, so more rows are needed. "no leak found": anything else.
+    """
+
+    columns: list[Any]
+    score: str
+    trained: Array
+    held_out: Array
+    gap: Array
+    lower: Array
+    upper: Array
+    verdicts: list[str]
+    library: Any = field(default=None, repr=False)
+
+    def frame(self) -> Any:
+        """All of it as a frame, one row for each column, in the library that the table came in."""
+        names = ("trained", "held_out", "gap", "lower", "upper")
+        numbers = {name: getattr(self, name) for name in names}
+        scores = [self.score] * len(self.columns)
+        return frame_of(
+            {"column": self.columns, "score": scores, **numbers, "verdict": self.verdicts},
+            self.library,
+        )
+
+
+def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5, random_state: int = 0) -> Leakage:
+    """Measure whether an encoder lets a row's own target into its training features.
+
+    Each column is encoded by itself. In every fold, `encoder.fit_transform` encodes the training rows; a decision tree
+    learns y from the encodings of one half of them and is scored on the other half (`trained`), and on the held-out
+    rows (`held_out`), and the same with the halves exchanged. Held-out rows are encoded by one draw if the encoder has
+    `sample`, since its training encodings are draws too, and else by `transform`. A model can use no more of a column
+    than held-out rows support: the rest, `gap`, is what it is misled by.
+
+    A tree is asked, and no monotone measure, because a leak may run backwards: leave-one-out means fall where the own
+    target rises. The tree sees this column alone. Models that also see the category by another route can read more.
+
+    The folds are repeated twice, and their training sets overlap; the interval is Student's, with the variance of the
+    mean enlarged to s² (1/J + n_test/n_train) for J folds (Nadeau and Bengio, Machine Learning 52, 2003).
+
+    Parameters
+    ----------
+    encoder : transformer
+        With `fit_transform(X, y)` and `transform(X)`, not fitted: one of ours, scikit-learn's TargetEncoder, or any
+        of category_encoders. It is cloned.
+    X : table of shape (n_rows, n_columns)
+        Array, or frame of pandas, polars or pyarrow.
+    y : array-like of shape (n_rows,)
+        Target. Classes are scored by AUC, one against the rest and averaged, numbers by R²; which of them y holds is
+        read as `SamplingBayesianEncoder` reads it, and by the encoder's `family` if it has one.
+    columns : "auto", "all", or list of names or positions
+        What to measure. "auto" takes the columns that the encoder names in its own `columns`, and else string, object,
+        categorical, enum and boolean ones, or all of an array.
+    cv : int
+        Number of folds.
+    random_state : int
+        Seed of the folds, of the halves, and of an encoder that has none.
+
+    Returns
+    -------
+    Leakage
+        Numbers and a verdict for each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.diagnostics import leakage
+    >>> random = np.random.default_rng(0)
+    >>> X, y = random.integers(250, size=(1000, 1)), random.integers(2, size=1000)  # noise, four rows a category
+    >>> leakage(SamplingBayesianEncoder(), X, y).verdicts
+    ['no leak found']
+    >>> leakage(SamplingBayesianEncoder(own_target="include", prior=0), X, y).verdicts
+    ['leaks']
+    """
+    check_encoder(encoder)
+    check_count("cv", cv, 2)
+    check_count("random_state", random_state, 0)
+    table, y = read_table(X, encoder), read_y(y)
+    if table.n_rows < 4 * ROWS_PER_LEAF:
+        raise InputError(f"X has {table.n_rows} rows: expected {4 * ROWS_PER_LEAF} or more to find a leak in.")
+    target = read_target(y, getattr(encoder, "family", "auto"), table.n_rows)
+    if isinstance(columns, str) and columns == "auto":
+        columns = getattr(encoder, "columns", "auto")
+    positions = find_columns(table.names, table.categorical(), columns)
+    kind = RepeatedKFold if target.classes is None else RepeatedStratifiedKFold
+    splits = list(kind(n_splits=cv, n_repeats=REPEATS, random_state=random_state).split(y, target.values))
+    scores = np.array([_scores(encoder, table, position, y, target, splits, random_state) for position in positions])
+    trained, held_out = scores[..., 0], scores[..., 1]  # (column, fold)
+    gap, half = _interval(trained - held_out, splits)
+    return Leakage(
+        columns=[table.names[position] for position in positions],
+        score="R²" if target.classes is None else "AUC",
+        trained=trained.mean(axis=1),
+        held_out=held_out.mean(axis=1),
+        gap=gap,
+        lower=gap - half,
+        upper=gap + half,
+        verdicts=[_verdict(*bounds) for bounds in zip(gap, gap - half, gap + half, strict=True)],
+        library=table.backend,
+    )
+
+
+def _scores(
+    encoder: Any, table: Table, position: int, y: Any, target: Target, splits: list[tuple[Codes, Codes]], seed: int
+) -> Array:
+    """Scores of one column on training and on held-out encodings, (fold, 2)."""
+    scores = []
+    for number, (train, test) in enumerate(splits):
+        # One generator a column and fold: its first number seeds the encoder, the rest shuffles the rows.
+        random = np.random.default_rng([seed, position, number])
+        own_seed = int(random.integers(np.iinfo(np.int32).max))
+        fitted = alone(encoder, table, position, classes=target.classes is not None, seed=own_seed)
+        features = outputs(fitted.fit_transform(part(table, position, train), y[train]))
+        new = part(table, position, test)
+        held_out = outputs(fitted.sample(new, n_draws=1)[0] if hasattr(fitted, "sample") else fitted.transform(new))
+        first, second = np.array_split(random.permutation(len(train)), 2)
+        values = target.values[train]
+        pairs = []
+        for learn, check in ((first, second), (second, first)):
+            tree = DecisionTreeRegressor if target.classes is None else DecisionTreeClassifier
+            model = tree(min_samples_leaf=ROWS_PER_LEAF, random_state=0).fit(features[learn], values[learn])
+            pairs.append([_score(model, features[check], values[check]), _score(model, held_out, target.values[test])])
+        scores.append(np.mean(pairs, axis=0))
+    return np.array(scores)
+
+
+def _score(model: Any, features: Array, values: Any) -> float:
+    """R² of numbers; AUC of classes, each against the rest, averaged over those that have both sides."""
+    if not hasattr(model, "classes_"):
+        return float(r2_score(values, model.predict(features)))
+    shares = dict(zip(model.classes_, model.predict_proba(features).T, strict=True))
+    sides = ((values == label, shares.get(label, np.zeros(len(values)))) for label in np.unique(values))
+    areas = [roc_auc_score(own, share) for own, share in sides if not own.all()]
+    return float(np.mean(areas)) if areas else 0.5
+
+
+def _interval(gaps: Array, splits: list[tuple[Codes, Codes]]) -> tuple[Array, Array]:
+    """Mean over folds, and half the width of its interval by the correction of Nadeau and Bengio."""
+    n_folds = gaps.shape[1]
+    overlap = np.mean([len(test) / len(train) for train, test in splits])
+    quantile = student.ppf((1.0 + COVERAGE) / 2.0, n_folds - 1)
+    return gaps.mean(axis=1), quantile * np.sqrt(gaps.var(axis=1, ddof=1) * (1.0 / n_folds + overlap))
+
+
+def _verdict(gap: float, lower: float, upper: float) -> str:
+    if lower > 0 and gap > 0.01:
+        return "leaks"
+    return "cannot tell" if lower <= 0 and upper > 0.05 else "no leak found"

@@ -1,0 +1,132 @@
+"""How much a model leans on each column (the paper's figure 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.preprocessing import TargetEncoder
+
+from catbayes._validation import Array
+from catbayes.diagnostics._one_column import alone, check_encoder, outputs, part
+from catbayes.displays._display import Display, drawable, height_of_rows, label_rows, legend_above
+from catbayes.encoder._reading import read_table, read_y
+from catbayes.errors import InputError
+from catbayes.estimators._fitting import last_step
+from catbayes.tables import Table
+
+
+@dataclass(slots=True, eq=False)
+class ImportanceDisplay(Display):
+    """How much a model leans on each column, on another encoding and on draws (the paper's figure 3).
+
+    Importances are those of the estimator, summed over the outputs of a column, as shares of their total.
+    `plot(**style)` styles the bars.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from catbayes import SamplingBayesianEncoder, SamplingClassifier
+    >>> from catbayes.displays import ImportanceDisplay
+    >>> random = np.random.default_rng(0)
+    >>> X, y = random.integers(40, size=(200, 2)), random.integers(2, size=200)
+    >>> forest = RandomForestClassifier(20, random_state=0)
+    >>> model = SamplingClassifier(forest, SamplingBayesianEncoder([0]), random_state=0)
+    >>> display = ImportanceDisplay.from_estimator(model, X, y)
+    >>> display.columns, float(display.reference.sum().round(6)), float(display.sampling.sum().round(6))
+    ([0, 1], 1.0, 1.0)
+    """
+
+    columns: list[Any]
+    encoded: list[bool]
+    reference: Array
+    sampling: Array
+    reference_name: str = "TargetEncoder"
+    library: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, reference: Any = None) -> ImportanceDisplay:
+        """Fit the same estimator on draws and on another encoding.
+
+        Parameters
+        ----------
+        estimator : SamplingClassifier or SamplingRegressor
+            With an estimator that has `feature_importances_`; cloned.
+        X, y
+            Table and target.
+        reference : transformer, optional
+            The other encoder, scikit-learn's TargetEncoder if None; category_encoders' LeaveOneOutEncoder is the
+            paper's. It encodes the columns that the model does, one at a time, by `fit_transform`.
+
+        Returns
+        -------
+        ImportanceDisplay
+            `reference` and `sampling` are the shares, in the order of `columns`.
+        """
+        if not hasattr(estimator, "predict_draws") or estimator.estimator is None:
+            raise InputError(
+                f"estimator={estimator!r}: expected a SamplingClassifier or SamplingRegressor of an estimator that has "
+                "feature_importances_, such as SamplingClassifier(RandomForestClassifier())."
+            )
+        if reference is None:
+            reference = TargetEncoder(target_type="auto" if is_classifier(estimator) else "continuous")
+        check_encoder(reference)
+        model = clone(estimator).fit(X, y)
+        table, y = read_table(X, model), read_y(y)
+        names = [] if model.encoder_ is None else list(model.encoder_.columns_)
+        encoded = [name in names for name in table.names]
+        classes = is_classifier(estimator)
+        blocks = [_block(reference, table, position, y, own, classes) for position, own in enumerate(encoded)]
+        plain = clone(estimator.estimator)
+        if plain.get_params().get("random_state", 0) is None:
+            plain.set_params(random_state=0)
+        plain.fit(np.hstack(blocks), y)
+        stops = np.cumsum([block.shape[1] for block in blocks])
+        places = [slice(stop - block.shape[1], stop) for stop, block in zip(stops, blocks, strict=True)]
+        return cls(
+            columns=table.names,
+            encoded=encoded,
+            reference=_shares(last_step(plain), places),
+            sampling=_shares(model, model._layout.places),
+            reference_name=type(reference).__name__,
+            library=table.backend,
+        )
+
+    def _record(self) -> dict[str, Any]:
+        numbers = {"reference": self.reference, "sampling": self.sampling}
+        return {"column": self.columns, "encoded": np.array(self.encoded)} | numbers
+
+    def _size(self) -> tuple[float, float]:
+        return 6.4, height_of_rows(len(self.columns)) + 0.1 * len(self.columns)
+
+    def _draw(self, ax: Any, style: dict[str, Any]) -> None:
+        order = np.argsort(-self.reference, kind="stable")
+        marks = ["  (categorical)" if own else "" for own in self.encoded]
+        place = np.arange(len(order))
+        ax.barh(place - 0.19, self.reference[order], 0.36, **({"color": "0.72", "label": self.reference_name} | style))
+        ax.barh(place + 0.19, self.sampling[order], 0.36, **({"color": "C0", "label": "draws"} | style))
+        label_rows(ax, [drawable(self.columns[row]) + marks[row] for row in order])
+        ax.set_xlabel("share of the feature importance")
+        legend_above(ax)
+
+
+def _block(encoder: Any, table: Table, position: int, y: Any, own: bool, classes: bool) -> Array:
+    """The features of one column: its encoding, or its numbers."""
+    if own:
+        encoder = alone(encoder, table, position, classes=classes, seed=position)
+        return outputs(encoder.fit_transform(part(table, position), y))
+    return np.asarray(table.values(position), dtype=np.float64)[:, None]
+
+
+def _shares(fitted: Any, places: list[slice]) -> Array:
+    """Importances summed over the outputs of each column, as shares of their total."""
+    importances = np.asarray(getattr(fitted, "feature_importances_", ()), dtype=np.float64)
+    if importances.shape != (places[-1].stop,):
+        raise InputError(
+            f"{type(fitted).__name__} has no feature_importances_, one for each feature: use a forest or boosted trees."
+        )
+    sums = np.array([importances[place].sum() for place in places])
+    return np.asarray(sums / (sums.sum() or 1.0))

@@ -1,0 +1,155 @@
+"""What is believed of each category, and how firmly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from catbayes._validation import Array, check_number, check_option
+from catbayes.displays._beliefs import read_column
+from catbayes.displays._display import GREY, Display, drawable, height_of_rows, label_rows, legend_above
+from catbayes.errors import InputError
+
+KINDS = ("interval", "density")
+NUMBERS = ("count", "raw_mean", "mean", "lower", "upper")
+MOST_CATEGORIES = 12
+PROBABILITIES = np.linspace(0.002, 0.998, 250)
+
+
+@dataclass(slots=True, eq=False)
+class PosteriorDisplay(Display):
+    """Intervals or densities of the mean of the target, category by category, and of an unseen one.
+
+    `plot(**style)` styles the points of the intervals, or the filled densities, each drawn to the same height.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli, SamplingBayesianEncoder
+    >>> from catbayes.displays import PosteriorDisplay
+    >>> X, y = [["Oslo"]] * 8 + [["Rome"]] * 4, [1] * 6 + [0] * 6
+    >>> encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=1)).fit(X, y)
+    >>> display = PosteriorDisplay.from_estimator(encoder, 0)
+    >>> display.categories, display.mean.round(2)  # 7 / 10, 1 / 6, and the prior
+    (['Oslo', 'Rome', None], array([0.7 , 0.17, 0.5 ]))
+    """
+
+    column: Any
+    categories: list[Any]
+    kinds: list[str]
+    count: Array
+    raw_mean: Array
+    mean: Array
+    lower: Array
+    upper: Array
+    quantiles: Array  # (category, probability), at PROBABILITIES
+    coverage: float
+    kind: str
+    target: str
+    library: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        column: Any,
+        *,
+        categories: Any = None,
+        kind: str = "interval",
+        class_: Any = None,
+        coverage: float = 0.9,
+    ) -> PosteriorDisplay:
+        """Take the posteriors of a fitted encoder or sampling model.
+
+        Parameters
+        ----------
+        estimator : fitted encoder, SamplingClassifier or SamplingRegressor
+            Whose posteriors to show.
+        column : name or position
+            An encoded column.
+        categories : list, optional
+            Which to show, in this order, None for missing values; by default the 12 most frequent, by their mean.
+        kind : "interval", "density"
+            What to draw.
+        class_ : label, optional
+            The class whose probability is shown, of three or more; by default the last.
+        coverage : float from 0 to 1
+            Share of the posterior inside the interval.
+
+        Returns
+        -------
+        PosteriorDisplay
+            An unseen category, drawn from the prior, comes last.
+        """
+        check_option("kind", kind, KINDS)
+        coverage = check_number("coverage", coverage, 0.0, 1.0)
+        read = read_column(estimator, column, class_, coverage)
+        rows = _choose(read.record, categories, column)
+        return cls(
+            column=column,
+            categories=[read.record["category"][row] for row in rows],
+            kinds=[read.record["kind"][row] for row in rows],
+            **{name: read.record[name][rows] for name in NUMBERS},
+            quantiles=read.quantiles(rows, PROBABILITIES),
+            coverage=coverage,
+            kind=kind,
+            target=read.target,
+            library=read.library,
+        )
+
+    def _record(self) -> dict[str, Any]:
+        return {"category": self.categories, "kind": self.kinds} | {name: getattr(self, name) for name in NUMBERS}
+
+    def _size(self) -> tuple[float, float]:
+        return 7.2, height_of_rows(len(self.categories)) * (1.0 if self.kind == "interval" else 1.25)
+
+    def _draw(self, ax: Any, style: dict[str, Any]) -> None:
+        special = {"missing": "(missing)", "unseen": "(unseen)"}
+        pairs = zip(self.categories, self.kinds, strict=True)
+        names = [special.get(kind) or drawable(name) for name, kind in pairs]
+        place = np.arange(len(names))
+        ax.axvline(self.mean[-1], color=GREY, linestyle="--", linewidth=1, label="prior mean")
+        if self.kind == "interval":
+            color = style.pop("color", "C0")
+            ax.hlines(place, self.lower, self.upper, color=color, linewidth=2, alpha=0.6)
+            style = {"marker": "o", "linestyle": "", "color": color} | style
+            ax.plot(self.mean, place, label=f"posterior mean, {self.coverage:.0%} interval", **style)
+        else:
+            self._draw_densities(ax, {"color": "C0", "alpha": 0.6, "linewidth": 0.8} | style)
+        counted = {"marker": "|", "linestyle": "", "color": "black", "markersize": 11}
+        ax.plot(self.raw_mean, place, label="mean as counted", **counted)
+        for row, count in enumerate(self.count):
+            ax.text(1.02, row, f"{count:,g}", transform=ax.get_yaxis_transform(), va="center", color="0.35")
+        ax.text(1.02, -0.75, "rows", transform=ax.get_yaxis_transform(), va="bottom", color="0.35")
+        label_rows(ax, names)
+        ax.set_xlabel(self.target)
+        ax.set_ylabel(drawable(self.column))
+        legend_above(ax)
+
+    def _draw_densities(self, ax: Any, style: dict[str, Any]) -> None:
+        """Fill the density between neighbouring quantiles, Δp / Δθ."""
+        for row, quantiles in enumerate(self.quantiles):
+            density = np.diff(PROBABILITIES) / np.maximum(np.diff(quantiles), np.finfo(np.float64).tiny)
+            span = quantiles[-1] - quantiles[0]
+            mass, _ = np.histogram(quantiles, 50, density=True) if span > 0 else (np.ones(1), None)
+            peak = min(density.max(), 1.5 * mass.max())  # at an edge the density may be infinite
+            height = np.minimum(density / peak, 1.0)
+            middle = (quantiles[1:] + quantiles[:-1]) / 2.0
+            name = {"label": "posterior density"} if row == 0 else {}
+            ax.fill_between(middle, row + 0.3, row + 0.3 - 0.8 * height, **style, **name)
+
+
+def _choose(record: dict[str, Any], categories: Any, column: Any) -> list[int]:
+    """Rows of the categories asked for, or of the most frequent ones by their mean; the unseen one last."""
+    known = [row for row, kind in enumerate(record["kind"]) if kind != "unseen"]
+    if categories is None:
+        frequent = sorted(known, key=lambda row: -record["count"][row])[:MOST_CATEGORIES]
+        rows = sorted(frequent, key=lambda row: -record["mean"][row])
+    else:
+        names = [record["category"][row] for row in known]
+        strangers = [name for name in categories if name not in names]
+        if strangers:
+            raise InputError(f"categories names {strangers[0]!r}, which column {column!r} does not hold.")
+        rows = [known[names.index(name)] for name in categories]
+    return [*rows, record["kind"].index("unseen")]
