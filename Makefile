@@ -6,8 +6,8 @@ export SCIPY_ARRAY_API ?= 1
 
 .PHONY: demo test calibration lint types layers docs check bench bench-estimators bench-scale clean
 
-demo: $(VENV)/.core  ## what the encoder does, on simulated data with known truth
-	$(RUN)/python examples/demo.py
+demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
+	$(RUN)/catbayes demo --force
 
 test: $(VENV)/.dev  ## everything that runs in minutes, doctests of the code included
 	$(RUN)/python -m pytest -n auto -m "not calibration" tests src
@@ -46,10 +46,10 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 
-$(VENV)/.core: pyproject.toml | $(VENV)/bin/python
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable .
+$(VENV)/.cli: pyproject.toml | $(VENV)/bin/python
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[cli]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
-	@touch $@ $(VENV)/.core
+	@touch $@ $(VENV)/.cli

@@ -121,6 +121,13 @@ def test_every_command_has_help_with_an_example(capsys):
         (["update", "part-0.parquet", "--model", "m.catbayes", "--target", "normal", "-o", "x"], 1, "fractions"),
         (["posteriors", "m.catbayes", "--column", "q"], 1, "encodes no column 'q'"),
         (["posteriors", "m.catbayes", "--format", "parquet"], 1, "name a file by -o"),
+        (["compare", "none.csv", "--target", "y"], 1, "There is no file 'none.csv'"),
+        (["compare", "part-0.csv", "--target", "paid"], 1, "no column 'paid'"),
+        (["compare", "part-0.csv", "--target", "bernoulli", "--encoders", "tarot"], 1, "'tarot' is not one of"),
+        (["compare", "part-0.csv", "--target", "bernoulli", "--by", "r2"], 1, "by='r2': expected one of"),
+        (["compare", "part-0.csv", "--target", "bernoulli", "--time-budget", "soon"], 2, "such as 120s, 5m or 1h"),
+        (["compare", "part-0.csv", "--target", "bernoulli", "--report", "m.catbayes"], 1, "exists already"),
+        (["demo", "--report", "m.catbayes"], 1, "exists already"),
         (["nonsense"], 2, "No such command"),
     ],
 )
@@ -189,13 +196,13 @@ def test_settings_are_saved_as_they_were_given(work):
 
 def test_two_updates_at_once_lose_nothing(work, monkeypatch, capsys):
     fit()
-    real = catbayes.cli.gather
+    real = catbayes.gather
 
     def meanwhile(*arguments, **options):
         catbayes.load("m.catbayes").forget(0.5).save("m.catbayes")  # somebody else is faster
         return real(*arguments, **options)
 
-    monkeypatch.setattr("catbayes.cli.gather", meanwhile)
+    monkeypatch.setattr("catbayes.cli._files.gather", meanwhile)
     capsys.readouterr()
     assert run(["update", "part-0.parquet", "--model", "m.catbayes", "--target", "bernoulli", "--force"]) == 1
     assert "changed by somebody else" in capsys.readouterr().err
@@ -213,3 +220,73 @@ def test_progress_counts_all_rows(work):
         "*.parquet", catbayes.load("m.catbayes"), "x.parquet", progress=lambda done, total: told.append((done, total))
     )
     assert told[-1] == (3_000, 3_000)
+
+
+QUICK = [
+    "--target",
+    "bernoulli",
+    "--encoders",
+    "target,ordinal",
+    "--models",
+    "linear",
+    "--folds",
+    "2",
+    "--repeats",
+    "1",
+]
+
+
+def test_compare_prints_a_table_and_writes_a_report(work, capsys, monkeypatch):
+    monkeypatch.setattr("catbayes.report._summary.DRAWS", (1, 2))
+    arguments = ["compare", "part-0.csv", *QUICK, "--id", "id,zip", "--sample", "400"]
+    assert run([*arguments, "--report", "r.html", "--time-budget", "5m"]) == 0
+    said = capsys.readouterr()
+    assert "400 rows" in said.out
+    assert "Note: A random sample of 400 rows is used." in said.out
+    assert "Best AUC:" in said.out
+    assert "wrote r.html" in said.err
+    assert (work / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert run([*arguments, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    python = catbayes.compare(
+        work / "part-0.csv",
+        "bernoulli",
+        encoders=["target", "ordinal"],
+        models=["linear"],
+        cv=2,
+        repeats=1,
+        drop=["id", "zip"],
+        sample=400,
+    )
+    assert [cell["auc"] for cell in result["cells"]] == python.frame()["auc"].tolist()
+    assert [len(cell["scores"]["auc"]) for cell in result["cells"]] == [2, 2]
+
+
+def test_compare_says_what_did_not_fit_in_the_time(work, capsys):
+    assert run(["compare", "part-0.csv", *QUICK, "--time-budget", "0.001s"]) == 0
+    assert "target + logistic: not run: the time was up" in capsys.readouterr().out
+
+
+def test_ctrl_c_prints_what_is_finished(work, capsys, monkeypatch):
+    def stop(done, total, what):
+        if what.startswith("ordinal"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(
+        "catbayes.cli._comparing.compare_encoders",
+        lambda table, y, progress, **settings: catbayes.compare(table, y, progress=stop, **settings),
+    )
+    assert run(["compare", "part-0.csv", *QUICK]) == 130
+    said = capsys.readouterr()
+    assert "Best AUC: target + logistic" in said.out
+    assert "ordinal + logistic: not run: interrupted" in said.out
+    assert "interrupted; the above is what was finished" in said.err
+
+
+def test_the_demo_tells_its_story_on_a_small_table(work, capsys, monkeypatch):
+    monkeypatch.setattr("catbayes.report._summary.DRAWS", (1, 2))
+    assert run(["demo", "--rows", "800"]) == 0
+    said = capsys.readouterr().out
+    for words in ("800 simulated card payments", "Best AUC", "What to notice", "Three lines to do it yourself"):
+        assert words in said
+    assert (work / "catbayes-demo.html").exists()

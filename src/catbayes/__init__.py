@@ -1,5 +1,6 @@
 """Encode categorical columns by draws from the posterior of the target."""
 
+from catbayes.comparison import Comparison, compare
 from catbayes.encoder import Augmented, ConjugateMomentEncoder, SamplingBayesianEncoder, TrainingDraws, load
 from catbayes.encoding import encode
 from catbayes.errors import InputError, InputWarning
@@ -13,6 +14,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Augmented",
     "BetaBernoulli",
+    "Comparison",
     "ConjugateMomentEncoder",
     "DirichletCategorical",
     "Empirical",
@@ -26,6 +28,7 @@ __all__ = [
     "SamplingRegressor",
     "Scaled",
     "TrainingDraws",
+    "compare",
     "encode",
     "gather",
     "load",

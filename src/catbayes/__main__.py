@@ -7,10 +7,18 @@ import sys
 
 __all__ = ["main"]
 
+TERMINATED = 143
+
 
 def main() -> None:
     """Run the command line; without its libraries, say which to install."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was begun is cleaned up
+    terminated = []
+
+    def terminate(*_: object) -> None:
+        terminated.append(True)
+        sys.exit(TERMINATED)
+
+    signal.signal(signal.SIGTERM, terminate)  # so that what was begun is cleaned up
     try:
         from catbayes.cli import run
     except ImportError as error:
@@ -19,7 +27,8 @@ def main() -> None:
     except KeyboardInterrupt:
         print("catbayes: interrupted; nothing was written.", file=sys.stderr)
         sys.exit(130)
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    sys.exit(TERMINATED if terminated else code)  # an engine may take the one for the other
 
 
 if __name__ == "__main__":

@@ -1,30 +1,21 @@
-"""The command line: fit, encode, update, posteriors.
-
-Exit codes: 0 done, 1 something is wrong with what was given, 2 the command itself is wrong, 130 interrupted. Output is
-written in full or not at all, and an existing file is never replaced without --force.
-"""
+"""Commands that learn from files and write files: fit, encode, update, posteriors."""
 
 from __future__ import annotations
 
 import csv
 import json
 import sys
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 import narwhals as nw
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Column
 from rich.table import Table as Grid
-from rich.text import Text
 
 from catbayes._atomic import check_output, replacing
+from catbayes.cli._command import bar, cell, split_names
 from catbayes.encoder import SamplingBayesianEncoder, load
 from catbayes.encoding import encode as encode_table
 from catbayes.errors import InputError
@@ -32,60 +23,7 @@ from catbayes.evidence import gather
 from catbayes.families import FAMILIES
 from catbayes.mappings import MAPPINGS
 
-__all__ = ["commands", "run"]
-
-INTERRUPTED = 130
 FORMATS = ("table", "csv", "json", "parquet")
-
-
-def run(arguments: list[str]) -> int:
-    """Run a command; whatever goes wrong becomes one sentence and an exit code."""
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: click.echo(f"catbayes: {message}", err=True)
-        try:
-            commands.main(arguments, prog_name="catbayes", standalone_mode=False)
-        except click.exceptions.Exit as leaving:
-            return int(leaving.exit_code)
-        except click.ClickException as error:
-            error.show()
-            return int(error.exit_code)
-        except (Exception, KeyboardInterrupt) as error:
-            if _is_interruption(error):
-                click.echo("catbayes: interrupted; nothing was written.", err=True)
-                return INTERRUPTED
-            click.echo(f"catbayes: {_sentence(error)}", err=True)
-            return 1
-    return 0
-
-
-def _is_interruption(error: BaseException) -> bool:
-    """Tell whether it was Ctrl-C, for which DuckDB has words of its own."""
-    words = type(error).__name__ == "InterruptException" or "interrupted" in str(error).lower()
-    return isinstance(error, click.Abort | KeyboardInterrupt) or (words and not isinstance(error, InputError))
-
-
-def _sentence(error: BaseException) -> str:
-    if isinstance(error, InputError | ImportError):
-        return str(error)
-    if isinstance(error, OSError) and error.strerror:
-        name = f"{error.filename}: " if error.filename else ""
-        return f"{name}{error.strerror}."
-    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
-
-
-@contextmanager
-def _bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Show progress on the terminal, and nothing where there is none."""
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(version("catbayes"), prog_name="catbayes")
-def commands() -> None:
-    """Encode categorical columns by the posterior of the target."""
 
 
 def _reading(command: Any) -> Any:
@@ -103,7 +41,7 @@ _force = click.option("--force", is_flag=True, help="Replace the output if it ex
 _model = click.option("--model", required=True, metavar="FILE", help="An encoder that `catbayes fit` wrote.")
 
 
-@commands.command(epilog="Example:  catbayes fit 'orders/*.parquet' --target paid -o orders.catbayes")
+@click.command(epilog="Example:  catbayes fit 'orders/*.parquet' --target paid -o orders.catbayes")
 @_reading
 @click.option("--target", required=True, metavar="COLUMN", help="Column to encode towards.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="File for the fitted encoder.")
@@ -130,9 +68,9 @@ def fit(
 ) -> None:
     """Learn the posterior of every category of Parquet or CSV files (paths, folders, globs)."""
     check_output(output, force)
-    chosen: Any = "auto" if columns is None else [name.strip() for name in columns.split(",")]
+    chosen: Any = "auto" if columns is None else split_names(columns)
     encoder = SamplingBayesianEncoder(chosen, family=family, prior=_prior(prior), mapping=mapping, random_state=seed)
-    with _bar("counting") as progress:
+    with bar("counting") as progress:
         evidence = gather(
             list(tables),
             chosen,
@@ -148,7 +86,7 @@ def fit(
     _report(encoder, output)
 
 
-@commands.command(epilog="Example:  catbayes encode new.parquet --model orders.catbayes -o encoded.parquet --draws 5")
+@click.command(epilog="Example:  catbayes encode new.parquet --model orders.catbayes -o encoded.parquet --draws 5")
 @_reading
 @_model
 @click.option("-o", "--output", required=True, metavar="FILE", help="Parquet file to write.")
@@ -172,7 +110,7 @@ def encode(
     force: bool,
 ) -> None:
     """Add encoded columns to Parquet or CSV files, and write one Parquet file."""
-    with _bar("encoding") as progress:
+    with bar("encoding") as progress:
         encode_table(
             list(tables),
             load(model),
@@ -190,7 +128,7 @@ def encode(
     click.echo(f"wrote {output}", err=True)
 
 
-@commands.command(epilog="Example:  catbayes update today.parquet --model orders.catbayes --target paid --force")
+@click.command(epilog="Example:  catbayes update today.parquet --model orders.catbayes --target paid --force")
 @_reading
 @_model
 @click.option("--target", required=True, metavar="COLUMN", help="Column to encode towards.")
@@ -216,7 +154,7 @@ def update(
     check_output(output, force)
     before = _stamp(model)
     encoder = load(model)
-    with _bar("counting") as progress:
+    with bar("counting") as progress:
         fresh = gather(
             list(tables),
             target=target,
@@ -235,7 +173,7 @@ def update(
     _report(encoder, output)
 
 
-@commands.command(epilog="Example:  catbayes posteriors orders.catbayes --column city --format csv > city.csv")
+@click.command(epilog="Example:  catbayes posteriors orders.catbayes --column city --format csv > city.csv")
 @click.argument("model")
 @click.option("--column", metavar="COLUMN", help="One column; by default all of them.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True)
@@ -309,20 +247,12 @@ def _print(records: list[dict[str, Any]], form: str, rows: int, file: Any) -> No
         shown = records[:rows] if rows else records
         grid = Grid(*(Column(name, overflow="fold") for name in records[0]), box=None, pad_edge=False)
         for record in shown:
-            grid.add_row(*(_cell(value) for value in record.values()))
+            grid.add_row(*(cell(value) for value in record.values()))
         console = Console(file=file)
         console.width = console.width if console.is_terminal else 200
         console.print(grid)
         if len(shown) < len(records):
             click.echo(f"… {len(records) - len(shown)} more; --rows 0 shows all.", err=True)
-
-
-def _cell(value: Any) -> Text:
-    if value is None:
-        return Text("-")
-    if isinstance(value, float):
-        return Text(f"{value:.15g}" if value == int(value) else f"{value:.4g}")
-    return Text(str(value))
 
 
 def _write_parquet(records: list[dict[str, Any]], path: Path) -> None:

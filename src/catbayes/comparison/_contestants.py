@@ -1,0 +1,279 @@
+"""Who is compared: encoders, models, and models that handle categories by themselves.
+
+An entry of a catalogue is data: what it is, which libraries it needs, and how to build it for a task. One whose library
+is not installed is left out by name.
+
+Boosters run on one thread: those of OpenMP wait by spinning, which costs more than it saves on a shared machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
+
+from catbayes.comparison._native import NATIVE
+from catbayes.comparison._rows import Rows
+from catbayes.encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
+from catbayes.errors import InputError
+from catbayes.estimators import SamplingClassifier, SamplingRegressor
+from catbayes.priors import Scaled
+
+N_DRAWS_OF_THE_PAPER = 5
+GAMMA_OF_THE_PAPER = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """An encoder with a model, to be built for a table; `missing` names the library that is not installed."""
+
+    encoder: str
+    model: str
+    build: Callable[[Rows, int], Any]
+    missing: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model by its name, and whether it needs complete numbers of one scale."""
+
+    name: str
+    estimator: Any
+    scaled: bool = False
+    sparse: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """An encoder by its name: what it is, the libraries that it needs, and its transformer for a task and a seed."""
+
+    about: str
+    make: Callable[[Rows, int], Any]
+    libraries: tuple[str, ...] = ()
+    whole: bool = False  # makes a model of a model, instead of columns of columns
+
+
+# ------------------------------------------------------------------------------------------------ models
+
+
+def models_for(rows: Rows, chosen: Any, seed: int) -> list[Model]:
+    """The models to compare with: named ones of the catalogue, or the caller's own."""
+    classes = rows.classes is not None
+    known = {"boosting": _boosting(classes, seed), "linear": _linear(classes), "forest": _forest(classes, seed)}
+    if isinstance(chosen, Mapping):
+        return [Model(name, estimator) for name, estimator in chosen.items()]
+    return [known[name] for name in _names("models", chosen, known)]
+
+
+def _linear(classes: bool) -> Model:
+    if classes:
+        return Model("logistic", LogisticRegression(max_iter=1000), scaled=True)
+    return Model("ridge", Ridge(), scaled=True)
+
+
+def _forest(classes: bool, seed: int) -> Model:
+    forest = RandomForestClassifier if classes else RandomForestRegressor
+    return Model("forest", forest(100, min_samples_leaf=5, n_jobs=-1, random_state=seed))
+
+
+def _boosting(classes: bool, seed: int) -> Model:
+    if find_spec("lightgbm"):
+        import lightgbm
+
+        booster = lightgbm.LGBMClassifier if classes else lightgbm.LGBMRegressor
+        return Model("LightGBM", booster(random_state=seed, verbose=-1, n_jobs=1))
+    histograms = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    return Model("HistGradientBoosting", histograms(random_state=seed), sparse=False)
+
+
+# ------------------------------------------------------------------------------------------------ encoders
+
+
+def _recommended(rows: Rows, seed: int) -> Any:
+    sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
+    return sampling(encoder=SamplingBayesianEncoder(list(rows.categorical)), random_state=seed)
+
+
+def _as_in_the_paper(rows: Rows, seed: int) -> Any:
+    prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0) if rows.classes is None else GAMMA_OF_THE_PAPER
+    encoder = SamplingBayesianEncoder(list(rows.categorical), prior=prior, own_target="include", temperature=1.0)
+    sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
+    return sampling(encoder=encoder, n_draws=N_DRAWS_OF_THE_PAPER, fit_with="copies", random_state=seed)
+
+
+def _moments(rows: Rows, seed: int) -> Any:
+    return ConjugateMomentEncoder("all", family=_family(rows), random_state=seed)
+
+
+def _family(rows: Rows) -> str:
+    return {"binary": "bernoulli", "multiclass": "categorical", "regression": "normal"}[rows.task]
+
+
+def _target(rows: Rows, seed: int) -> Any:
+    kind = {"binary": "binary", "multiclass": "multiclass", "regression": "continuous"}[rows.task]
+    if TargetEncoder().get_params().get("random_state", "none") is None:  # before 1.9, it had a seed and no splitter
+        return TargetEncoder(target_type=kind, random_state=seed)
+    folds = KFold if rows.classes is None else StratifiedKFold
+    return TargetEncoder(target_type=kind, cv=folds(5, shuffle=True, random_state=seed))
+
+
+def _peer(name: str, seeded: bool = False) -> Callable[[Rows, int], Any]:
+    """An encoder of category_encoders; one against the rest where it knows two classes only."""
+
+    def make(rows: Rows, seed: int) -> Any:
+        import category_encoders
+        from category_encoders.wrapper import PolynomialWrapper
+
+        encoder = getattr(category_encoders, name)(**({"random_state": seed} if seeded else {}))
+        return PolynomialWrapper(encoder) if rows.task == "multiclass" else encoder
+
+    return make
+
+
+ENCODERS: dict[str, Encoder] = {
+    "sampling": Encoder("catbayes: draws from the posterior, as it recommends", _recommended, whole=True),
+    "target": Encoder("scikit-learn's TargetEncoder", _target),
+    "one-hot": Encoder(
+        "scikit-learn's OneHotEncoder", lambda rows, seed: OneHotEncoder(handle_unknown="infrequent_if_exist")
+    ),
+    "native": Encoder("the model's own handling of categories", lambda rows, seed: None, whole=True),
+    "ordinal": Encoder(
+        "scikit-learn's OrdinalEncoder",
+        lambda rows, seed: OrdinalEncoder(
+            handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2
+        ),
+    ),
+    "leave-one-out": Encoder(
+        "category_encoders' LeaveOneOutEncoder", _peer("LeaveOneOutEncoder", True), ("category_encoders",)
+    ),
+    "ordered": Encoder("category_encoders' CatBoostEncoder", _peer("CatBoostEncoder", True), ("category_encoders",)),
+    "smoothed": Encoder("category_encoders' TargetEncoder", _peer("TargetEncoder"), ("category_encoders",)),
+    "james-stein": Encoder("category_encoders' JamesSteinEncoder", _peer("JamesSteinEncoder"), ("category_encoders",)),
+    "quantile": Encoder("category_encoders' QuantileEncoder", _peer("QuantileEncoder"), ("category_encoders",)),
+    "moments": Encoder(
+        "catbayes: mean and variance of the posterior (Slakey et al.; with two classes, the beta encoder)",
+        _moments,
+    ),
+    "paper": Encoder(
+        f"catbayes: draws as in the paper (own target included, γ = {GAMMA_OF_THE_PAPER:g}, "
+        f"{N_DRAWS_OF_THE_PAPER} copies)",
+        _as_in_the_paper,
+        whole=True,
+    ),
+    "glmm": Encoder("category_encoders' GLMMEncoder", _peer("GLMMEncoder", True), ("category_encoders", "statsmodels")),
+}
+"""Encoders by the names that users type, the most useful first, and those that take long last."""
+
+
+def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Contestant]:
+    """All pairs to compare, the most useful first."""
+    chosen = models_for(rows, models, seed)
+    own = isinstance(encoders, Mapping)
+    names = list(encoders) if own else _names("encoders", encoders, ENCODERS)
+    found = []
+    for name in names:
+        if not own and name == "native":
+            found += [_native(model) for model in NATIVE] if models is None or "boosting" in models else []
+            continue
+        entry = _own(encoders[name]) if own else ENCODERS[name]
+        missing = _missing(*entry.libraries)
+        found += [Contestant(name, model.name, _builder(entry, model), missing) for model in chosen]
+    return found
+
+
+def _own(given: Any) -> Encoder:
+    """An encoder of the caller's, or one of the catalogue by its name; one that predicts is a model of models."""
+    if isinstance(given, str):
+        return ENCODERS[_names("encoders", given, ENCODERS)[0]]
+    return Encoder("given by the caller", lambda rows, seed: clone(given), whole=hasattr(given, "predict"))
+
+
+def _native(model: str) -> Contestant:
+    def build(rows: Rows, seed: int) -> Any:
+        parts = [
+            ("categories", NATIVE[model].categories(), list(rows.categorical)),
+            ("numbers", "passthrough", [*rows.numeric, *rows.dates]),
+        ]
+        encode = ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="pandas")
+        return _joined(rows, [("encode", encode), ("model", NATIVE[model].make(rows, seed))])
+
+    return Contestant("native", model, build, _missing(NATIVE[model].library.partition(".")[0]))
+
+
+def _missing(*libraries: str) -> str | None:
+    return next((name for name in libraries if not find_spec(name)), None)
+
+
+def _names(parameter: str, chosen: Any, known: Mapping[str, Any]) -> list[str]:
+    if chosen is None:
+        return list(known)
+    names = [chosen] if isinstance(chosen, str) else list(chosen)
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        given = repr(unknown[0]) if unknown else "an empty list"
+        raise InputError(f"{parameter}: {given} is not one of {', '.join(known)}, and no dictionary of your own ones.")
+    return names
+
+
+# ------------------------------------------------------------------------------------------------ pipelines
+
+
+def _builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
+    def build(rows: Rows, seed: int) -> Any:
+        made = encoder.make(rows, seed)
+        if encoder.whole:
+            return _joined(rows, [("model", made.set_params(estimator=_headed(model)))])
+        if isinstance(made, OneHotEncoder) and not model.sparse:
+            made.set_params(sparse_output=False, max_categories=255)
+        kept = [*rows.numeric, *rows.dates]
+        if isinstance(made, OneHotEncoder) and model.scaled:  # zeros and ones keep their scale
+            parts = [("categories", made, list(rows.categorical)), ("numbers", make_pipeline(*_head()), kept)]
+            return _joined(rows, [("encode", ColumnTransformer(parts)), ("model", clone(model.estimator))])
+        parts = [("categories", made, list(rows.categorical)), ("numbers", "passthrough", kept)]
+        return _joined(rows, [("encode", ColumnTransformer(parts)), ("model", _headed(model))])
+
+    return build
+
+
+def _joined(rows: Rows, steps: list[Any]) -> Any:
+    """A pipeline of the steps, dates turned into numbers first; a single step is itself."""
+    if rows.dates:
+        steps = [("dates", _dates(rows)), *steps]
+    return Pipeline(steps) if len(steps) > 1 else steps[0][1]
+
+
+def _headed(model: Model) -> Any:
+    """The model, behind what it needs: no gaps, and one scale."""
+    return make_pipeline(*_head(), clone(model.estimator)) if model.scaled else clone(model.estimator)
+
+
+def _head() -> list[Any]:
+    return [SimpleImputer(strategy="median", add_indicator=True), StandardScaler()]
+
+
+def _dates(rows: Rows) -> Any:
+    days = FunctionTransformer(days_since_1970, feature_names_out="one-to-one")
+    turned = ColumnTransformer(
+        [("days", days, list(rows.dates))], remainder="passthrough", verbose_feature_names_out=False
+    )
+    return turned.set_output(transform="pandas")
+
+
+def days_since_1970(X: Any) -> Any:
+    """Dates of a pandas frame as numbers; a missing one is NaN."""
+    return X.apply(lambda column: column.astype("datetime64[ns]").astype("int64").where(column.notna()) / 86_400e9)

@@ -1,0 +1,266 @@
+"""Rows to compare on: a table of any kind, its target, and what its columns are taken for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from catbayes._validation import check_count, check_option
+from catbayes.comparison._files import read_file
+from catbayes.errors import InputError
+from catbayes.tables import Table, find_columns, no_column, shown
+
+TASKS = ("auto", "binary", "multiclass", "regression")
+MOST_NUMBERED_CLASSES = 20
+MOST_CLASSES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A pandas table, the target as class numbers or as numbers, and the role of every column."""
+
+    X: Any
+    y: np.ndarray[Any, Any]
+    target: str
+    task: str
+    classes: tuple[Any, ...] | None
+    categorical: tuple[str, ...]
+    numeric: tuple[str, ...]
+    dates: tuple[str, ...]
+    groups: np.ndarray[Any, Any] | None = None
+    ordered: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes; None for a number."""
+        return None if self.classes is None else len(self.classes)
+
+    @property
+    def described(self) -> str:
+        """What the table was taken for, in a sentence."""
+        columns = f"{len(self.categorical)} categorical, {len(self.numeric)} numeric"
+        columns += f", {len(self.dates)} of dates" if self.dates else ""
+        if self.classes is None:
+            target = f"a number, mean {self.y.mean():.4g}, from {self.y.min():.4g} to {self.y.max():.4g}"
+        elif len(self.classes) == 2:
+            target = f"two classes, {np.mean(self.y == 1):.1%} of the rows are {str(self.classes[1])!r}"
+        else:
+            target = f"{len(self.classes)} classes"
+        return f"{len(self.y):,} rows; columns: {columns}; target {self.target!r}: {target}"
+
+
+def read_rows(
+    table: Any,
+    y: Any,
+    *,
+    columns: Any,
+    drop: tuple[str, ...],
+    task: str,
+    groups: str | None,
+    time: str | None,
+    sample: int | None,
+    seed: int,
+) -> Rows:
+    """Read a table, and say what each column and the target were taken for."""
+    check_option("task", task, TASKS)
+    if groups is not None and time is not None:
+        raise InputError("groups and time were both given: rows are held out by group or by time. Choose one.")
+    X, target, labels = _split(_read(table), y)
+    for name in (*drop, *(name for name in (groups, time) if name is not None)):
+        if name not in X.columns:
+            raise no_column(name, list(X.columns))
+    notes = []
+    known = ~_is_missing(labels)
+    if not known.all():
+        notes.append(f"{(~known).sum():,} of {len(known):,} rows are left out: their {target!r} is missing.")
+    kept = np.flatnonzero(known)
+    if sample is not None and check_count("sample", sample, 2) < len(kept):
+        kept = np.sort(np.random.default_rng(seed).choice(kept, sample, replace=False))
+        notes.append(f"A random sample of {sample:,} rows is used.")
+    X, labels = X.iloc[kept].reset_index(drop=True), labels[kept]
+    if time is not None:
+        order = X.sort_values(time, kind="stable").index.to_numpy()
+        X, labels = X.iloc[order].reset_index(drop=True), labels[order]
+    by_group = None if groups is None else X[groups].astype(str).to_numpy(dtype=object)
+    X = X.drop(columns=[*drop, *(name for name in (groups, time) if name is not None)])
+    task, classes, values = _read_target(labels, target, task)
+    rows = Rows(X, values, target, task, classes, (), (), (), by_group, time is not None, tuple(notes))
+    return _with_roles(rows, columns)
+
+
+def _read(table: Any) -> Any:
+    """A pandas frame of the table, its column names text."""
+    import pandas
+
+    if isinstance(table, str | os.PathLike):
+        return _to_pandas(read_file(Path(table)))
+    if not Table.is_frame(table):
+        array = np.asarray(table)
+        if array.ndim != 2:
+            raise InputError(f"The table has {array.ndim} dimensions: expected a frame, a path or a 2-d array.")
+        return pandas.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+    frame = nw.from_native(table)
+    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    Table.of(frame.to_native())  # names are unique
+    native = frame.to_pandas() if frame.implementation.is_pandas() else _to_pandas(frame.to_arrow())
+    return native.rename(columns=str)
+
+
+def _to_pandas(table: Any) -> Any:
+    """Numbers of any Arrow type as numpy's, dates as times, the rest as pandas has it."""
+    import pyarrow
+
+    for i, field in enumerate(table.schema):
+        if pyarrow.types.is_decimal(field.type):
+            table = table.set_column(i, field.name, table.column(i).cast(pyarrow.float64()))
+    return table.to_pandas(date_as_object=False)
+
+
+def _split(X: Any, y: Any) -> tuple[Any, str, np.ndarray[Any, Any]]:
+    """The table without its target, the target's name, and its values."""
+    if isinstance(y, str):
+        if y not in X.columns:
+            raise no_column(y, list(X.columns))
+        return X.drop(columns=y), y, _values(X[y])
+    values = _values(y)
+    if len(values) != len(X):
+        raise InputError(f"y has {len(values)} values and the table {len(X)} rows: expected one for each row.")
+    return X, str(getattr(y, "name", None) or "y"), values
+
+
+def _values(y: Any) -> np.ndarray[Any, Any]:
+    """The target as an array: numbers where all of it is numbers, objects otherwise."""
+    import pandas
+
+    series = pandas.Series(np.asarray(y) if not hasattr(y, "to_numpy") else y.to_numpy())
+    if series.dtype.kind in "mM":
+        raise InputError("The target holds dates: turn them into numbers (days, seconds) first.")
+    if series.dtype.kind in "biuf":
+        return np.asarray(series)
+    return np.asarray(series, dtype=object)
+
+
+def _is_missing(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    import pandas
+
+    return np.asarray(pandas.isna(labels))
+
+
+def _read_target(
+    labels: np.ndarray[Any, Any], target: str, task: str
+) -> tuple[str, tuple[Any, ...] | None, np.ndarray[Any, Any]]:
+    """Settle the task, and translate the target: class numbers, or numbers."""
+    numbers = labels.dtype.kind in "biuf"
+    if not numbers:
+        labels = np.array([label if isinstance(label, str) else str(label) for label in labels], dtype=object)
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        held = f"only {classes.tolist()[0]!r}" if len(classes) else "no value at all"
+        raise InputError(f"The target {target!r} holds {held}: there is nothing to predict. Is it the right column?")
+    if task == "auto":
+        task = _guess_task(classes, numbers)
+    if task == "regression":
+        if not numbers:
+            raise InputError(f"The target {target!r} holds text, such as {classes[0]!r}: expected numbers.")
+        values = labels.astype(np.float64)
+        if not np.isfinite(values).all():
+            raise InputError(f"The target {target!r} holds infinite values. Drop those rows first.")
+        return task, None, values
+    if task == "binary" and len(classes) > 2:
+        raise InputError(
+            f"The target {target!r} holds {len(classes)} classes: {shown(classes.tolist())}; binary has 2."
+        )
+    if len(classes) > MOST_CLASSES:
+        raise InputError(
+            f"The target {target!r} holds {len(classes):,} different values, such as {str(classes[0])!r}: expected at "
+            f"most {MOST_CLASSES} classes. Is it the right column?"
+        )
+    return "binary" if len(classes) == 2 else "multiclass", tuple(classes.tolist()), np.searchsorted(classes, labels)
+
+
+def _guess_task(classes: np.ndarray[Any, Any], numbers: bool) -> str:
+    if len(classes) == 2:
+        return "binary"
+    if numbers and (len(classes) > MOST_NUMBERED_CLASSES or (classes != np.floor(classes)).any()):
+        return "regression"
+    return "multiclass"
+
+
+def _with_roles(rows: Rows, columns: Any) -> Rows:
+    """Sort the columns into categories, numbers and dates; leave out what says nothing."""
+    import pandas
+    from pandas.api import types
+
+    X, notes = rows.X, list(rows.notes)
+    if columns != "auto":
+        find_columns(list(X.columns), [], columns)  # named columns exist
+    empty = [name for name in X if X[name].isna().all()]
+    constant = [name for name in X if name not in empty and X[name].astype(str).nunique(dropna=False) == 1]
+    for names, what in ((empty, "hold no value"), (constant, "hold one value only")):
+        if names:
+            notes.append(f"Left out, because they {what}: {shown(names)}.")
+    X = X.drop(columns=[*empty, *constant])
+    if not len(X.columns):
+        raise InputError("No column is left to predict from.")
+    names = list(X.columns)
+    if columns == "auto":
+        found = [name for name in names if not (_is_number(X[name]) or types.is_datetime64_any_dtype(X[name]))]
+        positions = find_columns(names, [names.index(name) for name in found], "auto")
+        categorical = [names[i] for i in positions]
+    else:
+        asked = names if columns == "all" else [rows.X.columns[c] if isinstance(c, int) else c for c in columns]
+        categorical = [name for name in asked if name in names]
+        if not categorical:
+            raise InputError(f"columns={columns!r}: none of them holds more than one value.")
+    dates = [name for name in names if name not in categorical and types.is_datetime64_any_dtype(X[name])]
+    numeric = [name for name in names if name not in categorical and name not in dates]
+    kept = {name: _as_category(X[name]) for name in categorical}
+    kept |= {name: X[name] for name in dates}
+    kept |= {name: X[name].astype(np.float64) for name in numeric if not types.is_timedelta64_dtype(X[name])}
+    kept |= {name: X[name].dt.total_seconds() for name in numeric if name not in kept}
+    X = pandas.DataFrame({name: kept[name] for name in names})
+    notes += _suspicious(X, categorical, numeric)
+    return replace(
+        rows, X=X, categorical=tuple(categorical), numeric=tuple(numeric), dates=tuple(dates), notes=tuple(notes)
+    )
+
+
+def _is_number(series: Any) -> bool:
+    from pandas.api import types
+
+    number = types.is_numeric_dtype(series) and not types.is_bool_dtype(series)
+    return number or types.is_timedelta64_dtype(series)
+
+
+def _as_category(series: Any) -> Any:
+    """Whole numbers as they are; everything else as text, a missing value missing."""
+    from pandas.api import types
+
+    if types.is_integer_dtype(series) and not series.isna().any():
+        return series.astype(np.int64)
+    missing = series.isna()
+    return series.astype(object).where(~missing, "").map(str).astype(object).where(~missing, np.nan)
+
+
+def _suspicious(X: Any, categorical: list[str], numeric: list[str]) -> list[str]:
+    """Columns that name rows instead of describing them."""
+    notes = []
+    for name in categorical:
+        share = X[name].astype(str).nunique() / len(X)
+        if share > 0.9:
+            notes.append(
+                f"Column {name!r} has another value in {share:.0%} of the rows: it looks like an identifier or "
+                "free text, from which nothing can be learned for new rows. Consider dropping it."
+            )
+    for name in numeric:
+        values = X[name]
+        whole = not values.isna().any() and len(values) > 20 and values.nunique() == len(values)
+        if whole and (values == np.floor(values)).all() and values.max() - values.min() == len(values) - 1:
+            notes.append(f"Column {name!r} numbers the rows: it looks like an identifier. Consider dropping it.")
+    return notes

@@ -1,0 +1,81 @@
+"""From the summary to one HTML file: style and script inside, nothing fetched."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from catbayes._atomic import replacing
+from catbayes.comparison import Comparison
+from catbayes.report._summary import summarise
+
+
+def write(comparison: Comparison, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
+    """Write a comparison as one HTML file.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `catbayes.compare` returned.
+    path : str or path
+        File to write.
+    overwrite : bool
+        Replace it if it exists.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import catbayes, tempfile
+    >>> from pathlib import Path
+    >>> from catbayes.datasets import make_transactions
+    >>> from catbayes.report import write
+    >>> payments = make_transactions(400)
+    >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], repeats=1)
+    >>> page = write(result, Path(tempfile.mkdtemp()) / "report.html")
+    >>> page.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    page = render(summarise(comparison))
+    with replacing(str(path), overwrite) as temporary:
+        temporary.write_text(page, encoding="utf-8", errors="replace")
+    return Path(path)
+
+
+def render(summary: dict[str, Any]) -> str:
+    """Make the page of a summary.
+
+    Names of categories are data. In the page's text they are escaped; for the script they are JSON in which `<` is
+    spelled out, and the script puts them in place as text only. The page's own policy lets no other script run, and
+    nothing be fetched.
+
+    Parameters
+    ----------
+    summary : dict
+        What `summarise` returned.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError:
+        raise ImportError('The report needs jinja2: pip install "catbayes[report]".') from None
+    folder = files("catbayes.report")
+    template, style, script = ((folder / f"page.{end}").read_text(encoding="utf-8") for end in ("html", "css", "js"))
+    explored = {name: summary[name] for name in ("columns", "meaning")}
+    data = json.dumps(explored, allow_nan=False).replace("<", "\\u003c").replace(">", "\\u003e")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page = environment.from_string(template)
+    return str(page.render(summary, style=style, script=script, data=data, digest=digest))

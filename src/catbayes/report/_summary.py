@@ -1,0 +1,217 @@
+"""Everything that the page shows, as one dictionary of texts and numbers."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
+
+from catbayes.comparison import ENCODERS, MEASURES, Comparison, Rows, written
+from catbayes.diagnostics import Leakage, leakage
+from catbayes.displays import DrawsDisplay
+from catbayes.encoder import SamplingBayesianEncoder
+from catbayes.estimators import SamplingClassifier, SamplingRegressor
+
+MOST_CATEGORIES = 2_000
+LONGEST_NAME = 200
+RARE = 0.5  # share of a category's number that comes from the others
+DRAWS = (1, 2, 5, 10, 20)
+MOST_ROWS_OF_DRAWS, N_ROUNDS = 2_000, 30
+MOST_ROWS_OF_LEAKAGE, FEWEST_ROWS_OF_LEAKAGE = 10_000, 200
+N_FOLDS = 3
+
+
+def summarise(comparison: Comparison) -> dict[str, Any]:
+    """Gather what the page shows; the categories, the draws and the leakage are worked out here.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `catbayes.compare` returned.
+
+    Returns
+    -------
+    dict
+        Ready for JSON: no number in it is NaN.
+    """
+    rows = comparison.rows
+    family = {"binary": "bernoulli", "multiclass": "categorical", "regression": "normal"}[rows.task]
+    encoder = SamplingBayesianEncoder(list(rows.categorical), family=family, random_state=comparison.seed)
+    encoder.fit(rows.X, rows.y)
+    return {
+        "target": rows.target,
+        "described": rows.described,
+        "verdict": comparison.sentence,
+        "notes": list(rows.notes),
+        "folds": comparison.folding,
+        "seconds": round(comparison.seconds),
+        "version": version("catbayes"),
+        "seed": comparison.seed,
+        "interrupted": comparison.interrupted,
+        "results": _results(comparison),
+        "encoders": _legend(comparison),
+        "meaning": _meaning(rows),
+        "columns": [_column(encoder, name, rows) for name in rows.categorical],
+        "draws": _draws(rows, comparison.seed),
+        "leakage": _leakage(rows, family, comparison.seed),
+    }
+
+
+def _results(comparison: Comparison) -> dict[str, Any]:
+    """The table, and where each dot and its interval stand in the picture, in per cent of its width."""
+    records = [record for record in comparison.records() if record["status"] == "done"]
+    margins = [0.0 if np.isnan(record["margin"]) else record["margin"] for record in records]
+    behind = [record["behind"] for record in records]
+    # One outlier must not flatten the others: what lies far out is drawn at the edge, and says so.
+    reach = max(4 * float(np.median(behind)), 1.2 * max(margins, default=0.0), 1e-12)
+    low = min([0.0, *(gap - margin for gap, margin in zip(behind, margins, strict=True))])
+    high = min(max([gap + margin for gap, margin in zip(behind, margins, strict=True)], default=1.0), reach)
+    span = (high - low) or 1.0
+
+    def place(value: float) -> float:
+        return round(float(np.clip((value - low) / span, 0.0, 1.0)) * 100, 2)
+
+    lines = []
+    for record, gap, margin in zip(records, behind, margins, strict=True):
+        best = record["verdict"] == "best"
+        lines.append(
+            {
+                "encoder": record["encoder"],
+                "model": record["model"],
+                "scores": [written(record[name]) for name in comparison.measures],
+                "behind": "" if best else f"{written(gap)} ± {written(record['standard_error'])}",
+                "verdict": record["verdict"],
+                "seconds": f"{record['fit_seconds']:.2f}",
+                "dot": place(gap),
+                "from": place(gap - margin),
+                "to": place(gap + margin),
+                "beyond": gap > high,
+            }
+        )
+    return {
+        "measures": [MEASURES[name].label for name in comparison.measures],
+        "lines": lines,
+        "zero": place(0.0),
+        "missing": [{"name": cell.name, "status": cell.status} for cell in comparison.unranked],
+    }
+
+
+def _legend(comparison: Comparison) -> list[dict[str, str]]:
+    names = dict.fromkeys(cell.encoder for cell in comparison.cells)
+    return [{"name": name, "about": ENCODERS[name].about} for name in names if name in ENCODERS]
+
+
+def _meaning(rows: Rows) -> str:
+    """What the number of a category is."""
+    if rows.classes is None:
+        return f"mean of {rows.target}"
+    if len(rows.classes) == 2:
+        return f"share of rows with {rows.target} = {rows.classes[1]}"
+    return f"share of rows of each class of {rows.target}"
+
+
+def _column(encoder: Any, name: str, rows: Rows) -> dict[str, Any]:
+    """The categories of a column: the most frequent ones first, and the rest only counted."""
+    frame = encoder.posteriors_[name]
+    n_classes = 1 if rows.n_classes in (None, 2) else rows.n_classes or 1
+    kinds = frame["kind"].to_numpy()[::n_classes]
+    counts = frame["count"].to_numpy()[::n_classes]
+    seen = np.flatnonzero(kinds != "unseen")
+    kept = seen[np.argsort(-counts[seen], kind="stable")][:MOST_CATEGORIES]
+    labels = frame["category"].to_numpy()[::n_classes]
+    numbers = {
+        key: np.asarray(frame[key], dtype=np.float64).reshape(-1, n_classes)
+        for key in ("raw_mean", "mean", "lower", "upper", "shrinkage")
+    }
+    unseen = int(np.flatnonzero(kinds == "unseen")[0])
+    shrinkage = numbers["shrinkage"][:, 0]
+    return {
+        "name": name,
+        "categories": len(seen),
+        "shown": len(kept),
+        "rare": int((shrinkage[seen] > RARE).sum()),
+        "strength": f"{float(np.max(_strength(encoder, name))):,.0f}",
+        "classes": [""] if n_classes == 1 else [str(label) for label in rows.classes or ()],
+        "names": [_shortened(labels[i]) if kinds[i] == "seen" else None for i in kept],
+        "counts": [float(counts[i]) for i in kept],
+        "shrinkage": _rounded(shrinkage[kept]),
+        "prior": [_numbers(numbers, [unseen], k, ("mean", "lower", "upper")) for k in range(n_classes)],
+        "values": [_numbers(numbers, kept, k, ("raw_mean", "mean", "lower", "upper")) for k in range(n_classes)],
+    }
+
+
+def _strength(encoder: Any, name: str) -> Any:
+    fitted = next(column for column in encoder.columns_fitted_ if column.name == name)
+    return fitted.posterior.prior.strength
+
+
+def _numbers(numbers: dict[str, Any], chosen: Any, k: int, keys: tuple[str, ...]) -> dict[str, list[Any]]:
+    return {key: _rounded(numbers[key][chosen, k]) for key in keys}
+
+
+def _rounded(values: Any) -> list[float | None]:
+    return [float(f"{value:.5g}") if np.isfinite(value) else None for value in values]
+
+
+def _shortened(name: Any) -> str:
+    text = str(name)
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}… ({len(text):,} characters)"
+
+
+def _sampled(rows: Rows, most: int, seed: int) -> tuple[Any, Any]:
+    if len(rows.y) <= most:
+        return rows.X, rows.y
+    chosen = np.sort(np.random.default_rng(seed).choice(len(rows.y), most, replace=False))
+    return rows.X.iloc[chosen].reset_index(drop=True), rows.y[chosen]
+
+
+def _draws(rows: Rows, seed: int) -> dict[str, Any] | None:
+    """Score against the number of draws, of a boosted model on the columns that are no dates; None for too few rows."""
+    X, y = _sampled(rows, MOST_ROWS_OF_DRAWS, seed)
+    if rows.classes is not None and np.bincount(y, minlength=len(rows.classes)).min() < N_FOLDS:
+        return None
+    encoder = SamplingBayesianEncoder(list(rows.categorical))
+    if rows.classes is None:
+        model: Any = SamplingRegressor(HistGradientBoostingRegressor(max_iter=N_ROUNDS), encoder, random_state=seed)
+    else:
+        model = SamplingClassifier(HistGradientBoostingClassifier(max_iter=N_ROUNDS), encoder, random_state=seed)
+    scoring = "r2" if rows.classes is None else "neg_log_loss"
+    with threadpool_limits(1, "openmp"):  # as in the comparison itself
+        display = DrawsDisplay.from_estimator(
+            model, X.drop(columns=list(rows.dates)), y, n_draws=DRAWS, cv=N_FOLDS, scoring=scoring
+        )
+    sign = 1 if rows.classes is None else -1
+    mean, sd = sign * display.scores.mean(axis=1), display.scores.std(axis=1)
+    low, high = float((mean - sd).min()), float((mean + sd).max())
+    left, middle, right = (100 * (value - low) / ((high - low) or 1.0) for value in (mean - sd, mean, mean + sd))
+    lines = [
+        {"draws": k, "mean": written(mean[i]), "from": round(left[i], 2), "to": round(right[i], 2)}
+        | {"dot": round(middle[i], 2)}
+        for i, k in enumerate(DRAWS)
+    ]
+    measure, better = ("R²", "Higher") if rows.classes is None else ("Log-loss", "Lower")
+    return {"measure": measure, "better": better, "rows": len(y), "lines": lines}
+
+
+def _leakage(rows: Rows, family: str, seed: int) -> dict[str, Any] | None:
+    """What would leak if categories were encoded by the plain mean of their rows, and what leaks from our draws."""
+    if len(rows.y) < FEWEST_ROWS_OF_LEAKAGE:
+        return None
+    X, y = _sampled(rows, MOST_ROWS_OF_LEAKAGE, seed)
+    X = X[list(rows.categorical)]
+    plain = SamplingBayesianEncoder("all", family=family, prior=0, own_target="include", temperature=0)
+    ours = SamplingBayesianEncoder("all", family=family, random_state=seed)
+    found = [leakage(encoder, X, y, columns="all", random_state=seed) for encoder in (plain, ours)]
+    return {"score": found[0].score, "rows": len(y), "lines": [_leak(i, *found) for i in range(len(found[0].columns))]}
+
+
+def _leak(i: int, plain: Leakage, ours: Leakage) -> dict[str, Any]:
+    def told(which: Leakage) -> dict[str, Any]:
+        return {"gap": f"{which.gap[i]:+.3f}", "interval": f"{which.lower[i]:+.3f} to {which.upper[i]:+.3f}"} | {
+            "verdict": which.verdicts[i]
+        }
+
+    return {"name": str(plain.columns[i]), "plain": told(plain), "ours": told(ours)}

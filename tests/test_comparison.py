@@ -1,0 +1,394 @@
+"""compare: the same numbers as a loop written by hand, and no table that stops it."""
+
+import datetime
+import time
+
+import numpy as np
+import pandas
+import polars
+import pyarrow.feather
+import pytest
+from scipy import stats
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
+
+import catbayes
+from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, compare
+from catbayes.comparison import ENCODERS, Cell, Comparison, read_file, read_rows
+from catbayes.comparison._running import make_folds
+from catbayes.comparison._scores import OF_TASK, calibration_error, score
+from catbayes.datasets import make_transactions
+
+QUICK = {"encoders": ["target"], "models": ["linear"], "repeats": 1, "cv": 2}
+
+
+def small(n_rows=300, target="fraud"):
+    data = make_transactions(n_rows, target)
+    return data.table.drop(columns=["time", "device"]), data.y
+
+
+# ------------------------------------------------------------------------------------------------ what it computes
+
+
+def by_hand(name):
+    """The pipeline that the name stands for, spelled out."""
+    names, kept = ["merchant", "city", "channel"], ["hour", "amount"]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    numbers = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
+    logistic = LogisticRegression(max_iter=1000)
+    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
+    if name == "target":
+        encode = make_column_transformer((TargetEncoder(cv=folds), names), ("passthrough", kept))
+        return make_pipeline(encode, numbers, logistic)
+    if name == "one-hot":
+        return make_pipeline(
+            make_column_transformer((OneHotEncoder(handle_unknown="infrequent_if_exist"), names), (numbers, kept)),
+            logistic,
+        )
+    if name == "ordinal":
+        codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2)
+        return make_pipeline(make_column_transformer((codes, names), ("passthrough", kept)), forest)
+    return SamplingClassifier(make_pipeline(numbers, logistic), SamplingBayesianEncoder(names), random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [("target", "linear"), ("one-hot", "linear"), ("ordinal", "forest"), ("sampling", "linear")],
+)
+def test_equals_a_loop_over_cross_validate(name, model):
+    X, y = small()
+    found = compare(X, y, encoders=[name], models=[model], repeats=2, cv=3).best
+    expected = cross_validate(
+        by_hand(name),
+        X,
+        y,
+        cv=RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0),
+        scoring=["roc_auc", "neg_log_loss", "accuracy"],
+    )
+    scores = {measure: [fold[measure] for fold in found.scores.values()] for measure in found.scores[0]}
+    np.testing.assert_allclose(scores["auc"], expected["test_roc_auc"], rtol=1e-12)
+    np.testing.assert_allclose(scores["log_loss"], -expected["test_neg_log_loss"], rtol=1e-12)
+    np.testing.assert_allclose(scores["accuracy"], expected["test_accuracy"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("target", ["fraud", "outcome", "amount"])
+def test_every_contestant_runs_on_every_task(target):
+    X, y = small(120, target)
+    result = compare(X, y, models=["boosting"], repeats=1, cv=2)
+    assert {cell.status for cell in result.cells} == {"done"}, [cell.status for cell in result.cells]
+    assert {cell.encoder for cell in result.cells} == set(ENCODERS)
+    natives = [cell.model for cell in result.cells if cell.encoder == "native"]
+    assert natives == ["LightGBM", "HistGradientBoosting", "CatBoost", "XGBoost"]
+    others = compare(X, y, encoders=["target", "one-hot", "paper"], models=["linear", "forest"], repeats=1, cv=2)
+    assert {cell.status for cell in others.cells} == {"done"}
+
+
+def comparison(scores, n_rows=100, by="auc"):
+    """A result with these scores of two cells, on folds of a fifth of the rows."""
+    rows = read_rows(
+        pandas.DataFrame({"a": ["u", "v"] * (n_rows // 2)}),
+        np.arange(n_rows) % 3 == 0,
+        columns="auto",
+        drop=(),
+        task="auto",
+        groups=None,
+        time=None,
+        sample=None,
+        seed=0,
+    )
+    cells = [
+        Cell(
+            name,
+            "m",
+            None,
+            "done",
+            {i: dict.fromkeys(OF_TASK["binary"], value) for i, value in enumerate(values)},
+            {0: 1.0},
+            {0: 1.0},
+        )
+        for name, values in scores.items()
+    ]
+    folds, folding = make_folds(rows, 5, 1, 0)
+    return Comparison(rows, by, tuple(cells), folds[0], folding, 0.0, 0)
+
+
+def test_the_standard_error_allows_for_overlapping_training_rows():
+    result = comparison({"one": [0.9, 0.8, 0.7, 0.9, 0.8], "other": [0.8, 0.8, 0.6, 0.7, 0.8]})
+    gap = result.difference(result.cells[1])
+    differences = np.array([0.1, 0.0, 0.1, 0.2, 0.0])
+    assert gap.behind == pytest.approx(0.08)
+    assert gap.standard_error == pytest.approx(np.sqrt(differences.var(ddof=1) * (1 / 5 + 20 / 80)))
+    assert gap.margin == pytest.approx(stats.t.ppf(0.975, 4) * gap.standard_error)
+    assert gap.verdict == "tie"
+
+
+def test_a_tie_is_shown_as_a_tie_and_a_difference_as_a_difference():
+    result = comparison({"a": [0.90, 0.91, 0.92, 0.91, 0.90], "b": [0.9, 0.9, 0.93, 0.9, 0.91], "c": [0.5] * 5})
+    assert result.frame()[["encoder", "verdict"]].to_numpy().tolist() == [["a", "best"], ["b", "tie"], ["c", "worse"]]
+    lower_is_better = comparison({"a": [0.5] * 5, "b": [0.4, 0.41, 0.4, 0.41, 0.4]}, by="log_loss")
+    assert lower_is_better.best.encoder == "b"
+    assert lower_is_better.difference(lower_is_better.cells[0]).behind == pytest.approx(0.096)
+
+
+def test_calibration_error_is_the_distance_between_promise_and_outcome():
+    promised = np.repeat([0.25, 0.75], 50)
+    y = np.concatenate([np.arange(50) % 4 == 0, np.arange(50) % 4 != 0]).astype(int)  # 13 and 37 of 50
+    sure = np.column_stack([1 - promised, promised])
+    assert calibration_error(y, sure) < 0.06
+    assert calibration_error(1 - y, sure) == pytest.approx(0.5, abs=0.05)
+    assert calibration_error(np.zeros(100, dtype=int), np.tile([0.7, 0.2, 0.1], (100, 1))) == pytest.approx(0.3)
+
+
+def test_scores_of_several_classes_leave_out_a_class_that_the_fold_lacks():
+    y = np.array([0, 0, 1, 1])
+    predicted = np.array([[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.3, 0.6, 0.1]])
+    assert score(y, predicted)["auc"] == 1.0
+    assert score(y, predicted)["log_loss"] == pytest.approx(-np.log([0.7, 0.6, 0.7, 0.6]).mean())
+
+
+# ------------------------------------------------------------------------------------------------ what it takes
+
+
+def test_containers_and_files_give_the_same_scores(tmp_path):
+    X, y = small(200)
+    table = X.assign(fraud=y)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_csv(tmp_path / "t.data", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    pyarrow.feather.write_feather(pyarrow.Table.from_pandas(table), tmp_path / "t.arrow")
+    expected = [fold["log_loss"] for fold in compare(X, y, **QUICK).best.scores.values()]
+    tables = [table, polars.from_pandas(table), polars.from_pandas(table).lazy(), pyarrow.Table.from_pandas(table)]
+    for source in (*tables, *(tmp_path / f"t.{end}" for end in ("csv", "data", "parquet", "arrow"))):
+        found = compare(source, "fraud", **QUICK)
+        assert found.rows.categorical == ("merchant", "city", "channel")
+        assert [fold["log_loss"] for fold in found.best.scores.values()] == pytest.approx(expected, rel=1e-9)
+    array = compare(X.to_numpy(dtype=object), y, columns=["x0", "x1", "x2"], **QUICK)
+    assert array.rows.numeric == ("x3", "x4")
+
+
+def test_a_csv_file_is_read_as_people_write_it(tmp_path):
+    (tmp_path / "t.csv").write_bytes(
+        b"\xef\xbb\xbfcity; day ;paid\r\n" + b'"Oslo; N";2024-02-01; yes\r\n;2024-02-02;no\r\n' * 9
+    )
+    table = read_file(tmp_path / "t.csv")
+    assert table.column_names == ["city", "day", "paid"]
+    assert table.to_pylist()[1] == {"city": None, "day": datetime.date(2024, 2, 2), "paid": "no"}
+    (tmp_path / "t.data").write_text("39, State-gov, <=50K\n50, Private, >50K\n")
+    assert read_file(tmp_path / "t.data").to_pylist()[0] == {"column0": 39, "column1": "State-gov", "column2": "<=50K"}
+
+
+def test_own_encoders_and_models_go_by_their_names():
+    X, y = small()
+    result = compare(
+        X,
+        y,
+        encoders={"mine": TargetEncoder(), "whole": SamplingClassifier(), "theirs": "target"},
+        models={"dummy": DummyClassifier()},
+        repeats=1,
+        cv=2,
+    )
+    assert [cell.name for cell in result.cells] == ["mine + dummy", "whole + dummy", "theirs + dummy"]
+    assert all(cell.done for cell in result.cells)
+    with pytest.raises(InputError, match=r"encoders: 'tarot' is not one of sampling, target"):
+        compare(X, y, encoders=["tarot"])
+    with pytest.raises(InputError, match=r"models: 'svm' is not one of boosting, linear, forest"):
+        compare(X, y, models="svm")
+
+
+def test_the_best_estimator_can_be_fitted_on_the_table():
+    X, y = small()
+    best = compare(X, y, **QUICK).best.estimator
+    assert best.fit(X, y).predict_proba(X).shape == (300, 2)
+
+
+def test_groups_stay_together_and_time_runs_forward():
+    X, y = small()
+    rows = {"columns": "auto", "drop": (), "task": "auto", "sample": None, "seed": 0}
+    grouped = read_rows(X, y, groups="merchant", time=None, **rows)
+    assert "merchant" not in grouped.X
+    for train, test in make_folds(grouped, 5, None, 0)[0][0]:
+        assert not set(grouped.groups[train]) & set(grouped.groups[test])
+    table = X.assign(day=np.random.default_rng(0).permutation(len(X)))
+    ordered = read_rows(table, y, groups=None, time="day", **rows)
+    assert "day" not in ordered.X
+    np.testing.assert_array_equal(ordered.y, y[np.argsort(table["day"])])
+    for train, test in make_folds(ordered, 5, None, 0)[0][0]:
+        assert train.max() < test.min()
+    with pytest.raises(InputError, match="both given"):
+        compare(X, y, groups="city", time="hour")
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (["a", "b"] * 20, "binary"),
+        ([True, False] * 20, "binary"),
+        ([3, 7] * 20, "binary"),
+        ([1, 2, 3, 4] * 10, "multiclass"),
+        (list(range(40)), "regression"),
+        ([0.5, 1.5, 2.5, 3.0] * 10, "regression"),
+    ],
+)
+def test_the_task_is_guessed_and_told(y, task):
+    rows = compare(pandas.DataFrame({"a": ["u", "v"] * 20}), y, time_budget=0).rows
+    assert rows.task == task
+    assert ("number" if task == "regression" else "classes") in rows.described
+
+
+# ------------------------------------------------------------------------------------------------ what it survives
+
+
+def test_identifiers_are_told():
+    X, y = small()
+    with pytest.warns(InputWarning, match=r"'code' has another value in 100% of the rows.*Consider dropping it"):
+        result = compare(X.assign(code=[f"id-{i}" for i in range(len(X))]), y, **QUICK)
+    assert result.best.done
+    with pytest.warns(InputWarning, match="'row' numbers the rows"):
+        compare(X.assign(row=range(len(X))), y, **QUICK)
+
+
+def odd_tables():
+    X, y = small()
+    random = np.random.default_rng(0)
+    yield "all missing", X.assign(void=None), y, "hold no value: 'void'"
+    yield "constant", X.assign(same="x"), y, "hold one value only: 'same'"
+    yield "200 columns", X.join(pandas.DataFrame({f"n{i}": random.random(len(X)) for i in range(196)})), y, ""
+    yield "three rows of a class", X, np.where(np.arange(len(X)) < 3, "rare", np.where(y, "yes", "no")), ""
+    yield "dates", X.assign(day=pandas.date_range("2024-01-01", periods=len(X)).where(y == 0)), y, ""
+    yield "50 rows", X[:50], y[:50], ""
+    yield "missing target", X, pandas.Series(np.where(np.arange(len(X)) < 7, np.nan, y)), "7 of 300 rows are left out"
+    yield "missing numbers", X.assign(amount=X["amount"].where(X["amount"] > 50)), y, ""
+    yield "mixed cells", X.assign(mixed=[1, "one", None, 2.5, True] * 60), y, ""
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "note"), [case[1:] for case in odd_tables()], ids=[case[0] for case in odd_tables()]
+)
+def test_odd_tables_are_survived(X, y, note):
+    encoders = ["target", "one-hot", "leave-one-out", "moments", "sampling"]
+    result = compare(X, y, encoders=encoders, models=["linear"], repeats=1, cv=5)
+    native = compare(X.iloc[:, :12], y, encoders=["native"], repeats=1, cv=2)
+    assert {cell.status for cell in native.cells} == {"done"}, [(cell.name, cell.status) for cell in native.cells]
+    assert {cell.status for cell in result.cells} == {"done"}, [(cell.name, cell.status) for cell in result.cells]
+    assert note in " ".join(result.rows.notes)
+
+
+def test_what_cannot_be_compared_is_told(tmp_path):
+    X, y = small()
+    with pytest.raises(InputError, match="holds only 1: there is nothing to predict"):
+        compare(X, np.ones(len(X), dtype=int))
+    with pytest.raises(InputError, match="no column 'churned'"):
+        compare(X, "churned")
+    with pytest.raises(InputError, match="found no string, categorical"):
+        compare(X[["hour", "amount"]], y)
+    with pytest.raises(InputError, match=r"300 different values.*Is it the right column"):
+        compare(X, [f"t{i}" for i in range(300)])
+    with pytest.raises(InputError, match="too few"):
+        compare(X[:6], [0, 1] * 3)
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n3,4\n5,6,7\n" + "8,9\n" * 50)
+    with pytest.raises(InputError, match=r"bad.csv cannot be read as CSV: line 4: Expected 2 columns, got 3: 5,6,7"):
+        compare(tmp_path / "bad.csv", "a")
+    (tmp_path / "open.csv").write_text('a,b\n1,"2\n' + "8,9\n" * 200)
+    with pytest.raises(InputError, match="Is a quote missing"):
+        compare(tmp_path / "open.csv", "a")
+    (tmp_path / "latin.csv").write_bytes("a,b\n1,Zürich\n".encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        compare(tmp_path / "latin.csv", "a")
+    (tmp_path / "picture.csv").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
+    with pytest.raises(InputError, match="is not a table"):
+        compare(tmp_path / "picture.csv", "a")
+    (tmp_path / "no.parquet").write_bytes(b"nothing of the kind")
+    with pytest.raises(InputError, match=r"no.parquet cannot be read as parquet"):
+        compare(tmp_path / "no.parquet", "a")
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(InputError, match="is empty"):
+        compare(tmp_path / "empty.csv", "a")
+
+
+class Passing(TransformerMixin, BaseEstimator):
+    def transform(self, X):
+        return X
+
+
+class Failing(Passing):
+    def fit(self, X, y=None):
+        raise ValueError("I cannot\nreally")
+
+
+class Slow(Passing):
+    def fit(self, X, y=None):
+        time.sleep(600)
+
+
+def test_one_that_fails_says_so_and_stops_nothing():
+    X, y = small()
+    result = compare(X, y, encoders={"bad": Failing(), "good": "target"}, models=["linear"], repeats=1, cv=2)
+    assert [cell.status for cell in result.cells] == ["failed: ValueError: I cannot", "done"]
+    assert result.frame()["status"].tolist() == ["done", "failed: ValueError: I cannot"]
+    assert "I cannot" in result._repr_html_()
+
+
+def test_a_library_that_is_not_installed_is_left_out_by_name(monkeypatch):
+    import catbayes.comparison._contestants as contestants
+
+    find = contestants.find_spec
+    monkeypatch.setattr(contestants, "find_spec", lambda name: None if name == "catboost" else find(name))
+    X, y = small()
+    result = compare(X, y, encoders=["native"], repeats=1, cv=2)
+    status = {cell.model: cell.status for cell in result.cells}
+    assert status["CatBoost"] == "not installed: pip install catboost"
+    assert status["XGBoost"] == "done"
+
+
+def test_the_time_budget_ends_even_a_fit_and_says_what_was_not_run():
+    X, y = small()
+    encoders = {"first": "target", "slow": Slow(), "late": "target"}
+    result = compare(X, y, encoders=encoders, models=["linear"], repeats=1, cv=2, time_budget=3)
+    assert [cell.status for cell in result.cells] == ["done", "not run: the time was up", "not run: the time was up"]
+    assert not result.interrupted
+    nothing = compare(X, y, time_budget=0)
+    assert not nothing.ranked
+    assert "no verdict" in nothing.sentence
+    with pytest.raises(InputError, match="Nothing was finished"):
+        nothing.best  # noqa: B018
+
+
+def test_ctrl_c_returns_what_is_finished():
+    X, y = small()
+
+    def progress(done, total, what):
+        if what.startswith("second"):
+            raise KeyboardInterrupt
+
+    encoders = {"first": "target", "second": "target"}
+    result = compare(X, y, encoders=encoders, models=["linear"], repeats=1, cv=2, progress=progress)
+    assert result.interrupted
+    assert [cell.status for cell in result.cells] == ["done", "not run: interrupted"]
+    assert result.best.encoder == "first"
+
+
+def test_the_picture_shows_the_numbers_of_the_frame():
+    X, y = small()
+    result = compare(X, y, encoders=["target", "ordinal"], models=["linear"], repeats=1, cv=3)
+    ax = result.plot()
+    drawn = [container.lines[0].get_xdata()[0] for container in ax.containers]
+    np.testing.assert_allclose(drawn, result.frame()["behind"])
+    assert [label.get_text() for label in ax.get_yticklabels()] == [cell.name for cell in result.ranked]
+
+
+def test_html_shows_names_as_text():
+    X, y = small()
+    shown = compare(X, y, encoders={"<script>alert(1)</script>": "target"}, models=["linear"], repeats=1)._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_public_names():
+    assert catbayes.compare is compare
