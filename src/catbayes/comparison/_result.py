@@ -217,7 +217,7 @@ class Comparison:
             gap = self.difference(ranked["target", model], ours)
             word = "better" if gap.behind > gap.margin else "worse" if -gap.behind > gap.margin else "level"
             found[word].append(model)
-        parts = [f"{word} with {' and '.join(models)}" for word, models in found.items() if models]
+        parts = [f"{word} with {_listed(models)}" for word, models in found.items() if models]
         return f"Draws from the posterior against scikit-learn's TargetEncoder: {'; '.join(parts)}." if parts else ""
 
     def plot(self, ax: Any = None) -> Any:
@@ -264,3 +264,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"Comparison({self.rows.described}; {len(self.ranked)} of {len(self.cells)} finished. {self.sentence})"
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
