@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
@@ -16,7 +17,7 @@ import numpy as np
 from catbayes._validation import is_number
 from catbayes.errors import InputError
 
-__all__ = ["CATEGORICAL", "Table", "check_free", "find_columns", "no_column", "shown"]
+__all__ = ["CATEGORICAL", "Table", "check_free", "find_columns", "make_frame", "no_column", "shown"]
 
 CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
 
@@ -158,3 +159,28 @@ def no_column(name: Any, names: list[Any]) -> InputError:
 def shown(names: list[Any]) -> str:
     """Column names for a message, the first twenty of them."""
     return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
+
+
+def make_frame(record: dict[str, Any], library: Any) -> Any:
+    """Make a frame of columns, in the library that the table came in; for an array, in one that is installed."""
+    if library is None:
+        library = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
+        if library is None:
+            raise ImportError("What was asked for is a frame: install pandas, polars or pyarrow.")
+    is_pandas = str(library).lower().endswith("pandas")
+    columns = {
+        name: _one_type(values, is_pandas) if isinstance(values, list) else values for name, values in record.items()
+    }
+    return nw.from_dict(columns, backend=library).to_native()
+
+
+def _one_type(values: list[Any], is_pandas: bool) -> Any:
+    """Names as a frame takes them: of several types, all of them text."""
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1:
+        return [value if value is None else str(value) for value in values]
+    if is_pandas and None in values and kinds and str not in kinds:
+        objects = np.empty(len(values), dtype=object)  # or the missing value would make integers floats
+        objects[:] = values
+        return objects
+    return values

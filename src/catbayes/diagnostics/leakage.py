@@ -12,12 +12,11 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from catbayes._validation import Array, Codes, check_count
-from catbayes.diagnostics._frame import frame_of
 from catbayes.diagnostics._one_column import alone, check_encoder, outputs, part
 from catbayes.encoder._reading import read_table, read_y
 from catbayes.errors import InputError
 from catbayes.evidence import Target, read_target
-from catbayes.tables import Table, find_columns
+from catbayes.tables import Table, find_columns, make_frame
 
 REPEATS = 2
 COVERAGE = 0.9
@@ -59,7 +58,7 @@ class Leakage:
         names = ("trained", "held_out", "gap", "lower", "upper")
         numbers = {name: getattr(self, name) for name in names}
         scores = [self.score] * len(self.columns)
-        return frame_of(
+        return make_frame(
             {"column": self.columns, "score": scores, **numbers, "verdict": self.verdicts},
             self.library,
         )

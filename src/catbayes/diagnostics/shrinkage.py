@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from catbayes._validation import Array, Codes
-from catbayes.diagnostics._frame import frame_of
 from catbayes.encoder._column import EncodedColumn
 from catbayes.errors import InputError
+from catbayes.tables import make_frame
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,7 @@ class Shrinkage:
         """All of it as a frame, one row for each column, in the library that the table came in."""
         names = [entry.name for entry in fields(self) if entry.name not in ("columns", "verdicts", "library")]
         numbers = {name: getattr(self, name) for name in names}
-        return frame_of({"column": self.columns, **numbers, "verdict": self.verdicts}, self.library)
+        return make_frame({"column": self.columns, **numbers, "verdict": self.verdicts}, self.library)
 
 
 def shrinkage(encoder: Any) -> Shrinkage:

@@ -7,8 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from catbayes.diagnostics._frame import frame_of
-from catbayes.tables import Table
+from catbayes.tables import Table, make_frame
 
 GREY = "0.55"
 LONGEST_NAME = 30
@@ -25,7 +24,7 @@ class Display(ABC):
 
     def frame(self) -> Any:
         """The numbers as a frame, in the library that the table came in."""
-        return frame_of(self._record(), self.library)
+        return make_frame(self._record(), self.library)
 
     def plot(self, ax: Any = None, **style: Any) -> Self:
         """Draw the numbers.

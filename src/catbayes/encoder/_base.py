@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from catbayes._validation import Array, Codes, check_count, check_option, check_weights, is_number
 from catbayes.categories import Categories
 from catbayes.encoder._column import EncodedColumn, expect
-from catbayes.encoder._output import Layout, PosteriorFrames, input_names, make_frame
+from catbayes.encoder._output import Layout, PosteriorFrames, input_names
 from catbayes.encoder._reading import read_table, read_y
 from catbayes.errors import InputError, InputWarning
 from catbayes.evidence import (
@@ -39,7 +39,7 @@ from catbayes.posteriors import ColumnPosterior
 from catbayes.priors import resolve_prior
 from catbayes.sources import is_source
 from catbayes.statistics import Statistics
-from catbayes.tables import Table, find_columns
+from catbayes.tables import Table, find_columns, make_frame
 
 UNSEEN = ("prior", "error")
 MISSING = ("category", "prior", "error")

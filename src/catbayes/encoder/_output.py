@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from importlib.util import find_spec
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from catbayes._validation import Array
@@ -86,19 +84,3 @@ class PosteriorFrames(Mapping[Any, Any]):
 
     def __repr__(self) -> str:
         return f"PosteriorFrames({self._names})"
-
-
-def make_frame(record: dict[str, Any], backend: Any) -> Any:
-    """Make a frame in the library that the table came in; for an array, in one that is installed."""
-    if backend is None:
-        backend = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
-        if backend is None:
-            raise ImportError("posteriors_ are frames: install pandas, polars or pyarrow.")
-    kinds = {type(value) for value in record["category"] if value is not None}
-    if len(kinds) > 1:  # frames want one type in a column
-        record = record | {"category": [value if value is None else str(value) for value in record["category"]]}
-    if str(backend).lower().endswith("pandas") and kinds and str not in kinds:
-        objects = np.empty(len(record["category"]), dtype=object)  # or the missing value would make integers floats
-        objects[:] = record["category"]
-        record = record | {"category": objects}
-    return nw.from_dict(record, backend=backend).to_native()
