@@ -10,7 +10,7 @@ demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth;
 	$(RUN)/catbayes demo --force
 
 test: $(VENV)/.dev  ## everything that runs in minutes, doctests of the code included
-	$(RUN)/python -m pytest -n auto -m "not calibration" tests src
+	OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n auto -m "not calibration" tests src
 
 calibration: $(VENV)/.dev  ## the slow statistical suites
 	$(RUN)/python -m pytest -n auto -m calibration tests

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import pandas
 import pyarrow.parquet
 import pytest
+from rich.console import Console
 
 import catbayes
 from catbayes import SamplingBayesianEncoder, encode
@@ -263,8 +265,22 @@ def test_compare_prints_a_table_and_writes_a_report(work, capsys, monkeypatch):
 
 
 def test_compare_says_what_did_not_fit_in_the_time(work, capsys):
-    assert run(["compare", "part-0.csv", *QUICK, "--time-budget", "0.001s"]) == 0
-    assert "target + logistic: not run: the time was up" in capsys.readouterr().out
+    assert run(["compare", "part-0.csv", *QUICK, "--time-budget", "0.001s", "--report", "r.html"]) == 1
+    said = capsys.readouterr()
+    assert "target + logistic: not run: the time was up" in said.out
+    assert "there is no result, and no report" in said.err
+    assert not (work / "r.html").exists()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_table_fits_the_terminal(work, capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("catbayes.cli._comparing.Console", lambda **more: Console(force_terminal=True, **more))
+    assert run(["compare", "part-0.csv", *QUICK]) == 0
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    row = next(line for line in shown.splitlines() if line.strip().startswith("target "))
+    assert re.search(r"target +logistic +0\.\d{4} +\d\.\d{4}", row)
+    assert max(map(len, shown.splitlines())) <= width
 
 
 def test_ctrl_c_prints_what_is_finished(work, capsys, monkeypatch):

@@ -220,7 +220,7 @@ def test_likelihood_by_strength_is_the_family_s_and_peaks_at_the_empirical_prior
 def test_a_column_without_signal_is_marked_at_the_edge():
     X, y = np.repeat(np.arange(30), 10)[:, None], np.tile([1, 1, 1, 0, 0, 0, 0, 0, 0, 0], 30)
     ax = PriorDisplay.from_estimator(SamplingBayesianEncoder(), X, y).plot().ax_
-    assert lines_of(ax, "0: no signal found")[0].max() == 3000
+    assert lines_of(ax, "0: best beyond 3e+03 rows")[0].max() == 3000
     assert ax.get_lines()[-1].get_xdata() == [3000]
 
 
@@ -271,7 +271,7 @@ def test_leakage_is_drawn_as_measured(table):
     found = leakage(encoder, X, y, cv=2)
     display = LeakageDisplay.from_estimator(encoder, X, y, cv=2)
     pandas.testing.assert_frame_equal(display.frame(), found.frame())
-    ax = LeakageDisplay.from_leakage(found).plot().ax_
+    ax = LeakageDisplay(found).plot().ax_
     np.testing.assert_array_equal(ax.collections[1].get_offsets()[:, 0], found.gap)
     np.testing.assert_array_equal(
         [line[:, 0] for line in ax.collections[0].get_segments()], np.c_[found.lower, found.upper]

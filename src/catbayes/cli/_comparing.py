@@ -17,11 +17,14 @@ from rich.text import Text
 
 from catbayes._atomic import check_output
 from catbayes.cli._command import INTERRUPTED, split_names
-from catbayes.comparison import ENCODERS, MEASURES, Comparison, written
+from catbayes.comparison import ENCODERS, MEASURES, Comparison
 from catbayes.comparison import compare as compare_encoders
+from catbayes.comparison._result import behind
+from catbayes.comparison._scores import written
 from catbayes.errors import InputWarning
 from catbayes.report import write as write_report
 
+WIDE = 100  # letters a line, below which the less important columns are left out
 SHARE_OF_CELLS = 0.85  # of a time budget; the rest is for the report
 
 
@@ -43,7 +46,9 @@ class Seconds(click.ParamType):
 @click.argument("table")
 @click.option("--target", required=True, metavar="COLUMN", help="Column to predict.")
 @click.option("--id", "ids", default="", metavar="A,B,…", help="Columns to leave out, such as identifiers.")
-@click.option("--columns", metavar="A,B,…", help="Categorical columns; by default those without numbers or dates.")
+@click.option(
+    "--columns", metavar="A,B,…", help="Categorical columns, or all; by default those without numbers or dates."
+)
 @click.option("--encoders", metavar="A,B,…", help=f"Some of: {', '.join(ENCODERS)}.")
 @click.option("--models", metavar="A,B,…", help="Some of: boosting, linear, forest.")
 @click.option("--task", type=click.Choice(["auto", "binary", "multiclass", "regression"]), default="auto")
@@ -55,7 +60,7 @@ class Seconds(click.ParamType):
 @click.option("--groups", metavar="COLUMN", help="Hold out whole groups.")
 @click.option("--time", metavar="COLUMN", help="Predict later rows from earlier ones.")
 @click.option("--sample", type=click.IntRange(10), metavar="N", help="Use a random sample of N rows.")
-@click.option("--time-budget", type=Seconds(), metavar="TIME", help="Stop after 120s, 5m, …, the most useful first.")
+@click.option("--time-budget", type=Seconds(), metavar="TIME", help="Compare for 120s, 5m, …, the most useful first.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
 @click.option("--report", metavar="FILE", help="Write a page to look at, such as report.html.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
@@ -83,14 +88,15 @@ def compare(
     """Tell which encoder is best on your table (CSV, Parquet or Arrow), with which model, and by how much."""
     if report is not None:
         check_output(report, force)
+    spare = None
     if time_budget is not None and report is not None:
-        time_budget *= SHARE_OF_CELLS
+        time_budget, spare = time_budget * SHARE_OF_CELLS, time_budget * (1 - SHARE_OF_CELLS)
     result = run_compare(
         table,
         target,
         encoders=None if encoders is None else split_names(encoders),
         models=None if models is None else split_names(models),
-        columns="auto" if columns is None else split_names(columns),
+        columns=columns or "auto" if columns in (None, "all") else split_names(columns),
         drop=split_names(ids),
         task=task,
         by=by,
@@ -109,11 +115,15 @@ def compare(
         show(result)
     if report is not None and result.ranked:
         click.echo("writing the report …", err=True)
-        write_report(result, report, overwrite=force)
+        write_report(result, report, overwrite=force, time_budget=spare)
         click.echo(f"wrote {report}", err=True)
+    if not result.ranked:
+        click.echo("catbayes: there is no result" + ("." if report is None else ", and no report."), err=True)
     if result.interrupted:
         click.echo("catbayes: interrupted; the above is what was finished.", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
+    if not result.ranked:
+        raise click.exceptions.Exit(1)
 
 
 def run_compare(table: Any, y: Any, **settings: Any) -> Comparison:
@@ -138,15 +148,19 @@ def show(result: Comparison) -> None:
     """Print what was guessed, the table, what did not run, and the verdict."""
     console = Console()
     console.width = console.width if console.is_terminal else 110
-    paragraphs = [result.rows.described + ".", *(f"Note: {note}" for note in result.rows.notes)]
+    paragraphs = [
+        result.rows.described + ".",
+        *(f"Note: {note}" for note in (*result.rows.notes, *result.rows.warnings)),
+    ]
     for text in paragraphs:
         console.print(Text(text))
     console.print()
-    console.print(_grid(result))
+    if result.ranked:
+        console.print(_grid(result, console.width))
     for cell in result.unranked:
         console.print(Text(f"{cell.name}: {cell.status}"))
     console.print()
-    for text in (result.sentence, LEGEND):
+    for text in (result.sentence, LEGEND) if result.ranked else (result.sentence,):
         console.print(Text(text))
 
 
@@ -156,21 +170,21 @@ LEGEND = (
 )
 
 
-def _grid(result: Comparison) -> Grid:
+def _grid(result: Comparison, width: int) -> Grid:
+    """The cells that ran, with as many columns as there is room for."""
+    measures = result.measures if width >= WIDE else result.measures[:2]
+    times = ["fit", "predict"] if width >= WIDE else []
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in ("encoder", "model"):
         grid.add_column(heading, overflow="fold")
-    for name in result.measures:
+    for name in measures:
         grid.add_column(MEASURES[name].label, justify="right")
-    for heading in ("behind", "", "fit s", "predict s"):
+    for heading in ("behind", "", *(f"{name} s" for name in times)):
         grid.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
     for record in result.records():
         if record["status"] != "done":
             continue
-        behind = (
-            "" if record["verdict"] == "best" else f"{written(record['behind'])} ± {written(record['standard_error'])}"
-        )
-        cells = [record["encoder"], record["model"], *(written(record[name]) for name in result.measures)]
-        cells += [behind, record["verdict"], f"{record['fit_seconds']:.2f}", f"{record['predict_seconds']:.2f}"]
+        cells = [record["encoder"], record["model"], *(written(record[name]) for name in measures)]
+        cells += [behind(record), record["verdict"], *(f"{record[f'{name}_seconds']:.2f}" for name in times)]
         grid.add_row(*map(Text, cells), style="bold" if record["verdict"] == "best" else "")
     return grid

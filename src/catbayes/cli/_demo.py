@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import numpy as np
 
 from catbayes._atomic import check_output
 from catbayes.cli._comparing import run_compare, show
 from catbayes.comparison import Comparison
 from catbayes.datasets import Dataset, make_transactions
+from catbayes.diagnostics import shrinkage
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.report import write as write_report
 
 N_ROWS = 12_000
-PLAIN = SamplingBayesianEncoder("all", family="bernoulli", prior=0, own_target="include", temperature=0)
+PLAIN = SamplingBayesianEncoder("all", family="bernoulli", prior=1e-9, own_target="include", temperature=0)
 ENCODERS = {"sampling": "sampling", "target": "target", "one-hot": "one-hot", "plain averages": PLAIN}
 
 
@@ -63,7 +63,7 @@ def _what_to_notice(result: Comparison, payments: Dataset) -> str:
     encoder.fit(payments.table, payments.y)
     beliefs = encoder.posteriors_["merchant"]
     seen = beliefs[beliefs["kind"] == "seen"]
-    lines = ["\nWhat to notice:", *_about_leaks(result), *_about_one(seen), *_about_priors(encoder, len(payments.y))]
+    lines = ["\nWhat to notice:", *_about_leaks(result), *_about_one(seen), *_about_priors(encoder)]
     return "\n".join(lines) + "\n"
 
 
@@ -92,13 +92,11 @@ def _about_one(seen: Any) -> list[str]:
     ]
 
 
-def _about_priors(encoder: Any, n_rows: int) -> list[str]:
-    strengths = {column.name: float(np.max(column.posterior.prior.strength)) for column in encoder.columns_fitted_}
+def _about_priors(encoder: Any) -> list[str]:
+    found = shrinkage(encoder)
     told = [
-        f"{name}: no signal, every category stays at the mean"
-        if strength > n_rows
-        else f"{name}: {strength:,.0f} payments"
-        for name, strength in strengths.items()
+        f"{name}: {verdict}" if verdict.startswith("no signal") else f"{name}: {strength:,.0f} payments"
+        for name, strength, verdict in zip(found.columns, found.prior_strength, found.verdicts, strict=True)
     ]
     return [
         "- How much the others weigh was learned for each column; nobody had to guess it:",

@@ -2,21 +2,8 @@
 
 from catbayes.comparison._compare import compare
 from catbayes.comparison._contestants import ENCODERS
-from catbayes.comparison._files import read_file
 from catbayes.comparison._result import Comparison, Difference
-from catbayes.comparison._rows import Rows, read_rows
 from catbayes.comparison._running import Cell
-from catbayes.comparison._scores import MEASURES, written
+from catbayes.comparison._scores import MEASURES
 
-__all__ = [
-    "ENCODERS",
-    "MEASURES",
-    "Cell",
-    "Comparison",
-    "Difference",
-    "Rows",
-    "compare",
-    "read_file",
-    "read_rows",
-    "written",
-]
+__all__ = ["ENCODERS", "MEASURES", "Cell", "Comparison", "Difference", "compare"]

@@ -46,7 +46,8 @@ def compare(
     y : str or array-like of shape (n_rows,)
         The target, or the name of its column. Rows without one are left out.
     encoders : list of names, or dict of name to transformer, optional
-        Names of `catbayes.comparison.ENCODERS`; all of them if None.
+        Names of `catbayes.comparison.ENCODERS`; all of them if None. A dictionary may also hold such a name, under
+        another one, and a SamplingClassifier or SamplingRegressor, whose `estimator` is set to each model.
     models : list of "boosting", "linear", "forest", or dict of name to estimator, optional
         What learns from the encoded columns; all three if None.
     columns : "auto", "all", or list of names
@@ -61,11 +62,12 @@ def compare(
     cv : int or splitter
         Folds. A number means shuffled folds, stratified by class.
     repeats : int, optional
-        How often to make new folds; by default 5 times below 1,000 rows, twice below 5,000, else once.
+        How often to make new folds, where `cv` is a number and there are no groups and no time; by default 5 times for
+        up to 1,000 rows, twice for up to 5,000, else once.
     groups : str, optional
         Column whose groups are held out as a whole; it is not predicted from.
     time : str, optional
-        Column to sort by, so that later rows are predicted from earlier ones; it is not predicted from.
+        Column to sort by, so that no row is predicted from later ones; it is not predicted from.
     sample : int, optional
         Use a random sample of so many rows.
     time_budget : float, optional
@@ -129,8 +131,7 @@ def _read(
         table, y, columns=columns, drop=tuple(drop), task=task, groups=groups, time=time, sample=sample, seed=seed
     )
     if len(rows.y) < 10:
-        raise InputError(f"{len(rows.y)} rows are too few to compare on: expected at least 10.")
-    for note in rows.notes:
-        if "looks like" in note:
-            warnings.warn(note, InputWarning, stacklevel=3)
+        raise InputError(f"{len(rows.y)} rows are too few to compare on: expected at least 10. Give more.")
+    for warning in rows.warnings:
+        warnings.warn(warning, InputWarning, stacklevel=3)
     return rows

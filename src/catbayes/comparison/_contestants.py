@@ -3,7 +3,8 @@
 An entry of a catalogue is data: what it is, which libraries it needs, and how to build it for a task. One whose library
 is not installed is left out by name.
 
-Boosters run on one thread: those of OpenMP wait by spinning, which costs more than it saves on a shared machine.
+Boosters run on one thread, because those of OpenMP wait by spinning, which costs more than it saves on a shared
+machine; forests run on all cores.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from sklearn.ensemble import (
 )
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
+from sklearn.utils import get_tags
 
 from catbayes.comparison._native import NATIVE
 from catbayes.comparison._rows import Rows
+from catbayes.diagnostics._one_column import seed_if_none
 from catbayes.encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
@@ -36,6 +38,7 @@ from catbayes.priors import Scaled
 
 N_DRAWS_OF_THE_PAPER = 5
 GAMMA_OF_THE_PAPER = 1e-6
+N_FIRST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,6 @@ class Model:
     name: str
     estimator: Any
     scaled: bool = False
-    sparse: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def _boosting(classes: bool, seed: int) -> Model:
         booster = lightgbm.LGBMClassifier if classes else lightgbm.LGBMRegressor
         return Model("LightGBM", booster(random_state=seed, verbose=-1, n_jobs=1))
     histograms = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-    return Model("HistGradientBoosting", histograms(random_state=seed), sparse=False)
+    return Model("HistGradientBoosting", histograms(random_state=seed))
 
 
 # ------------------------------------------------------------------------------------------------ encoders
@@ -117,19 +119,12 @@ def _as_in_the_paper(rows: Rows, seed: int) -> Any:
 
 
 def _moments(rows: Rows, seed: int) -> Any:
-    return ConjugateMomentEncoder("all", family=_family(rows), random_state=seed)
-
-
-def _family(rows: Rows) -> str:
-    return {"binary": "bernoulli", "multiclass": "categorical", "regression": "normal"}[rows.task]
+    return ConjugateMomentEncoder("all", family=rows.family, random_state=seed)
 
 
 def _target(rows: Rows, seed: int) -> Any:
-    kind = {"binary": "binary", "multiclass": "multiclass", "regression": "continuous"}[rows.task]
-    if TargetEncoder().get_params().get("random_state", "none") is None:  # before 1.9, it had a seed and no splitter
-        return TargetEncoder(target_type=kind, random_state=seed)
-    folds = KFold if rows.classes is None else StratifiedKFold
-    return TargetEncoder(target_type=kind, cv=folds(5, shuffle=True, random_state=seed))
+    kind = "continuous" if rows.classes is None else "auto"
+    return seed_if_none(TargetEncoder(target_type=kind), classes=rows.classes is not None, seed=seed)
 
 
 def _peer(name: str, seeded: bool = False) -> Callable[[Rows, int], Any]:
@@ -139,19 +134,20 @@ def _peer(name: str, seeded: bool = False) -> Callable[[Rows, int], Any]:
         import category_encoders
         from category_encoders.wrapper import PolynomialWrapper
 
-        encoder = getattr(category_encoders, name)(**({"random_state": seed} if seeded else {}))
+        seeds = {"random_state": seed} if seeded else {}
+        encoder = getattr(category_encoders, name)(cols=list(rows.categorical), **seeds)
         return PolynomialWrapper(encoder) if rows.task == "multiclass" else encoder
 
     return make
 
 
 ENCODERS: dict[str, Encoder] = {
-    "sampling": Encoder("catbayes: draws from the posterior, as it recommends", _recommended, whole=True),
     "target": Encoder("scikit-learn's TargetEncoder", _target),
+    "sampling": Encoder("catbayes: draws from the posterior, as it recommends", _recommended, whole=True),
     "one-hot": Encoder(
         "scikit-learn's OneHotEncoder", lambda rows, seed: OneHotEncoder(handle_unknown="infrequent_if_exist")
     ),
-    "native": Encoder("the model's own handling of categories", lambda rows, seed: None, whole=True),
+    "native": Encoder("the model's own handling of categories", lambda rows, seed: None),
     "ordinal": Encoder(
         "scikit-learn's OrdinalEncoder",
         lambda rows, seed: OrdinalEncoder(
@@ -188,19 +184,32 @@ def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Conte
     found = []
     for name in names:
         if not own and name == "native":
-            found += [_native(model) for model in NATIVE] if models is None or "boosting" in models else []
+            if models is None or "boosting" in models:
+                found += [_native(model) for model in NATIVE]
+            elif names == ["native"]:
+                raise InputError('encoders names only "native", which needs "boosting" among models. Add it.')
             continue
         entry = _own(encoders[name]) if own else ENCODERS[name]
         missing = _missing(*entry.libraries)
         found += [Contestant(name, model.name, _builder(entry, model), missing) for model in chosen]
-    return found
+    return _in_order(found, names[:N_FIRST])
+
+
+def _in_order(found: list[Contestant], first: list[str]) -> list[Contestant]:
+    """The first encoders model by model, so that they can be compared soon; then the others encoder by encoder."""
+    models = list(dict.fromkeys(contestant.model for contestant in found))
+    return sorted(found, key=lambda c: (c.encoder not in first, models.index(c.model) if c.encoder in first else 0))
 
 
 def _own(given: Any) -> Encoder:
     """An encoder of the caller's, or one of the catalogue by its name; one that predicts is a model of models."""
     if isinstance(given, str):
-        return ENCODERS[_names("encoders", given, ENCODERS)[0]]
-    return Encoder("given by the caller", lambda rows, seed: clone(given), whole=hasattr(given, "predict"))
+        return ENCODERS[_names("encoders", given, {name: e for name, e in ENCODERS.items() if name != "native"})[0]]
+
+    def make(rows: Rows, seed: int) -> Any:
+        return seed_if_none(clone(given), classes=rows.classes is not None, seed=seed)
+
+    return Encoder("given by the caller", make, whole=hasattr(given, "predict"))
 
 
 def _native(model: str) -> Contestant:
@@ -238,11 +247,13 @@ def _builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
         made = encoder.make(rows, seed)
         if encoder.whole:
             return _joined(rows, [("model", made.set_params(estimator=_headed(model)))])
-        if isinstance(made, OneHotEncoder) and not model.sparse:
-            made.set_params(sparse_output=False, max_categories=255)
         kept = [*rows.numeric, *rows.dates]
-        if isinstance(made, OneHotEncoder) and model.scaled:  # zeros and ones keep their scale
-            parts = [("categories", made, list(rows.categorical)), ("numbers", make_pipeline(*_head()), kept)]
+        if isinstance(made, OneHotEncoder):
+            if not get_tags(model.estimator).input_tags.sparse:
+                made.set_params(sparse_output=False, max_categories=255)
+            # Zeros and ones keep their scale; in sparse features few models take gaps.
+            numbers = make_pipeline(*_head()) if model.scaled else _head()[0]
+            parts = [("categories", made, list(rows.categorical)), ("numbers", numbers, kept)]
             return _joined(rows, [("encode", ColumnTransformer(parts)), ("model", clone(model.estimator))])
         parts = [("categories", made, list(rows.categorical)), ("numbers", "passthrough", kept)]
         return _joined(rows, [("encode", ColumnTransformer(parts)), ("model", _headed(model))])
@@ -276,4 +287,7 @@ def _dates(rows: Rows) -> Any:
 
 def days_since_1970(X: Any) -> Any:
     """Dates of a pandas frame as numbers; a missing one is NaN."""
-    return X.apply(lambda column: column.astype("datetime64[ns]").astype("int64").where(column.notna()) / 86_400e9)
+    import pandas
+
+    start, day = pandas.Timestamp(0, tz="UTC"), pandas.Timedelta(days=1)
+    return X.apply(lambda column: (pandas.to_datetime(column, utc=True) - start) / day)

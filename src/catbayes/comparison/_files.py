@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +16,20 @@ SEPARATORS = ",;\t|"
 MOST_LINES_OF_A_CELL = 100
 
 
-def read_file(path: Path) -> Any:
+def read_file(path: Path, text: Sequence[str] = ()) -> Any:
     """Read a file into an Arrow table: Parquet or Arrow by its name, anything else as CSV.
 
     A CSV file may be separated by commas, semicolons, tabs or bars. Its first line names the columns, unless a number
-    is among its cells; then they are called column0, column1, … Blanks around cells are dropped.
+    is among its cells and its name does not end in .csv or .tsv; then they are called column0, column1, … Blanks around
+    cells are dropped, and an empty cell is missing. `catbayes fit` reads files by an engine, because they may be large;
+    here one sees what is wrong.
 
     Parameters
     ----------
     path : Path
         The file.
+    text : sequence of str
+        Columns of a CSV file that are text, whatever they look like: codes such as 007.
 
     Returns
     -------
@@ -36,46 +42,57 @@ def read_file(path: Path) -> Any:
     import pyarrow.parquet
 
     if not path.is_file():
-        raise InputError(f"There is no file {str(path)!r}.")
+        raise InputError(f"{str(path)!r} is a folder." if path.is_dir() else f"There is no file {str(path)!r}.")
     if not path.stat().st_size:
-        raise InputError(f"{path} is empty.")
+        raise InputError(f"{path} is empty: expected a table.")
     ending = path.suffix.lower()
     try:
         if ending in (".parquet", ".pq"):
             return pyarrow.parquet.read_table(path)
         if ending in (".arrow", ".feather", ".ipc"):
             return pyarrow.feather.read_table(path)
-        return _checked(_read_csv(path), path)
+        return _checked(_read_csv(path, text), path)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
         kind = ending[1:] if ending in (".parquet", ".pq", ".arrow", ".feather", ".ipc") else "CSV"
+        if isinstance(error, UnicodeDecodeError):
+            raise InputError(f"{path}: its text is not UTF-8. Save the file as UTF-8.") from error
         reason = next(iter(str(error).splitlines()), "").removeprefix("CSV parse error: ").replace("Row #", "line ")
         raise InputError(f"{path} cannot be read as {kind}: {reason}.") from error
 
 
-def _read_csv(path: Path) -> Any:
+def _read_csv(path: Path, text: Sequence[str]) -> Any:
+    import pyarrow
     from pyarrow import csv as arrow
 
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
+    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rb") as file:
-        start = file.read(1 << 16)
-    if b"\0" in start:
-        raise InputError(f"{path} is not a table: it holds bytes that are no text. Give CSV, Parquet or Arrow.")
-    first = start.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").splitlines()[0].decode()
-    separator = max(SEPARATORS, key=first.count)
-    cells = [cell.strip() for cell in next(csv.reader([first], delimiter=separator))]
-    headed = not any(_is_number(cell) for cell in cells)
-    names = cells if headed else [f"column{i}" for i in range(len(cells))]
+        if b"\0" in file.read(4096):
+            raise InputError(f"{path} is not a table: it holds bytes that are no text. Give CSV, Parquet or Arrow.")
+    with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+        first = next((line for line in file if line.strip()), "")
+        separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
+        file.seek(0)
+        reader = csv.reader(file, delimiter=separator)
+        cells = [cell.strip() for cell in next((record for record in reader if record), [])]
+        lines = reader.line_num
+    headed = bool({".csv", ".tsv"} & {ending.lower() for ending in path.suffixes}) or not any(map(_is_number, cells))
+    names = [cell if headed and cell else f"column{i}" for i, cell in enumerate(cells)]
     if len(set(names)) < len(names):
         raise InputError(f"{path} names a column twice: {', '.join(map(repr, names[:20]))}. Rename one of them.")
-    return arrow.read_csv(
-        path,
-        # One block, one thread: an error then tells its line.
-        read_options=arrow.ReadOptions(
-            use_threads=False, block_size=(1 << 31) - 1, column_names=names, skip_rows=int(headed)
-        ),
-        parse_options=arrow.ParseOptions(delimiter=separator, newlines_in_values=True),
-        convert_options=arrow.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False),
-    )
+    with opener(path, "rb") as file:
+        return arrow.read_csv(
+            file,
+            # One block, one thread: an error then tells its line.
+            read_options=arrow.ReadOptions(
+                use_threads=False, block_size=(1 << 31) - 1, column_names=names, skip_rows=lines if headed else 0
+            ),
+            parse_options=arrow.ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert_options=arrow.ConvertOptions(
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                column_types={name: pyarrow.string() for name in text if name in names},
+            ),
+        )
 
 
 def _checked(table: Any, path: Path) -> Any:
@@ -91,9 +108,10 @@ def _checked(table: Any, path: Path) -> Any:
         lines = compute.max(compute.count_substring(table.column(i), "\n")).as_py() or 0
         if lines > MOST_LINES_OF_A_CELL:
             raise InputError(f"{path}, column {field.name!r}: one cell holds {lines:,} lines. Is a quote missing?")
-        table = table.set_column(i, field.name, compute.utf8_trim_whitespace(table.column(i)))
+        trimmed = compute.utf8_trim_whitespace(table.column(i))
+        table = table.set_column(i, field.name, compute.if_else(compute.equal(trimmed, ""), None, trimmed))
     if not len(table):
-        raise InputError(f"{path} holds no rows.")
+        raise InputError(f"{path} names columns and holds no rows.")
     return table
 
 

@@ -12,6 +12,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from catbayes.comparison._rows import Rows
 
+CATBOOST_ROUNDS = 300  # of 1,000 by default, which take minutes; the others have their own default of 100
+
 
 class CategoryTypes(TransformerMixin, BaseEstimator):
     """Turn columns into pandas categories, those of the rows that were fitted on; an unseen one is missing."""
@@ -70,7 +72,8 @@ NATIVE = {
         "CatBoost",
         lambda rows: {
             "cat_features": list(rows.categorical),
-            "iterations": 300,
+            "iterations": CATBOOST_ROUNDS,
+            "thread_count": 1,
             "verbose": 0,
             "allow_writing_files": False,
         },

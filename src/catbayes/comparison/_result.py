@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from catbayes._validation import Array
 from catbayes.comparison._rows import Rows
 from catbayes.comparison._running import Cell
 from catbayes.comparison._scores import MEASURES, OF_TASK, written
+from catbayes.diagnostics._scoring import corrected_interval
 from catbayes.errors import InputError
 
 COVERAGE = 0.95
@@ -22,8 +22,15 @@ COVERAGE = 0.95
 class Difference:
     """How far a contestant is behind the best one on the same folds: positive is worse, whatever the measure.
 
-    The standard error is that of Nadeau and Bengio (2003), s² (1/J + n_test/n_train): the training sets of the J folds
-    overlap, and the plain one is too small. `margin` is half the width of the 95 % interval.
+    `standard_error` is that of Nadeau and Bengio, which allows for training rows that folds have in common;
+    `margin` is half the width of the 95 % interval.
+
+    Examples
+    --------
+    >>> from catbayes.comparison import Difference
+    >>> gap = Difference(behind=0.02, standard_error=0.01, margin=0.028)
+    >>> gap.verdict, str(gap)
+    ('tie', '0.0200 ± 0.0100')
     """
 
     behind: float
@@ -37,8 +44,11 @@ class Difference:
             return "cannot tell"
         return "tie" if self.behind <= self.margin else "worse"
 
+    def __str__(self) -> str:
+        return f"{written(self.behind)} ± {written(self.standard_error)}"
 
-@dataclass(frozen=True, slots=True, repr=False)
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Comparison:
     """The result of `compare`.
 
@@ -52,7 +62,9 @@ class Comparison:
         Every encoder with every model: `scores`, `fit_seconds` and `predict_seconds` by fold, `status`, and
         the unfitted `estimator`.
     folds : list of (train, test)
-        The rows of each fold, and `folding` how they were made.
+        The rows of each fold, by their places in `rows.X`, and `folding` how they were made.
+    seconds, seed : float, int
+        How long it took, and the seed of the folds and models.
     interrupted : bool
         Whether it was stopped before its end.
 
@@ -86,7 +98,7 @@ class Comparison:
     def ranked(self) -> list[Cell]:
         """Cells that ran, the best first."""
         sign = -1.0 if MEASURES[self.by].higher else 1.0
-        done = [cell for cell in self.cells if cell.done and not np.isnan(self.mean(cell, self.by))]
+        done = [cell for cell in self.cells if cell.done] if self.common else []
         return sorted(done, key=lambda cell: sign * self.mean(cell, self.by))
 
     @property
@@ -97,21 +109,28 @@ class Comparison:
 
     @property
     def best(self) -> Cell:
-        """The cell with the best mean score; its `estimator` is ready to be fitted."""
+        """The cell with the best mean score; its `estimator` can be fitted on tables like `rows.X`."""
         ranked = self.ranked
         if not ranked:
-            raise InputError("Nothing was finished, so nothing is best. Allow more time, or see `cells` for failures.")
+            raise InputError(self.sentence)
         return ranked[0]
 
     @property
     def common(self) -> list[int]:
-        """Folds that every finished cell went through: scores are compared on these."""
-        done = [set(cell.scores) for cell in self.cells if cell.done]
+        """Folds that every finished cell went through, and that have a score: cells are compared on these.
+
+        A fold with rows of one class only has no AUC.
+        """
+        done = [
+            {fold for fold, scores in cell.scores.items() if not np.isnan(scores[self.by])}
+            for cell in self.cells
+            if cell.done
+        ]
         return sorted(set.intersection(*done)) if done else []
 
     def mean(self, cell: Cell, measure: str) -> float:
         """Mean of a score over the common folds."""
-        return float(np.mean([cell.scores[fold][measure] for fold in self.common]))
+        return float(np.nanmean([cell.scores[fold][measure] for fold in self.common]))
 
     def difference(self, cell: Cell, other: Cell | None = None) -> Difference:
         """How far a cell is behind another one, the best if None, over the common folds."""
@@ -119,35 +138,31 @@ class Comparison:
         sign = 1.0 if MEASURES[self.by].higher else -1.0
         gaps: Array = np.array([sign * (other.scores[fold][self.by] - cell.scores[fold][self.by]) for fold in common])
         if len(gaps) < 2:
-            return Difference(float(gaps.mean()) if len(gaps) else float("nan"), float("nan"), float("nan"))
-        ratio = float(np.mean([len(test) / len(train) for train, test in (self.folds[fold] for fold in common)]))
-        error = float(np.sqrt(gaps.var(ddof=1) * (1.0 / len(gaps) + ratio)))
-        return Difference(float(gaps.mean()), error, float(stats.t.ppf(0.5 + COVERAGE / 2, len(gaps) - 1)) * error)
+            return Difference(float(gaps.mean()), float("nan"), float("nan"))
+        return Difference(*map(float, corrected_interval(gaps, [self.folds[fold] for fold in common], COVERAGE)))
 
     def records(self) -> list[dict[str, Any]]:
         """One dictionary for each cell, the best first and those without a score last."""
         return [self._record(cell) for cell in [*self.ranked, *self.unranked]]
 
     def _record(self, cell: Cell) -> dict[str, Any]:
+        ranked = self.ranked
         record: dict[str, Any] = {"encoder": cell.encoder, "model": cell.model}
-        if not cell.done:
-            empty = dict.fromkeys((*self.measures, "behind", "standard_error", "margin"), float("nan"))
-            return (
-                record
-                | empty
-                | {"verdict": "", "fit_seconds": float("nan"), "predict_seconds": float("nan")}
-                | {
-                    "folds": len(cell.scores),
-                    "status": cell.status,
-                }
-            )
-        difference = self.difference(cell)
-        record |= {name: self.mean(cell, name) for name in self.measures}
-        record |= {"behind": difference.behind, "standard_error": difference.standard_error}
-        record |= {"margin": difference.margin, "verdict": "best" if cell is self.best else difference.verdict}
-        record |= {"fit_seconds": float(np.mean(list(cell.fit_seconds.values())))}
-        record |= {"predict_seconds": float(np.mean(list(cell.predict_seconds.values())))}
-        return record | {"folds": len(self.common), "status": cell.status}
+        if cell not in ranked:
+            numbers = (*self.measures, "behind", "standard_error", "margin", "fit_seconds", "predict_seconds")
+            return record | dict.fromkeys(numbers, float("nan")) | {"verdict": "", "folds": 0, "status": cell.status}
+        gap = self.difference(cell)
+        return record | {
+            **{name: self.mean(cell, name) for name in self.measures},
+            "behind": gap.behind,
+            "standard_error": gap.standard_error,
+            "margin": gap.margin,
+            "fit_seconds": float(np.mean(list(cell.fit_seconds.values()))),
+            "predict_seconds": float(np.mean(list(cell.predict_seconds.values()))),
+            "verdict": "best" if cell is ranked[0] else gap.verdict,
+            "folds": len(self.common),
+            "status": cell.status,
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON takes it: settings, the table as it was read, and each cell with its scores by fold.
@@ -158,8 +173,8 @@ class Comparison:
             Texts, numbers, lists and None.
         """
         cells = [
-            {name: None if value != value else value for name, value in record.items()}
-            | {"scores": {name: [fold[name] for fold in cell.scores.values()] for name in self.measures}}
+            {name: _plain(value) for name, value in record.items()}
+            | {"scores": {name: [_plain(fold[name]) for fold in cell.scores.values()] for name in self.measures}}
             for record, cell in zip(self.records(), [*self.ranked, *self.unranked], strict=True)
         ]
         return {
@@ -171,6 +186,7 @@ class Comparison:
             "notes": list(self.rows.notes),
             "by": self.by,
             "folds": self.folding,
+            "folds_compared": len(self.common),
             "seed": self.seed,
             "seconds": self.seconds,
             "interrupted": self.interrupted,
@@ -197,7 +213,10 @@ class Comparison:
     def sentence(self) -> str:
         """The verdict in a sentence or two."""
         if not self.ranked:
-            return "Nothing was finished, so there is no verdict."
+            if any(cell.done for cell in self.cells):
+                label = MEASURES[self.by].label
+                return f"No fold has a value of {label}, because its rows hold one class. Rank by another measure."
+            return "Nothing was finished, so there is no verdict. Allow more time, or see what failed."
         best = self.best
         label = MEASURES[self.by].label
         ties = [cell for cell in self.ranked[1:] if self.difference(cell).verdict != "worse"]
@@ -205,6 +224,8 @@ class Comparison:
         if ties:
             others = "another cannot" if len(ties) == 1 else f"{len(ties)} others cannot"
             said += f"{others.capitalize()} be told from it by these folds. "
+        if self.unranked:
+            said += f"{len(self.unranked)} of {len(self.cells)} did not run or failed. "
         return said + self._against_target_encoder()
 
     def _against_target_encoder(self) -> str:
@@ -215,8 +236,9 @@ class Comparison:
             if encoder != "sampling" or ("target", model) not in ranked:
                 continue
             gap = self.difference(ranked["target", model], ours)
-            word = "better" if gap.behind > gap.margin else "worse" if -gap.behind > gap.margin else "level"
-            found[word].append(model)
+            if not np.isnan(gap.margin):
+                word = "better" if gap.behind > gap.margin else "worse" if -gap.behind > gap.margin else "level"
+                found[word].append(model)
         parts = [f"{word} with {_listed(models)}" for word, models in found.items() if models]
         return f"Draws from the posterior against scikit-learn's TargetEncoder: {'; '.join(parts)}." if parts else ""
 
@@ -255,8 +277,7 @@ class Comparison:
         lines = ["".join(f"<th>{html.escape(text)}</th>" for text in headings)]
         for record in self.records():
             cells = [record["encoder"], record["model"], *(written(record[name]) for name in self.measures)]
-            behind = f"{written(record['behind'])} ± {written(record['standard_error'])}"
-            cells += [behind, record["verdict"] or record["status"], f"{record['fit_seconds']:.2f}"]
+            cells += [behind(record), record["verdict"] or record["status"], f"{record['fit_seconds']:.2f}"]
             lines.append("".join(f"<td>{html.escape(str(text))}</td>" for text in cells))
         rows = "".join(f"<tr>{line}</tr>" for line in lines)
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in (self.sentence, *self.rows.notes))
@@ -264,6 +285,18 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"Comparison({self.rows.described}; {len(self.ranked)} of {len(self.cells)} finished. {self.sentence})"
+
+
+def behind(record: dict[str, Any]) -> str:
+    """The distance to the best of a record, with its standard error; nothing for the best."""
+    if record["verdict"] in ("", "best"):
+        return ""
+    return str(Difference(record["behind"], record["standard_error"], record["margin"]))
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON takes it: NaN is nothing."""
+    return None if value != value else value
 
 
 def _listed(names: list[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,14 @@ import numpy as np
 from catbayes._validation import check_count, check_option
 from catbayes.comparison._files import read_file
 from catbayes.errors import InputError
-from catbayes.tables import Table, find_columns, no_column, shown
+from catbayes.tables import Table, no_column, shown
 
 TASKS = ("auto", "binary", "multiclass", "regression")
 MOST_NUMBERED_CLASSES = 20
 MOST_CLASSES = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """A pandas table, the target as class numbers or as numbers, and the role of every column."""
 
@@ -35,6 +36,12 @@ class Rows:
     groups: np.ndarray[Any, Any] | None = None
     ordered: bool = False
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def family(self) -> str:
+        """The family that encoders are told."""
+        return {"binary": "bernoulli", "multiclass": "categorical", "regression": "normal"}[self.task]
 
     @property
     def n_classes(self) -> int | None:
@@ -67,14 +74,17 @@ def read_rows(
     sample: int | None,
     seed: int,
 ) -> Rows:
-    """Read a table, and say what each column and the target were taken for."""
+    """Read a table, and say what each column and the target were taken for; parameters are those of `compare`."""
+    import pandas
+
     check_option("task", task, TASKS)
     if groups is not None and time is not None:
         raise InputError("groups and time were both given: rows are held out by group or by time. Choose one.")
-    X, target, labels = _split(_read(table), y)
-    for name in (*drop, *(name for name in (groups, time) if name is not None)):
+    X, target, labels = _split(_read(table, () if isinstance(columns, str) else tuple(columns)), y)
+    aside = [name for name in (groups, time) if name is not None]
+    for name in (*drop, *aside, *(() if isinstance(columns, str) else columns)):
         if name not in X.columns:
-            raise no_column(name, list(X.columns))
+            raise InputError(f"{name!r} is the target.") if name == target else no_column(name, list(X.columns))
     notes = []
     known = ~_is_missing(labels)
     if not known.all():
@@ -85,31 +95,54 @@ def read_rows(
         notes.append(f"A random sample of {sample:,} rows is used.")
     X, labels = X.iloc[kept].reset_index(drop=True), labels[kept]
     if time is not None:
-        order = X.sort_values(time, kind="stable").index.to_numpy()
+        if X[time].isna().any():
+            notes.append(f"{X[time].isna().sum():,} rows without a {time!r} are taken for the latest.")
+        order = _in_time(X[time]).sort_values(kind="stable").index.to_numpy()
         X, labels = X.iloc[order].reset_index(drop=True), labels[order]
-    by_group = None if groups is None else X[groups].astype(str).to_numpy(dtype=object)
-    X = X.drop(columns=[*drop, *(name for name in (groups, time) if name is not None)])
+    by_group = None if groups is None else pandas.factorize(X[groups], use_na_sentinel=False)[0]
+    X = X.drop(columns=[*drop, *aside])
     task, classes, values = _read_target(labels, target, task)
     rows = Rows(X, values, target, task, classes, (), (), (), by_group, time is not None, tuple(notes))
     return _with_roles(rows, columns)
 
 
-def _read(table: Any) -> Any:
+def _in_time(series: Any) -> Any:
+    """A column to sort by: numbers, dates, or texts that are dates."""
+    import pandas
+    from pandas.api import types
+
+    if _is_number(series) or types.is_datetime64_any_dtype(series):
+        return series
+    try:
+        return pandas.to_datetime(series, format="ISO8601", utc=True)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"time={series.name!r} holds texts that are no dates such as 2024-12-31: sorted by letters, they would be "
+            "out of order. Turn them into dates or numbers first."
+        ) from error
+
+
+def _read(table: Any, text: tuple[str, ...]) -> Any:
     """A pandas frame of the table, its column names text."""
     import pandas
 
     if isinstance(table, str | os.PathLike):
-        return _to_pandas(read_file(Path(table)))
+        return _to_pandas(read_file(Path(table), text))
     if not Table.is_frame(table):
         array = np.asarray(table)
         if array.ndim != 2:
             raise InputError(f"The table has {array.ndim} dimensions: expected a frame, a path or a 2-d array.")
-        return pandas.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
-    frame = nw.from_native(table)
-    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    Table.of(frame.to_native())  # names are unique
+        return pandas.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])]).infer_objects()
+    lazy = nw.from_native(table, pass_through=True)
+    if isinstance(lazy, nw.LazyFrame):
+        table = lazy.collect().to_native()
+    frame = Table.of(table).frame  # names are unique
+    assert frame is not None
     native = frame.to_pandas() if frame.implementation.is_pandas() else _to_pandas(frame.to_arrow())
-    return native.rename(columns=str)
+    native = native.rename(columns=str)
+    if not native.columns.is_unique:
+        raise InputError(f"Column names must differ as text: {shown(list(native.columns))}. Rename some.")
+    return native
 
 
 def _to_pandas(table: Any) -> Any:
@@ -135,15 +168,25 @@ def _split(X: Any, y: Any) -> tuple[Any, str, np.ndarray[Any, Any]]:
 
 
 def _values(y: Any) -> np.ndarray[Any, Any]:
-    """The target as an array: numbers where all of it is numbers, objects otherwise."""
+    """The target as an array: numbers where all that is known of it is numbers, objects otherwise."""
     import pandas
 
-    series = pandas.Series(np.asarray(y) if not hasattr(y, "to_numpy") else y.to_numpy())
-    if series.dtype.kind in "mM":
-        raise InputError("The target holds dates: turn them into numbers (days, seconds) first.")
-    if series.dtype.kind in "biuf":
-        return np.asarray(series)
-    return np.asarray(series, dtype=object)
+    if isinstance(y, np.ma.MaskedArray):
+        y = [None if value is np.ma.masked else value for value in y]
+    array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InputError(f"The target has the shape {array.shape}: expected one value for each row.")
+    if array.dtype.kind in "mM":
+        raise InputError("The target holds times: turn them into numbers (days, seconds) first.")
+    if array.dtype.kind in "biuf":
+        return array
+    values = array.astype(object)
+    known = values[~_is_missing(values)]
+    if len(known) and all(isinstance(value, Number) and not isinstance(value, bool | complex) for value in known):
+        return np.asarray(pandas.Series(values).astype(np.float64))
+    return values
 
 
 def _is_missing(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -157,6 +200,8 @@ def _read_target(
 ) -> tuple[str, tuple[Any, ...] | None, np.ndarray[Any, Any]]:
     """Settle the task, and translate the target: class numbers, or numbers."""
     numbers = labels.dtype.kind in "biuf"
+    if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == np.floor(labels)).all():
+        labels = labels.astype(np.int64) if np.abs(labels).max() < 2**53 else labels
     if not numbers:
         labels = np.array([label if isinstance(label, str) else str(label) for label in labels], dtype=object)
     classes = np.unique(labels)
@@ -198,8 +243,9 @@ def _with_roles(rows: Rows, columns: Any) -> Rows:
     from pandas.api import types
 
     X, notes = rows.X, list(rows.notes)
-    if columns != "auto":
-        find_columns(list(X.columns), [], columns)  # named columns exist
+    for name in () if isinstance(columns, str) else columns:
+        if name not in X.columns:
+            raise InputError(f"{name!r} is among columns, and dropped or set aside as well. Choose one.")
     empty = [name for name in X if X[name].isna().all()]
     constant = [name for name in X if name not in empty and X[name].astype(str).nunique(dropna=False) == 1]
     for names, what in ((empty, "hold no value"), (constant, "hold one value only")):
@@ -207,27 +253,46 @@ def _with_roles(rows: Rows, columns: Any) -> Rows:
             notes.append(f"Left out, because they {what}: {shown(names)}.")
     X = X.drop(columns=[*empty, *constant])
     if not len(X.columns):
-        raise InputError("No column is left to predict from.")
+        raise InputError("No column is left to predict from: those that hold one value only do not help.")
     names = list(X.columns)
     if columns == "auto":
         found = [name for name in names if not (_is_number(X[name]) or types.is_datetime64_any_dtype(X[name]))]
-        positions = find_columns(names, [names.index(name) for name in found], "auto")
-        categorical = [names[i] for i in positions]
+        categorical = found
+        if not found:
+            raise InputError(
+                "No column holds texts or categories. If numbers name categories, say so by columns (--columns a,b, or "
+                "--columns all)."
+            )
     else:
-        asked = names if columns == "all" else [rows.X.columns[c] if isinstance(c, int) else c for c in columns]
-        categorical = [name for name in asked if name in names]
+        if isinstance(columns, str):
+            check_option("columns", columns, ("auto", "all"))
+        categorical = names if columns == "all" else [name for name in columns if name in names]
         if not categorical:
-            raise InputError(f"columns={columns!r}: none of them holds more than one value.")
+            raise InputError(f"columns={columns!r}: none of them holds more than one value. Name others.")
     dates = [name for name in names if name not in categorical and types.is_datetime64_any_dtype(X[name])]
     numeric = [name for name in names if name not in categorical and name not in dates]
+    for name in numeric:
+        if not _is_number(X[name]) and not types.is_bool_dtype(X[name]):
+            raise InputError(
+                f"Column {name!r} holds no numbers, and is not among columns: name it there too, or drop it (--id)."
+            )
     kept = {name: _as_category(X[name]) for name in categorical}
     kept |= {name: X[name] for name in dates}
     kept |= {name: X[name].astype(np.float64) for name in numeric if not types.is_timedelta64_dtype(X[name])}
     kept |= {name: X[name].dt.total_seconds() for name in numeric if name not in kept}
+    infinite = [name for name in numeric if np.isinf(kept[name]).any()]
+    if infinite:
+        notes.append(f"Infinite values are taken for missing in {shown(infinite)}.")
+        kept |= {name: kept[name].where(np.isfinite(kept[name])) for name in infinite}
     X = pandas.DataFrame({name: kept[name] for name in names})
-    notes += _suspicious(X, categorical, numeric)
     return replace(
-        rows, X=X, categorical=tuple(categorical), numeric=tuple(numeric), dates=tuple(dates), notes=tuple(notes)
+        rows,
+        X=X,
+        categorical=tuple(categorical),
+        numeric=tuple(numeric),
+        dates=tuple(dates),
+        notes=tuple(notes),
+        warnings=tuple(_suspicious(X, categorical, numeric)),
     )
 
 

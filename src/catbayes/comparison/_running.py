@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, RepeatedKFold, RepeatedStratifiedKFold, TimeSeriesSplit, check_cv
 from threadpoolctl import threadpool_limits
 
-from catbayes._validation import Codes, is_number
+from catbayes._validation import Codes, check_count, is_number
 from catbayes.comparison._contestants import Contestant
 from catbayes.comparison._rows import Rows
 from catbayes.comparison._scores import predict, score
@@ -26,7 +26,7 @@ Progress = Callable[[int, int, str], None]
 Folds = list[tuple[Codes, Codes]]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Cell:
     """One encoder with one model: what it scored in each fold, how long it took, or why there is nothing."""
 
@@ -55,19 +55,38 @@ class Cell:
 
 
 def make_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[list[Folds], str]:
-    """Folds for every repeat, the same for all contestants, and what they are called."""
+    """Folds for every repeat, the same for all contestants, and what they are called.
+
+    Folds whose training rows hold one class only are left out: nothing can be learned there.
+    """
+    planned, name = _plan_folds(rows, cv, repeats, seed)
+    usable = [
+        [(train, test) for train, test in folds if rows.classes is None or len(np.unique(rows.y[train])) > 1]
+        for folds in planned
+    ]
+    lost = sum(map(len, planned)) - sum(map(len, usable))
+    if not any(usable):
+        raise InputError("The training rows of every fold hold one class only. Use other folds.")
+    return usable, name + (f", {lost} of them left out because their training rows hold one class" if lost else "")
+
+
+def _plan_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[list[Folds], str]:
     n_rows = len(rows.y)
+    if repeats is not None and (rows.ordered or rows.groups is not None or not is_number(cv)):
+        raise InputError(
+            f"repeats={repeats}: only shuffled folds can be repeated, not those by group, time or splitter."
+        )
     if not is_number(cv):
         splitter = check_cv(cv, rows.y, classifier=rows.classes is not None)
         return [list(splitter.split(rows.X, rows.y, rows.groups))], f"{type(splitter).__name__}"
-    if int(cv) < 2 or n_rows < 2 * int(cv):
-        raise InputError(f"cv={cv!r} for {n_rows} rows: expected 2 folds or more, and at least two rows a fold.")
+    if n_rows < 2 * check_count("cv", cv, 2):
+        raise InputError(f"cv={cv!r} for {n_rows} rows: expected at least two rows a fold. Use fewer folds.")
     if rows.ordered:
-        return [list(TimeSeriesSplit(int(cv)).split(rows.X))], f"{cv} folds, each later than what it learns from"
+        return [list(TimeSeriesSplit(int(cv)).split(rows.X))], f"{cv} folds, none earlier than what it learns from"
     if rows.groups is not None:
         n_groups = len(np.unique(rows.groups))
         if n_groups < 2:
-            raise InputError("groups holds one group only: folds need two or more.")
+            raise InputError("groups holds one group only, and folds need two: name another column, or no groups.")
         splits = GroupKFold(min(int(cv), n_groups), shuffle=True, random_state=seed)
         return [list(splits.split(rows.X, rows.y, rows.groups))], f"{splits.n_splits} folds of whole groups"
     repeats = repeats or (5 if n_rows <= 1_000 else 2 if n_rows <= 5_000 else 1)
@@ -80,6 +99,9 @@ def make_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[lis
     return [found[start : start + int(cv)] for start in range(0, len(found), int(cv))], name
 
 
+FAR_AWAY = 1e7  # seconds, beyond what a timer takes
+
+
 class TimeUp(BaseException):
     """The time budget is spent."""
 
@@ -88,7 +110,7 @@ class TimeUp(BaseException):
 def deadline(end: float | None) -> Iterator[None]:
     """Raise TimeUp at that time, even inside a fit; away from the main thread, folds run to their end."""
     able = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if end is None or not able:
+    if end is None or not able or end - time.monotonic() > FAR_AWAY:
         yield
         return
 
@@ -183,8 +205,8 @@ def _close(cell: Cell, folds: int, why: str) -> None:
     if len(cell.scores) >= folds:
         cell.status = "done"
     elif cell.scores and why != "interrupted":
-        cost = (sum(cell.fit_seconds.values()) + sum(cell.predict_seconds.values())) / len(cell.scores)
-        cell.status = f"not run: {len(cell.scores)} of {folds} folds took {cost * len(cell.scores):.0f} s, and {why}"
+        cost = sum(cell.fit_seconds.values()) + sum(cell.predict_seconds.values())
+        cell.status = f"not run: {len(cell.scores)} of {folds} folds took {cost:.0f} s, and {why}"
     else:
         cell.status = f"not run: {why}"
 

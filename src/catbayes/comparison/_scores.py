@@ -11,11 +11,11 @@ from sklearn.metrics import (
     log_loss,
     mean_absolute_error,
     r2_score,
-    roc_auc_score,
     root_mean_squared_error,
 )
 
 from catbayes._validation import Array
+from catbayes.diagnostics._scoring import all_classes, area_under_curve
 
 N_BINS = 10
 
@@ -49,9 +49,7 @@ def predict(model: Any, X: Any, n_classes: int | None) -> Array:
     """Class probabilities, one column for each class of the whole table, or numbers."""
     if n_classes is None:
         return np.asarray(model.predict(X), dtype=np.float64).reshape(-1)
-    probabilities = np.zeros((len(X), n_classes))
-    probabilities[:, np.asarray(model.classes_, dtype=np.intp)] = model.predict_proba(X)
-    return probabilities
+    return all_classes(model, X, n_classes)
 
 
 def score(y: np.ndarray[Any, Any], predicted: Array) -> dict[str, float]:
@@ -65,32 +63,26 @@ def score(y: np.ndarray[Any, Any], predicted: Array) -> dict[str, float]:
     classes = np.arange(predicted.shape[1])
     chosen = predicted.argmax(axis=1)
     return {
-        "auc": _area(y, predicted),
+        "auc": area_under_curve(y, predicted),
         "log_loss": float(log_loss(y, predicted, labels=classes)),
         "accuracy": float(accuracy_score(y, chosen)),
         "calibration_error": calibration_error(y, predicted),
     }
 
 
-def _area(y: np.ndarray[Any, Any], probabilities: Array) -> float:
-    """Area under the ROC curve; of several classes, the mean over those that the rows hold, each against the rest."""
-    present = [label for label in range(probabilities.shape[1]) if 0 < (y == label).sum() < len(y)]
-    if probabilities.shape[1] == 2:
-        present = present[-1:]
-    areas = [roc_auc_score(y == label, probabilities[:, label]) for label in present]
-    return float(np.mean(areas)) if areas else float("nan")
-
-
 def calibration_error(y: np.ndarray[Any, Any], probabilities: Array) -> float:
     """Mean distance of what was promised from what came true, over ten bins of as many rows each.
 
-    Of two classes, what is promised is the probability of the second; of several, that of the class chosen.
+    Of two classes, what is promised is the probability of the second; of several, that of the class chosen. Rows with
+    the same promise share their outcomes, so that their order says nothing. Chance adds to it where bins hold few rows.
     """
     if probabilities.shape[1] == 2:
         promised, came = probabilities[:, 1], y == 1
     else:
         chosen = probabilities.argmax(axis=1)
         promised, came = probabilities[np.arange(len(y)), chosen], y == chosen
+    _, same = np.unique(promised, return_inverse=True)
+    came = (np.bincount(same, came) / np.bincount(same))[same]
     order = np.argsort(promised, kind="stable")
     bins = [rows for rows in np.array_split(order, N_BINS) if len(rows)]
     gaps = [len(rows) * abs(promised[rows].mean() - came[rows].mean()) for rows in bins]
@@ -98,7 +90,9 @@ def calibration_error(y: np.ndarray[Any, Any], probabilities: Array) -> float:
 
 
 def written(value: float) -> str:
-    """A score for a reader: four decimals, or none if it is large; nothing for NaN."""
+    """A score for a reader: four decimals, fewer of a large number, two digits of a tiny one; nothing for NaN."""
     if np.isnan(value):
         return ""
+    if 0 < abs(value) < 5e-4:
+        return f"{value:.1e}"
     return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}" if abs(value) < 10_000 else f"{value:,.0f}"

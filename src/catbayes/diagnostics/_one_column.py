@@ -24,20 +24,27 @@ def check_encoder(encoder: Any) -> None:
 
 
 def alone(encoder: Any, table: Table, position: int, *, classes: bool, seed: int) -> Any:
-    """Clone an encoder for a table of this one column; a seed that it lacks is set, so that results repeat."""
+    """Clone an encoder for a table of this one column; with a seed."""
     encoder = clone(encoder)
     known = encoder.get_params(deep=False)
     if "columns" in known:
         encoder.set_params(columns="all")
+    seed_if_none(encoder, classes=classes, seed=seed)
+    if "cols" in known:  # category_encoders' name for it, read by the constructor only; an array's column is number 0
+        own = [0 if table.frame is None else table.names[position]]
+        return type(encoder)(**(encoder.get_params(deep=False) | {"cols": own}))
+    return encoder
+
+
+def seed_if_none(encoder: Any, *, classes: bool, seed: int) -> Any:
+    """Give an encoder a seed if it has none, so that results repeat."""
+    known = encoder.get_params(deep=False)
     if known.get("random_state", 0) is None:
         encoder.set_params(random_state=seed)
     seedless = isinstance(encoder, TargetEncoder) and known.get("random_state", "deprecated") == "deprecated"
     if seedless and is_number(encoder.cv):  # from scikit-learn 1.9 on the seed belongs to its folds
         folds = StratifiedKFold if classes else KFold
         encoder.set_params(cv=folds(encoder.cv, shuffle=True, random_state=seed))
-    if "cols" in known:  # category_encoders' name for it, read by the constructor only; an array's column is number 0
-        own = [0 if table.frame is None else table.names[position]]
-        return type(encoder)(**(encoder.get_params(deep=False) | {"cols": own}))
     return encoder
 
 

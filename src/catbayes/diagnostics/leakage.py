@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
-from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.metrics import r2_score
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from catbayes._validation import Array, Codes, check_count
 from catbayes.diagnostics._one_column import alone, check_encoder, outputs, part
+from catbayes.diagnostics._scoring import all_classes, area_under_curve, corrected_interval
 from catbayes.encoder._reading import read_table, read_y
 from catbayes.errors import InputError
 from catbayes.evidence import Target, read_target
@@ -21,7 +21,6 @@ from catbayes.tables import Table, find_columns, make_frame
 REPEATS = 2
 COVERAGE = 0.9
 ROWS_PER_LEAF = 20
-"""Leaves of 20 rows: smaller ones add noise to R² and hide the leaks of categories of 20 rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +127,7 @@ def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5,
     splits = list(kind(n_splits=cv, n_repeats=REPEATS, random_state=random_state).split(y, target.values))
     scores = np.array([_scores(encoder, table, position, y, target, splits, random_state) for position in positions])
     trained, held_out = scores[..., 0], scores[..., 1]  # (column, fold)
-    gap, half = _interval(trained - held_out, splits)
+    gap, _, half = corrected_interval(trained - held_out, splits, COVERAGE)
     return Leakage(
         columns=[table.names[position] for position in positions],
         score="R²" if target.classes is None else "AUC",
@@ -146,7 +145,7 @@ def _scores(
     encoder: Any, table: Table, position: int, y: Any, target: Target, splits: list[tuple[Codes, Codes]], seed: int
 ) -> Array:
     """Scores of one column on training and on held-out encodings, (fold, 2)."""
-    scores = []
+    scores, n_classes = [], None if target.classes is None else len(target.classes)
     for number, (train, test) in enumerate(splits):
         # One generator a column and fold: its first number seeds the encoder, the rest shuffles the rows.
         random = np.random.default_rng([seed, position, number])
@@ -161,27 +160,17 @@ def _scores(
         for learn, check in ((first, second), (second, first)):
             tree = DecisionTreeRegressor if target.classes is None else DecisionTreeClassifier
             model = tree(min_samples_leaf=ROWS_PER_LEAF, random_state=0).fit(features[learn], values[learn])
-            pairs.append([_score(model, features[check], values[check]), _score(model, held_out, target.values[test])])
+            sides = ((features[check], values[check]), (held_out, target.values[test]))
+            pairs.append([_score(model, *side, n_classes) for side in sides])
         scores.append(np.mean(pairs, axis=0))
     return np.array(scores)
 
 
-def _score(model: Any, features: Array, values: Any) -> float:
-    """R² of numbers; AUC of classes, each against the rest, averaged over those that have both sides."""
-    if not hasattr(model, "classes_"):
+def _score(model: Any, features: Array, values: Any, n_classes: int | None) -> float:
+    """R² of numbers, AUC of classes; 0.5 for rows of one class."""
+    if n_classes is None:
         return float(r2_score(values, model.predict(features)))
-    shares = dict(zip(model.classes_, model.predict_proba(features).T, strict=True))
-    sides = ((values == label, shares.get(label, np.zeros(len(values)))) for label in np.unique(values))
-    areas = [roc_auc_score(own, share) for own, share in sides if not own.all()]
-    return float(np.mean(areas)) if areas else 0.5
-
-
-def _interval(gaps: Array, splits: list[tuple[Codes, Codes]]) -> tuple[Array, Array]:
-    """Mean over folds, and half the width of its interval by the correction of Nadeau and Bengio."""
-    n_folds = gaps.shape[1]
-    overlap = np.mean([len(test) / len(train) for train, test in splits])
-    quantile = student.ppf((1.0 + COVERAGE) / 2.0, n_folds - 1)
-    return gaps.mean(axis=1), quantile * np.sqrt(gaps.var(axis=1, ddof=1) * (1.0 / n_folds + overlap))
+    return float(np.nan_to_num(area_under_curve(values, all_classes(model, features, n_classes)), nan=0.5))
 
 
 def _verdict(gap: float, lower: float, upper: float) -> str:

@@ -29,7 +29,8 @@ class Shrinkage:
     prior_mean : ndarray
         Mean of the target that categories are drawn towards; NaN with three classes or more, which have one each.
     prior_strength : ndarray
-        Rows that the prior is worth; an empirical one above 99 times `rows` means that no signal was found.
+        Rows that the prior is worth; an empirical one above 99 times the largest category means that no signal was
+        found.
     mostly_prior : ndarray of int
         Number of categories with fewer rows than `prior_strength`: more than half of their mean is the prior.
     rows_mostly_prior : ndarray

@@ -58,8 +58,8 @@ class ImportanceDisplay(Display):
         X, y
             Table and target.
         reference : transformer, optional
-            The other encoder, scikit-learn's TargetEncoder if None; category_encoders' LeaveOneOutEncoder is the
-            paper's. It encodes the columns that the model does, one at a time, by `fit_transform`.
+            The other encoder, scikit-learn's TargetEncoder if None. It encodes the columns that the model does, one at
+            a time, by `fit_transform`.
 
         Returns
         -------

@@ -17,6 +17,8 @@ COLORS = {"leaks": "C3", "no leak found": "C0", "cannot tell": GREY}
 class LeakageDisplay(Display):
     """How much better training encodings tell y than held-out rows support, column by column.
 
+    `LeakageDisplay(found)` shows what `catbayes.diagnostics.leakage` found.
+
     `plot(**style)` styles the points.
 
     Examples
@@ -53,28 +55,9 @@ class LeakageDisplay(Display):
         """
         return cls(leakage(estimator, X, y, columns=columns, cv=cv, random_state=random_state))
 
-    @classmethod
-    def from_leakage(cls, leakage: Leakage) -> LeakageDisplay:
-        """Show what `catbayes.diagnostics.leakage` returned.
-
-        Parameters
-        ----------
-        leakage : Leakage
-            Its result.
-
-        Returns
-        -------
-        LeakageDisplay
-            With these numbers.
-        """
-        return cls(leakage)
-
     def frame(self) -> Any:
         """The numbers as a frame, in the library that the table came in."""
         return self.leakage.frame()
-
-    def _record(self) -> dict[str, Any]:
-        raise NotImplementedError
 
     def _size(self) -> tuple[float, float]:
         return 6.8, height_of_rows(len(self.leakage.columns))

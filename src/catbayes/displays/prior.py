@@ -133,7 +133,7 @@ class PriorDisplay(Display):
         for row, name in enumerate(self.columns):
             best, strength = self.best_value[row], self.best_strength[row]
             flat = strength > high
-            note = "no signal found" if flat else f"best at {strength:,.3g} rows"
+            note = f"best beyond {high:,.3g} rows" if flat else f"best at {strength:,.3g} rows"
             (line,) = ax.plot(self.strengths, self.values[row] - best, label=f"{drawable(name)}: {note}", **style)
             marker = {"marker": ">" if flat else "o", "linestyle": "", "color": line.get_color(), "clip_on": False}
             ax.plot([np.clip(strength, low, high)], [0.0], **marker)

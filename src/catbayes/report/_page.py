@@ -15,7 +15,9 @@ from catbayes.comparison import Comparison
 from catbayes.report._summary import summarise
 
 
-def write(comparison: Comparison, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
+def write(
+    comparison: Comparison, path: str | PathLike[str], *, overwrite: bool = False, time_budget: float | None = None
+) -> Path:
     """Write a comparison as one HTML file.
 
     Parameters
@@ -26,6 +28,8 @@ def write(comparison: Comparison, path: str | PathLike[str], *, overwrite: bool 
         File to write.
     overwrite : bool
         Replace it if it exists.
+    time_budget : float, optional
+        Seconds after which the curve over draws and the leakage are left out.
 
     Returns
     -------
@@ -40,11 +44,11 @@ def write(comparison: Comparison, path: str | PathLike[str], *, overwrite: bool 
     >>> from catbayes.report import write
     >>> payments = make_transactions(400)
     >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], repeats=1)
-    >>> page = write(result, Path(tempfile.mkdtemp()) / "report.html")
+    >>> page = write(result, Path(tempfile.mkdtemp()) / "report.html", time_budget=0)
     >>> page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    page = render(summarise(comparison))
+    page = render(summarise(comparison, time_budget))
     with replacing(str(path), overwrite) as temporary:
         temporary.write_text(page, encoding="utf-8", errors="replace")
     return Path(path)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import time
+import warnings
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from catbayes.comparison import ENCODERS, MEASURES, Comparison, Rows, written
-from catbayes.diagnostics import Leakage, leakage
+from catbayes.comparison import ENCODERS, MEASURES, Comparison
+from catbayes.comparison._result import behind as behind_the_best
+from catbayes.comparison._rows import Rows
+from catbayes.comparison._running import TimeUp, deadline
+from catbayes.comparison._scores import written
+from catbayes.diagnostics import Leakage, leakage, shrinkage
 from catbayes.displays import DrawsDisplay
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
@@ -24,13 +32,15 @@ MOST_ROWS_OF_LEAKAGE, FEWEST_ROWS_OF_LEAKAGE = 10_000, 200
 N_FOLDS = 3
 
 
-def summarise(comparison: Comparison) -> dict[str, Any]:
+def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[str, Any]:
     """Gather what the page shows; the categories, the draws and the leakage are worked out here.
 
     Parameters
     ----------
     comparison : Comparison
         What `catbayes.compare` returned.
+    time_budget : float, optional
+        Seconds after which the curve over draws and the leakage are left out.
 
     Returns
     -------
@@ -38,15 +48,15 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
         Ready for JSON: no number in it is NaN.
     """
     rows = comparison.rows
-    family = {"binary": "bernoulli", "multiclass": "categorical", "regression": "normal"}[rows.task]
-    encoder = SamplingBayesianEncoder(list(rows.categorical), family=family, random_state=comparison.seed)
-    encoder.fit(rows.X, rows.y)
+    end = None if time_budget is None else time.monotonic() + time_budget
+    encoder = SamplingBayesianEncoder(list(rows.categorical), family=rows.family, random_state=comparison.seed)
+    shrunk = shrinkage(encoder.fit(rows.X, rows.y))
     return {
         "target": rows.target,
         "described": rows.described,
         "verdict": comparison.sentence,
-        "notes": list(rows.notes),
-        "folds": comparison.folding,
+        "notes": [*rows.notes, *rows.warnings],
+        "folds": f"{len(comparison.common)} folds compared, of {comparison.folding}",
         "seconds": round(comparison.seconds),
         "version": version("catbayes"),
         "seed": comparison.seed,
@@ -54,10 +64,23 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
         "results": _results(comparison),
         "encoders": _legend(comparison),
         "meaning": _meaning(rows),
-        "columns": [_column(encoder, name, rows) for name in rows.categorical],
-        "draws": _draws(rows, comparison.seed),
-        "leakage": _leakage(rows, family, comparison.seed),
+        "columns": [
+            _column(encoder.posteriors_[name], name, float(strength), rows)
+            for name, strength in zip(rows.categorical, shrunk.prior_strength, strict=True)
+        ],
+        "draws": _in_time(end, _draws, rows, comparison.seed),
+        "leakage": _in_time(end, _leakage, rows, comparison.seed),
     }
+
+
+def _in_time(end: float | None, work: Callable[[Rows, int], Any], rows: Rows, seed: int) -> Any:
+    """What the work returns; None if it does not end in time."""
+    try:
+        with deadline(end), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of scikit-learn, about folds and classes: as in the comparison itself
+            return work(rows, seed)
+    except TimeUp:
+        return None
 
 
 def _results(comparison: Comparison) -> dict[str, Any]:
@@ -76,13 +99,12 @@ def _results(comparison: Comparison) -> dict[str, Any]:
 
     lines = []
     for record, gap, margin in zip(records, behind, margins, strict=True):
-        best = record["verdict"] == "best"
         lines.append(
             {
                 "encoder": record["encoder"],
                 "model": record["model"],
                 "scores": [written(record[name]) for name in comparison.measures],
-                "behind": "" if best else f"{written(gap)} ± {written(record['standard_error'])}",
+                "behind": behind_the_best(record),
                 "verdict": record["verdict"],
                 "seconds": f"{record['fit_seconds']:.2f}",
                 "dot": place(gap),
@@ -113,9 +135,8 @@ def _meaning(rows: Rows) -> str:
     return f"share of rows of each class of {rows.target}"
 
 
-def _column(encoder: Any, name: str, rows: Rows) -> dict[str, Any]:
+def _column(frame: Any, name: str, strength: float, rows: Rows) -> dict[str, Any]:
     """The categories of a column: the most frequent ones first, and the rest only counted."""
-    frame = encoder.posteriors_[name]
     n_classes = 1 if rows.n_classes in (None, 2) else rows.n_classes or 1
     kinds = frame["kind"].to_numpy()[::n_classes]
     counts = frame["count"].to_numpy()[::n_classes]
@@ -133,7 +154,7 @@ def _column(encoder: Any, name: str, rows: Rows) -> dict[str, Any]:
         "categories": len(seen),
         "shown": len(kept),
         "rare": int((shrinkage[seen] > RARE).sum()),
-        "strength": f"{float(np.max(_strength(encoder, name))):,.0f}",
+        "strength": f"{strength:,.0f}",
         "classes": [""] if n_classes == 1 else [str(label) for label in rows.classes or ()],
         "names": [_shortened(labels[i]) if kinds[i] == "seen" else None for i in kept],
         "counts": [float(counts[i]) for i in kept],
@@ -141,11 +162,6 @@ def _column(encoder: Any, name: str, rows: Rows) -> dict[str, Any]:
         "prior": [_numbers(numbers, [unseen], k, ("mean", "lower", "upper")) for k in range(n_classes)],
         "values": [_numbers(numbers, kept, k, ("raw_mean", "mean", "lower", "upper")) for k in range(n_classes)],
     }
-
-
-def _strength(encoder: Any, name: str) -> Any:
-    fitted = next(column for column in encoder.columns_fitted_ if column.name == name)
-    return fitted.posterior.prior.strength
 
 
 def _numbers(numbers: dict[str, Any], chosen: Any, k: int, keys: tuple[str, ...]) -> dict[str, list[Any]]:
@@ -169,7 +185,9 @@ def _sampled(rows: Rows, most: int, seed: int) -> tuple[Any, Any]:
 
 
 def _draws(rows: Rows, seed: int) -> dict[str, Any] | None:
-    """Score against the number of draws, of a boosted model on the columns that are no dates; None for too few rows."""
+    """Score of a boosted model against the number of draws; None for few rows, and where rows cannot be shuffled."""
+    if rows.groups is not None or rows.ordered:
+        return None
     X, y = _sampled(rows, MOST_ROWS_OF_DRAWS, seed)
     if rows.classes is not None and np.bincount(y, minlength=len(rows.classes)).min() < N_FOLDS:
         return None
@@ -178,10 +196,12 @@ def _draws(rows: Rows, seed: int) -> dict[str, Any] | None:
         model: Any = SamplingRegressor(HistGradientBoostingRegressor(max_iter=N_ROUNDS), encoder, random_state=seed)
     else:
         model = SamplingClassifier(HistGradientBoostingClassifier(max_iter=N_ROUNDS), encoder, random_state=seed)
+    splitter = KFold if rows.classes is None else StratifiedKFold
+    folds = splitter(N_FOLDS, shuffle=True, random_state=seed)
     scoring = "r2" if rows.classes is None else "neg_log_loss"
     with threadpool_limits(1, "openmp"):  # as in the comparison itself
         display = DrawsDisplay.from_estimator(
-            model, X.drop(columns=list(rows.dates)), y, n_draws=DRAWS, cv=N_FOLDS, scoring=scoring
+            model, X.drop(columns=list(rows.dates)), y, n_draws=DRAWS, cv=folds, scoring=scoring
         )
     sign = 1 if rows.classes is None else -1
     mean, sd = sign * display.scores.mean(axis=1), display.scores.std(axis=1)
@@ -196,14 +216,14 @@ def _draws(rows: Rows, seed: int) -> dict[str, Any] | None:
     return {"measure": measure, "better": better, "rows": len(y), "lines": lines}
 
 
-def _leakage(rows: Rows, family: str, seed: int) -> dict[str, Any] | None:
+def _leakage(rows: Rows, seed: int) -> dict[str, Any] | None:
     """What would leak if categories were encoded by the plain mean of their rows, and what leaks from our draws."""
     if len(rows.y) < FEWEST_ROWS_OF_LEAKAGE:
         return None
     X, y = _sampled(rows, MOST_ROWS_OF_LEAKAGE, seed)
     X = X[list(rows.categorical)]
-    plain = SamplingBayesianEncoder("all", family=family, prior=0, own_target="include", temperature=0)
-    ours = SamplingBayesianEncoder("all", family=family, random_state=seed)
+    plain = SamplingBayesianEncoder("all", family=rows.family, prior=1e-9, own_target="include", temperature=0)
+    ours = SamplingBayesianEncoder("all", family=rows.family, random_state=seed)
     found = [leakage(encoder, X, y, columns="all", random_state=seed) for encoder in (plain, ours)]
     return {"score": found[0].score, "rows": len(y), "lines": [_leak(i, *found) for i in range(len(found[0].columns))]}
 
