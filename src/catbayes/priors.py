@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from catbayes._validation import check_number, is_number
 from catbayes.errors import InputError
 
-__all__ = ["Empirical", "Given", "Prior", "Scaled", "resolve_prior"]
+__all__ = ["Empirical", "Given", "Prior", "Scaled", "resolve_prior", "worth"]
 
 
 class Prior(Protocol):
@@ -107,3 +107,11 @@ def resolve_prior(prior: Any) -> Prior:
     if hasattr(prior, "leave_out") and not isinstance(prior, type):
         return Given(prior)
     raise InputError(f'prior={prior!r}: expected "empirical", a number ≥ 0 or a prior object. Use 0 for a flat prior.')
+
+
+def worth(prior: Any, strength: float) -> Any:
+    """The prior with the same mean, worth so many rows."""
+    arrays = prior.arrays()
+    if "strength" in arrays:
+        return replace(prior, strength=strength)
+    return replace(prior, **{name: values * (strength / prior.strength) for name, values in arrays.items()})

@@ -147,7 +147,7 @@ def run_compare(table: Any, y: Any, **settings: Any) -> Comparison:
 def show(result: Comparison) -> None:
     """Print what was guessed, the table, what did not run, and the verdict."""
     console = Console()
-    console.width = console.width if console.is_terminal else 110
+    console.width = console.width if console.is_terminal else 120
     paragraphs = [
         result.rows.described + ".",
         *(f"Note: {note}" for note in (*result.rows.notes, *result.rows.warnings)),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import click
+import numpy as np
 
 from catbayes._atomic import check_output
 from catbayes.cli._comparing import run_compare, show
@@ -12,11 +14,11 @@ from catbayes.comparison import Comparison
 from catbayes.datasets import Dataset, make_transactions
 from catbayes.diagnostics import shrinkage
 from catbayes.encoder import SamplingBayesianEncoder
+from catbayes.families import BetaBernoulli
 from catbayes.report import write as write_report
 
 N_ROWS = 12_000
-PLAIN = SamplingBayesianEncoder("all", family="bernoulli", prior=1e-9, own_target="include", temperature=0)
-ENCODERS = {"sampling": "sampling", "target": "target", "one-hot": "one-hot", "plain averages": PLAIN}
+WIDTH = 105
 
 
 @click.command(epilog="Example:  catbayes demo --report payments.html")
@@ -33,7 +35,7 @@ def demo(report: str, rows: int, seed: int, force: bool) -> None:
     result = run_compare(
         table.assign(fraud=payments.y),
         "fraud",
-        encoders=ENCODERS,
+        encoders={"target": "target", "sampling": "sampling", "ordinal": "ordinal", "plain averages": _plain(payments)},
         models=["boosting", "linear"],
         columns=list(payments.categorical),
         repeats=1,
@@ -43,6 +45,13 @@ def demo(report: str, rows: int, seed: int, force: bool) -> None:
     click.echo(_what_to_notice(result, payments))
     write_report(result, report, overwrite=force)
     click.echo(CLOSING.format(report=report))
+
+
+def _plain(payments: Dataset) -> SamplingBayesianEncoder:
+    """What many people do: a category is the average of its rows, each one's own target among them."""
+    share = np.asarray(payments.y.mean())
+    weak = BetaBernoulli(alpha=1e-3 * share, beta=1e-3 * (1 - share))
+    return SamplingBayesianEncoder("all", prior=weak, own_target="include", temperature=0)
 
 
 def _opening(payments: Dataset) -> str:
@@ -71,12 +80,11 @@ def _about_leaks(result: Comparison) -> list[str]:
     """What the plain averages cost, with the first model."""
     model = result.cells[0].model
     losses = {cell.encoder: result.mean(cell, "log_loss") for cell in result.cells if cell.model == model}
-    return [
-        f"- With {model}, draws have a log-loss of {losses['sampling']:.3f} and plain averages one of "
-        f"{losses['plain averages']:.3f} (lower is better): a row's own",
-        "  target is in the average of its category, and the model learns to read it there. Draws leave it out, and",
-        "  are as wide as the category is rare.",
-    ]
+    return _bullet(
+        f"With {model}, draws have a log-loss of {losses['sampling']:.3f} and plain averages one of "
+        f"{losses['plain averages']:.3f} (lower is better): a row's own target is in the average of its category, and "
+        "the model learns to read it there. Draws leave it out, and are as wide as the category is rare."
+    )
 
 
 def _about_one(seen: Any) -> list[str]:
@@ -84,12 +92,16 @@ def _about_one(seen: Any) -> list[str]:
     rare = seen[seen["count"].between(2, 5)]
     worst = rare.loc[(rare["raw_mean"] + 1e-3 * rare["count"]).idxmax()]
     frauds = round(worst["raw_mean"] * worst["count"])
-    return [
-        f"- Merchant {worst['category']} had {worst['count']:.0f} payments, {frauds} of them fraud. Its plain rate is "
-        f"{worst['raw_mean']:.0%}; what is believed of it is {worst['mean']:.0%},",
-        f"  between {worst['lower']:.0%} and {worst['upper']:.0%} with 90 % probability: the other merchants make up "
-        f"{worst['shrinkage']:.0%} of that number.",
-    ]
+    return _bullet(
+        f"Merchant {worst['category']} had {worst['count']:.0f} payments, {frauds} of them fraud. Its plain rate is "
+        f"{worst['raw_mean']:.0%}; what is believed of it is {worst['mean']:.0%}, between {worst['lower']:.0%} and "
+        f"{worst['upper']:.0%} with 90 % probability: the other merchants make up {worst['shrinkage']:.0%} of "
+        "that number."
+    )
+
+
+def _bullet(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="- ", subsequent_indent="  ")
 
 
 def _about_priors(encoder: Any) -> list[str]:

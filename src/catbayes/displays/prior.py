@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from catbayes._validation import Array, check_number
 from catbayes.displays._display import Display, drawable, legend_above, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
 from catbayes.encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
+from catbayes.priors import worth
 from catbayes.tables import no_column
 
 GAMMAS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -100,7 +101,7 @@ class PriorDisplay(Display):
 
         def likelihood(posterior: Any, strength: float) -> float:
             statistics = posterior.statistics.take(np.flatnonzero(posterior.statistics.count))
-            return float(_worth(posterior.prior, strength).log_marginal(statistics).sum())
+            return float(worth(posterior.prior, strength).log_marginal(statistics).sum())
 
         best = [float(fitted[name].prior.strength) for name in chosen]
         values = [[likelihood(fitted[name], strength) for strength in tried] for name in chosen]
@@ -142,11 +143,3 @@ class PriorDisplay(Display):
         ax.set_xlabel("prior strength, in rows")
         ax.set_ylabel("log marginal likelihood,\nbelow its maximum")
         legend_above(ax)
-
-
-def _worth(prior: Any, strength: float) -> Any:
-    """The prior with the same mean, worth so many rows."""
-    arrays = prior.arrays()
-    if "strength" in arrays:
-        return replace(prior, strength=strength)
-    return replace(prior, **{name: values * (strength / prior.strength) for name, values in arrays.items()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -22,6 +23,7 @@ from catbayes.diagnostics import Leakage, leakage, shrinkage
 from catbayes.displays import DrawsDisplay
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
+from catbayes.priors import worth
 
 MOST_CATEGORIES = 2_000
 LONGEST_NAME = 200
@@ -69,7 +71,9 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
             for name, strength in zip(rows.categorical, shrunk.prior_strength, strict=True)
         ],
         "draws": _in_time(end, _draws, rows, comparison.seed),
-        "leakage": _in_time(end, _leakage, rows, comparison.seed),
+        "leakage": _in_time(
+            end, partial(_leakage, prior=encoder.columns_fitted_[0].posterior.prior), rows, comparison.seed
+        ),
     }
 
 
@@ -216,13 +220,14 @@ def _draws(rows: Rows, seed: int) -> dict[str, Any] | None:
     return {"measure": measure, "better": better, "rows": len(y), "lines": lines}
 
 
-def _leakage(rows: Rows, seed: int) -> dict[str, Any] | None:
+def _leakage(rows: Rows, seed: int, *, prior: Any) -> dict[str, Any] | None:
     """What would leak if categories were encoded by the plain mean of their rows, and what leaks from our draws."""
     if len(rows.y) < FEWEST_ROWS_OF_LEAKAGE:
         return None
     X, y = _sampled(rows, MOST_ROWS_OF_LEAKAGE, seed)
     X = X[list(rows.categorical)]
-    plain = SamplingBayesianEncoder("all", family=rows.family, prior=1e-9, own_target="include", temperature=0)
+    weak = worth(prior, 1e-3)  # all of a category is its own rows, and an unseen one is the mean of all
+    plain = SamplingBayesianEncoder("all", family=rows.family, prior=weak, own_target="include", temperature=0)
     ours = SamplingBayesianEncoder("all", family=rows.family, random_state=seed)
     found = [leakage(encoder, X, y, columns="all", random_state=seed) for encoder in (plain, ours)]
     return {"score": found[0].score, "rows": len(y), "lines": [_leak(i, *found) for i in range(len(found[0].columns))]}
