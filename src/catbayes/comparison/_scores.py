@@ -93,6 +93,6 @@ def written(value: float) -> str:
     """A score for a reader: four decimals, fewer of a large number, two digits of a tiny one; nothing for NaN."""
     if np.isnan(value):
         return ""
-    if 0 < abs(value) < 5e-4:
+    if 0 < abs(value) < 5e-5:
         return f"{value:.1e}"
     return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}" if abs(value) < 10_000 else f"{value:,.0f}"

@@ -58,7 +58,7 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
         "described": rows.described,
         "verdict": comparison.sentence,
         "notes": [*rows.notes, *rows.warnings],
-        "folds": f"{len(comparison.common)} folds compared, of {comparison.folding}",
+        "folds": _folds(comparison),
         "seconds": round(comparison.seconds),
         "version": version("catbayes"),
         "seed": comparison.seed,
@@ -75,6 +75,11 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
             end, partial(_leakage, prior=encoder.columns_fitted_[0].posterior.prior), rows, comparison.seed
         ),
     }
+
+
+def _folds(comparison: Comparison) -> str:
+    compared = len(comparison.common)
+    return comparison.folding if compared == len(comparison.folds) else f"{compared} folds of {comparison.folding}"
 
 
 def _in_time(end: float | None, work: Callable[[Rows, int], Any], rows: Rows, seed: int) -> Any:
