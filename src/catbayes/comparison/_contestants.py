@@ -4,7 +4,7 @@ An entry of a catalogue is data: what it is, which libraries it needs, and how t
 is not installed is left out by name.
 
 Boosters run on one thread, because those of OpenMP wait by spinning, which costs more than it saves on a shared
-machine; forests run on all cores.
+machine; forests and CatBoost have threads of their own, and use all cores.
 """
 
 from __future__ import annotations

@@ -73,7 +73,6 @@ NATIVE = {
         lambda rows: {
             "cat_features": list(rows.categorical),
             "iterations": CATBOOST_ROUNDS,
-            "thread_count": 1,
             "verbose": 0,
             "allow_writing_files": False,
         },
