@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
 
 from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, compare
-from catbayes.comparison import ENCODERS, Cell, Comparison
+from catbayes.comparison import ENCODERS, Cell, Comparison, _native
 from catbayes.comparison._files import read_file
 from catbayes.comparison._rows import read_rows
 from catbayes.comparison._running import make_folds
@@ -32,7 +32,7 @@ from catbayes.datasets import make_transactions
 
 @pytest.fixture(autouse=True)
 def few_rounds(monkeypatch):
-    monkeypatch.setattr("catbayes.comparison._native.CATBOOST_ROUNDS", 10)
+    monkeypatch.setattr(_native, "CATBOOST_ROUNDS", 10)
 
 
 QUICK = {"encoders": ["target"], "models": ["linear"], "repeats": 1, "cv": 2}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 import warnings
+from importlib.util import find_spec
 from typing import Any
 
 from catbayes._validation import check_count, check_number, check_option
@@ -121,10 +122,8 @@ def compare(
 def _read(
     table: Any, y: Any, columns: Any, drop: Any, task: str, groups: Any, time: Any, sample: Any, seed: int
 ) -> Rows:
-    try:
-        import pandas  # noqa: F401
-    except ImportError:
-        raise ImportError('Comparing needs pandas: pip install "catbayes[compare]".') from None
+    if not find_spec("pandas"):
+        raise ImportError('Comparing needs pandas: pip install "catbayes[compare]".')
     if isinstance(drop, str):
         raise InputError(f'drop="{drop}": expected a list of columns, such as drop=["{drop}"].')
     rows = read_rows(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,11 @@ import numpy as np
 
 from catbayes._validation import check_count, check_option
 from catbayes.comparison._files import read_file
+from catbayes.comparison._target import is_missing, read_target, target_values
 from catbayes.errors import InputError
 from catbayes.tables import Table, no_column, shown
 
 TASKS = ("auto", "binary", "multiclass", "regression")
-MOST_NUMBERED_CLASSES = 20
-MOST_CLASSES = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +84,7 @@ def read_rows(
         if name not in X.columns:
             raise InputError(f"{name!r} is the target.") if name == target else no_column(name, list(X.columns))
     notes = []
-    known = ~_is_missing(labels)
+    known = ~is_missing(labels)
     if not known.all():
         notes.append(f"{(~known).sum():,} of {len(known):,} rows are left out: their {target!r} is missing.")
     kept = np.flatnonzero(known)
@@ -101,7 +99,7 @@ def read_rows(
         X, labels = X.iloc[order].reset_index(drop=True), labels[order]
     by_group = None if groups is None else pandas.factorize(X[groups], use_na_sentinel=False)[0]
     X = X.drop(columns=[*drop, *aside])
-    task, classes, values = _read_target(labels, target, task)
+    task, classes, values = read_target(labels, target, task)
     rows = Rows(X, values, target, task, classes, (), (), (), by_group, time is not None, tuple(notes))
     return _with_roles(rows, columns)
 
@@ -160,81 +158,11 @@ def _split(X: Any, y: Any) -> tuple[Any, str, np.ndarray[Any, Any]]:
     if isinstance(y, str):
         if y not in X.columns:
             raise no_column(y, list(X.columns))
-        return X.drop(columns=y), y, _values(X[y])
-    values = _values(y)
+        return X.drop(columns=y), y, target_values(X[y])
+    values = target_values(y)
     if len(values) != len(X):
         raise InputError(f"y has {len(values)} values and the table {len(X)} rows: expected one for each row.")
     return X, str(getattr(y, "name", None) or "y"), values
-
-
-def _values(y: Any) -> np.ndarray[Any, Any]:
-    """The target as an array: numbers where all that is known of it is numbers, objects otherwise."""
-    import pandas
-
-    if isinstance(y, np.ma.MaskedArray):
-        y = [None if value is np.ma.masked else value for value in y]
-    array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise InputError(f"The target has the shape {array.shape}: expected one value for each row.")
-    if array.dtype.kind in "mM":
-        raise InputError("The target holds times: turn them into numbers (days, seconds) first.")
-    if array.dtype.kind in "biuf":
-        return array
-    values = array.astype(object)
-    known = values[~_is_missing(values)]
-    if len(known) and all(isinstance(value, Number) and not isinstance(value, bool | complex) for value in known):
-        return np.asarray(pandas.Series(values).astype(np.float64))
-    return values
-
-
-def _is_missing(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    import pandas
-
-    return np.asarray(pandas.isna(labels))
-
-
-def _read_target(
-    labels: np.ndarray[Any, Any], target: str, task: str
-) -> tuple[str, tuple[Any, ...] | None, np.ndarray[Any, Any]]:
-    """Settle the task, and translate the target: class numbers, or numbers."""
-    numbers = labels.dtype.kind in "biuf"
-    if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == np.floor(labels)).all():
-        labels = labels.astype(np.int64) if np.abs(labels).max() < 2**53 else labels
-    if not numbers:
-        labels = np.array([label if isinstance(label, str) else str(label) for label in labels], dtype=object)
-    classes = np.unique(labels)
-    if len(classes) < 2:
-        held = f"only {classes.tolist()[0]!r}" if len(classes) else "no value at all"
-        raise InputError(f"The target {target!r} holds {held}: there is nothing to predict. Is it the right column?")
-    if task == "auto":
-        task = _guess_task(classes, numbers)
-    if task == "regression":
-        if not numbers:
-            raise InputError(f"The target {target!r} holds text, such as {classes[0]!r}: expected numbers.")
-        values = labels.astype(np.float64)
-        if not np.isfinite(values).all():
-            raise InputError(f"The target {target!r} holds infinite values. Drop those rows first.")
-        return task, None, values
-    if task == "binary" and len(classes) > 2:
-        raise InputError(
-            f"The target {target!r} holds {len(classes)} classes: {shown(classes.tolist())}; binary has 2."
-        )
-    if len(classes) > MOST_CLASSES:
-        raise InputError(
-            f"The target {target!r} holds {len(classes):,} different values, such as {str(classes[0])!r}: expected at "
-            f"most {MOST_CLASSES} classes. Is it the right column?"
-        )
-    return "binary" if len(classes) == 2 else "multiclass", tuple(classes.tolist()), np.searchsorted(classes, labels)
-
-
-def _guess_task(classes: np.ndarray[Any, Any], numbers: bool) -> str:
-    if len(classes) == 2:
-        return "binary"
-    if numbers and (len(classes) > MOST_NUMBERED_CLASSES or (classes != np.floor(classes)).any()):
-        return "regression"
-    return "multiclass"
 
 
 def _with_roles(rows: Rows, columns: Any) -> Rows:

@@ -40,6 +40,17 @@ class Leakage:
     verdicts : list of str
         "leaks": the interval lies above 0, and the gap above 0.01. "cannot tell": the interval holds 0 and reaches
         above 0.05, so more rows are needed. "no leak found": anything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.diagnostics import leakage
+    >>> random = np.random.default_rng(0)
+    >>> X, y = random.integers(9, size=(200, 2)), random.integers(2, size=200)
+    >>> found = leakage(SamplingBayesianEncoder(), X, y, cv=2)
+    >>> found.columns, found.score, found.gap.shape
+    ([0, 1], 'AUC', (2,))
     """
 
     columns: list[Any]

@@ -40,6 +40,15 @@ class Shrinkage:
     verdicts : list of str
         "no signal": above 0.99 in every category. "mostly prior": above 0.5 on average; "partly prior": above 0.1;
         "mostly data": the rest. Each with what that means.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli, SamplingBayesianEncoder
+    >>> from catbayes.diagnostics import shrinkage
+    >>> encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=3))
+    >>> found = shrinkage(encoder.fit([["a"]] * 4 + [["b"]] * 12, [0, 1] * 8))
+    >>> found.prior_mean, found.prior_strength  # a: 4 / (4 + 4), b: 4 / (4 + 12)
+    (array([0.25]), array([4.]))
     """
 
     columns: list[Any]

@@ -70,6 +70,16 @@ def render(summary: dict[str, Any]) -> str:
     -------
     str
         HTML.
+
+    Examples
+    --------
+    >>> import catbayes
+    >>> from catbayes.datasets import make_transactions
+    >>> from catbayes.report import render, summarise
+    >>> payments = make_transactions(300)
+    >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], cv=2, repeats=1)
+    >>> render(summarise(result, time_budget=0)).count("<section>")
+    2
     """
     try:
         from jinja2 import Environment, StrictUndefined
