@@ -88,7 +88,7 @@ def render(summary: dict[str, Any]) -> str:
     folder = files("catbayes.report")
     template, style, script = ((folder / f"page.{end}").read_text(encoding="utf-8") for end in ("html", "css", "js"))
     explored = {name: summary[name] for name in ("columns", "meaning")}
-    data = json.dumps(explored, allow_nan=False).replace("<", "\\u003c").replace(">", "\\u003e")
+    data = json.dumps(explored, allow_nan=False).replace("<", "\\u003c")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page = environment.from_string(template)
