@@ -240,6 +240,7 @@ QUICK = [
 
 def test_compare_prints_a_table_and_writes_a_report(work, capsys, monkeypatch):
     monkeypatch.setattr("catbayes.report._summary.DRAWS", (1, 2))
+    monkeypatch.setattr("catbayes.report._summary.N_ROUNDS", 5)
     arguments = ["compare", "part-0.csv", *QUICK, "--id", "id,zip", "--sample", "400"]
     assert run([*arguments, "--report", "r.html", "--time-budget", "5m"]) == 0
     said = capsys.readouterr()
@@ -301,6 +302,7 @@ def test_ctrl_c_prints_what_is_finished(work, capsys, monkeypatch):
 
 def test_the_demo_tells_its_story_on_a_small_table(work, capsys, monkeypatch):
     monkeypatch.setattr("catbayes.report._summary.DRAWS", (1, 2))
+    monkeypatch.setattr("catbayes.report._summary.N_ROUNDS", 5)
     assert run(["demo", "--rows", "800"]) == 0
     said = capsys.readouterr().out
     for words in ("800 simulated card payments", "Best AUC", "What to notice", "Three lines to do it yourself"):

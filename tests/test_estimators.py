@@ -137,14 +137,14 @@ def test_columns_are_shuffled_apart():
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("exact", [True, False])
 def test_taylor_beats_the_mean_for_a_logistic_model(classes, exact):
-    """Against the average over 10,000 draws; in a pipeline the correction goes by finite differences."""
+    """Against the average over 2,000 draws; in a pipeline the correction goes by finite differences."""
     X, y = make_table(n_rows=300, n_categories=60, seed=1)
     y = np.searchsorted(np.quantile(y, np.arange(1, classes) / classes), y)
     estimator = LogisticRegression(C=100, max_iter=5000)
     if not exact:
         estimator = make_pipeline(StandardScaler(with_mean=False, with_std=False), estimator)
     model = SamplingClassifier(estimator, n_draws=5, random_state=0).fit(X, y)
-    model._draws = category_draws(model.encoder_, 10_000)
+    model._draws = category_draws(model.encoder_, 2_000)
     truth = model.predict_proba(X[:40])
     error = {
         way: np.abs(model.set_params(predict_with=way).predict_proba(X[:40]) - truth).mean()
