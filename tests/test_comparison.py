@@ -94,7 +94,7 @@ def test_every_contestant_runs_on_every_task(target):
     assert {cell.status for cell in result.cells} == {"done"}, [cell.status for cell in result.cells]
     assert {cell.encoder for cell in result.cells} == set(ENCODERS) - {"glmm"}
     natives = [cell.model for cell in result.cells if cell.encoder == "native"]
-    assert natives == ["LightGBM", "HistGradientBoosting", "CatBoost", "XGBoost"]
+    assert natives == ["LightGBM", "HistGradient", "CatBoost", "XGBoost"]
     others = compare(X, y, encoders=["target", "one-hot", "paper"], models=["linear", "forest"], repeats=1, cv=2)
     assert {cell.status for cell in others.cells} == {"done"}
 

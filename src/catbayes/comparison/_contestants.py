@@ -100,7 +100,7 @@ def _boosting(classes: bool, seed: int) -> Model:
         booster = lightgbm.LGBMClassifier if classes else lightgbm.LGBMRegressor
         return Model("LightGBM", booster(random_state=seed, verbose=-1, n_jobs=1))
     histograms = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-    return Model("HistGradientBoosting", histograms(random_state=seed))
+    return Model("HistGradient", histograms(random_state=seed))
 
 
 # ------------------------------------------------------------------------------------------------ encoders

@@ -64,7 +64,7 @@ class Native:
 
 NATIVE = {
     "LightGBM": Native("lightgbm", "LGBM", lambda rows: {"verbose": -1, "n_jobs": 1}),
-    "HistGradientBoosting": Native(
+    "HistGradient": Native(
         "sklearn.ensemble", "HistGradientBoosting", lambda rows: {"categorical_features": "from_dtype"}
     ),
     "CatBoost": Native(
