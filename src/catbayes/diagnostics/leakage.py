@@ -63,15 +63,15 @@ class Leakage:
     verdicts: list[str]
     library: Any = field(default=None, repr=False)
 
+    def record(self) -> dict[str, Any]:
+        """All of it as columns, one entry for each column of the table."""
+        numbers = {name: getattr(self, name) for name in ("trained", "held_out", "gap", "lower", "upper")}
+        scores = [self.score] * len(self.columns)
+        return {"column": self.columns, "score": scores, **numbers, "verdict": self.verdicts}
+
     def frame(self) -> Any:
         """All of it as a frame, one row for each column, in the library that the table came in."""
-        names = ("trained", "held_out", "gap", "lower", "upper")
-        numbers = {name: getattr(self, name) for name in names}
-        scores = [self.score] * len(self.columns)
-        return make_frame(
-            {"column": self.columns, "score": scores, **numbers, "verdict": self.verdicts},
-            self.library,
-        )
+        return make_frame(self.record(), self.library)
 
 
 def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5, random_state: int = 0) -> Leakage:

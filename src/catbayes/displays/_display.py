@@ -52,9 +52,9 @@ class Display(ABC):
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
+    @abstractmethod
     def _record(self) -> dict[str, Any]:
-        """Columns of the frame, of a display that does not make it by itself."""
-        return {}
+        """Columns of the frame."""
 
     @abstractmethod
     def _draw(self, ax: Any, style: dict[str, Any]) -> None:

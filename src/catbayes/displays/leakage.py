@@ -55,9 +55,13 @@ class LeakageDisplay(Display):
         """
         return cls(leakage(estimator, X, y, columns=columns, cv=cv, random_state=random_state))
 
-    def frame(self) -> Any:
-        """The numbers as a frame, in the library that the table came in."""
-        return self.leakage.frame()
+    @property
+    def library(self) -> Any:
+        """The library of the frame, which is that of the table."""
+        return self.leakage.library
+
+    def _record(self) -> dict[str, Any]:
+        return self.leakage.record()
 
     def _size(self) -> tuple[float, float]:
         return 6.8, height_of_rows(len(self.leakage.columns))

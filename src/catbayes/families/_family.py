@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from scipy.optimize import minimize
@@ -42,7 +42,7 @@ class Family(ABC):
 
     def arrays(self) -> dict[str, Array]:
         """Its parameters by their names."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]  # a dataclass
+        return {entry.name: getattr(self, entry.name) for entry in fields(cast(Any, self))}  # a dataclass
 
     def check(self) -> None:
         """Require usable parameters of a prior that somebody typed."""
