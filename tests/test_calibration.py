@@ -12,6 +12,7 @@ from catbayes.families import FAMILIES
 from catbayes.sampling import NORMAL_TOLERANCE, draw
 
 N_RANKS = 20
+WHOLE_POSTERIOR = {"temperature": 1.0, "steady": None}
 
 
 def ranks(family, sampler, n_categories, rows, seed):
@@ -80,7 +81,9 @@ def test_training_draws_predict_the_target_without_bias(family, own_target):
     many = type(prior)(*(np.repeat(p[None], 3000, axis=0) for p in parameters(prior)))
     codes = np.repeat(np.arange(3000), 4)
     y = make_target(family, many.sample(random)[codes], random)
-    encoder = SamplingBayesianEncoder("all", family=family, prior=prior, own_target=own_target, random_state=0)
+    encoder = SamplingBayesianEncoder(
+        "all", family=family, prior=prior, own_target=own_target, random_state=0, **WHOLE_POSTERIOR
+    )
     features = encoder.fit_transform(codes[:, None], y)
     wanted = np.eye(3)[y] if family == "categorical" else y[:, None]
     gap = (wanted - features).reshape(3000, 4, -1).mean(axis=1)  # rows of a category are not independent
@@ -95,7 +98,7 @@ def test_draws_are_independent_across_rows_columns_and_draws():
     random = np.random.default_rng(0)
     column = random.integers(0, 3, 40_000)
     X, y = np.column_stack([column, column]), random.integers(0, 2, 40_000)
-    encoder = SamplingBayesianEncoder("all", prior=1.0, random_state=0)
+    encoder = SamplingBayesianEncoder("all", prior=1.0, random_state=0, **WHOLE_POSTERIOR)
     train = encoder.fit_transform(X, y) - encoder.transform(X)
     first, second = encoder.sample(X, 2) - encoder.transform(X)
     limit = 5 / np.sqrt(len(X))
@@ -110,7 +113,9 @@ def test_draws_are_independent_across_rows_columns_and_draws():
 
 def test_draws_per_category_are_independent_across_categories_and_draws():
     X, y = np.arange(20_000)[:, None] % 10_000, np.tile([0, 1], 10_000)
-    encoder = SamplingBayesianEncoder("all", draw_per="category", prior=1.0, random_state=0).fit(X, y)
+    encoder = SamplingBayesianEncoder("all", draw_per="category", prior=1.0, random_state=0, **WHOLE_POSTERIOR).fit(
+        X, y
+    )
     first, second = encoder.sample(X, 2)[:, :, 0]
     assert (first[:10_000] == first[10_000:]).all()  # one θ for all rows of a category
     limit = 5 / np.sqrt(10_000)
@@ -122,8 +127,8 @@ def test_draws_per_category_are_independent_across_categories_and_draws():
 def test_temperature_scales_the_spread_about_the_mean(temperature):
     X, y = np.zeros((50_000, 1), dtype=int), np.tile([0, 1], 25_000)
     settings = {"prior": PRIORS["bernoulli"], "sampler": "exact", "random_state": 0, "own_target": "include"}
-    full = SamplingBayesianEncoder("all", **settings).fit_transform(X, y)
-    mild = SamplingBayesianEncoder("all", temperature=temperature, **settings).fit_transform(X, y)
+    full = SamplingBayesianEncoder("all", **WHOLE_POSTERIOR, **settings).fit_transform(X, y)
+    mild = SamplingBayesianEncoder("all", temperature=temperature, steady=None, **settings).fit_transform(X, y)
     mean = 25_002 / 50_005
     np.testing.assert_allclose(mild - mean, temperature * (full - mean), atol=1e-12)
 
@@ -148,7 +153,9 @@ def test_only_an_included_target_makes_the_features_look_better_than_they_are(ow
     random = np.random.default_rng(8)
     codes = np.repeat(np.arange(20_000), 3)
     y = (random.random(60_000) < random.beta(2.0, 3.0, 20_000)[codes]).astype(int)
-    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], own_target=own_target, random_state=0)
+    encoder = SamplingBayesianEncoder(
+        "all", prior=PRIORS["bernoulli"], own_target=own_target, random_state=0, **WHOLE_POSTERIOR
+    )
     feature = encoder.fit_transform(codes[:, None], y)[:, 0]
     covariance = np.cov(feature, y)[0, 1]
     # Cov(draw, y) = Cov(left-out mean, θ) = Var(left-out mean) = n / (n + 5) · Var θ for n other rows, Var θ = 0.04

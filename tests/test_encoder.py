@@ -48,7 +48,7 @@ def make_table(family, n_rows=60, seed=0):
 def mean_encoder(family, **settings):
     """An encoder without spread, so that its features are the means of the posteriors it draws from."""
     return SamplingBayesianEncoder(
-        "all", family=family, prior=PRIORS[family], temperature=0.0, random_state=0, **settings
+        "all", family=family, prior=PRIORS[family], temperature=0.0, steady=None, random_state=0, **settings
     )
 
 
@@ -147,8 +147,9 @@ def test_the_first_rows_and_the_first_draws_do_not_change_when_more_follow(famil
 
 def test_the_first_copy_is_the_result_of_fit_transform():
     codes, y, weight = make_table("bernoulli")
-    copies = SamplingBayesianEncoder("all", random_state=0).augment(codes[:, None], y, 3, sample_weight=weight)
-    single = SamplingBayesianEncoder("all", random_state=0).fit_transform(codes[:, None], y, weight)
+    encoder = SamplingBayesianEncoder("all", temperature=1.0, random_state=0)
+    copies = encoder.augment(codes[:, None], y, 3, sample_weight=weight)
+    single = clone(encoder).fit_transform(codes[:, None], y, weight)
     np.testing.assert_array_equal(copies.X[: len(y)], single)
     np.testing.assert_array_equal(copies.y, np.tile(y, 3))
     np.testing.assert_allclose(copies.sample_weight, np.tile(weight, 3) / 3)
@@ -158,12 +159,12 @@ def test_the_first_copy_is_the_result_of_fit_transform():
 def test_seeds():
     codes, y, _ = make_table("normal")
     X = codes[:, None]
-    a, b = (SamplingBayesianEncoder("all", family="normal", random_state=s) for s in (0, 1))
+    a, b = (SamplingBayesianEncoder("all", family="normal", temperature=1.0, random_state=s) for s in (0, 1))
     assert (a.fit_transform(X, y) != b.fit_transform(X, y)).all()
     np.testing.assert_array_equal(a.fit_transform(X, y), clone(a).fit_transform(X, y))
     np.testing.assert_array_equal(a.sample(X), a.sample(X))
     assert (a.sample(X) != a.sample(X, random_state=7)).all()
-    free = SamplingBayesianEncoder("all", family="normal")
+    free = SamplingBayesianEncoder("all", family="normal", temperature=1.0)
     assert (free.fit_transform(X, y) != free.fit_transform(X, y)).all()
     np.testing.assert_array_equal(free.sample(X), free.sample(X))
 
@@ -264,7 +265,8 @@ def test_missing_is_a_category_or_not_as_told():
 
 def test_unseen_categories_are_drawn_from_the_prior():
     prior = BetaBernoulli(2, 6)
-    encoder = SamplingBayesianEncoder(prior=prior, random_state=0).fit([["a"], ["b"]] * 5, [0, 1] * 5)
+    encoder = SamplingBayesianEncoder(prior=prior, temperature=1.0, random_state=0)
+    encoder.fit([["a"], ["b"]] * 5, [0, 1] * 5)
     draws = encoder.sample(np.full((20_000, 1), "new"))[0, :, 0]
     assert draws.mean() == pytest.approx(0.25, abs=0.005)
     assert draws.var() == pytest.approx(0.25 * 0.75 / 9, rel=0.05)
@@ -444,6 +446,9 @@ def test_rows_of_a_group_stay_out_of_each_others_features(own_target):
     group = np.repeat(np.arange(40), 10)
     y = np.random.default_rng(0).integers(0, 2, 40)[group]
     encoder = SamplingBayesianEncoder("all", own_target=own_target, random_state=0)
+    features = encoder.fit_transform(group[:, None], y, groups=group)[:, 0]
+    assert (features == features[0]).all()  # of every category, nothing is known outside its group
+    encoder.set_params(temperature=1.0)
     features = encoder.fit_transform(group[:, None], y, groups=group)[:, 0]
     assert abs(np.corrcoef(features, y)[0, 1]) < 0.2
     with pytest.raises(InputError, match="one group only"):

@@ -31,9 +31,8 @@ def fitted(family, mapping, **settings):
     y[:3] = [0, 1, 2] if family == "categorical" else y[:3]
     if family == "categorical":
         y = np.array(["x", "y", "z"])[y]
-    encoder = SamplingBayesianEncoder(
-        "all", family=family, prior=prior, mapping=mapping, random_state=0, sampler="exact", **settings
-    )
+    settings = {"temperature": 1.0, "steady": None, "random_state": 0, "sampler": "exact"} | settings
+    encoder = SamplingBayesianEncoder("all", family=family, prior=prior, mapping=mapping, **settings)
     return encoder.fit(codes[:, None], y)
 
 
@@ -171,7 +170,7 @@ def test_the_expectation_follows_the_temperature(family):
 @pytest.mark.parametrize(("alpha", "beta"), [(0.005, 0.5), (0.02, 0.02), (0.1, 30.0), (0.3, 2.0)])
 def test_weight_of_evidence_of_a_prior_that_says_little_is_still_the_average_of_its_draws(alpha, beta):
     encoder = SamplingBayesianEncoder(
-        prior=BetaBernoulli(alpha, beta), mapping="weight_of_evidence", random_state=0, sampler="exact"
+        prior=BetaBernoulli(alpha, beta), mapping="weight_of_evidence", temperature=1.0, random_state=0, sampler="exact"
     ).fit([["a"], ["b"]] * 5, [0, 1] * 5)
     draws = encoder.sample(np.full((40_000, 1), "new"))[0, :, 0]
     error = draws.std() / np.sqrt(len(draws))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from catbayes._random import chunks, stream
 from catbayes._validation import Array
 from catbayes.families import Family, Random
 
-__all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "draw", "draw_strata"]
+__all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "Spread", "draw", "draw_strata"]
 
 SAMPLERS = ("auto", "exact", "normal")
 
@@ -20,6 +21,50 @@ NORMAL_TOLERANCE = 0.005
 """The sampler "auto" takes the normal where its Kolmogorov distance to the posterior is bounded by this."""
 
 _EXACT, _NORMAL = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far draws lie from the mean of their distribution: θ becomes mean + factor · (θ - mean).
+
+    A temperature is the same factor for all. Without one it goes by count: √(n / (n + ν)) after n rows, where the
+    prior is worth ν rows. The draws then vary as the posterior mean itself would from one sample of n rows to the next:
+    for every family here Var(mean | θ) = n / (n + ν) · Var(θ | rows), averaged over θ. A category of which nothing is
+    known has no spread. From `steady` rows on the factor is 0.
+
+    Examples
+    --------
+    >>> from catbayes.families import BetaBernoulli
+    >>> posterior = BetaBernoulli(alpha=[2.0, 3.0, 52.0], beta=[2.0, 2.0, 152.0])  # 0, 1 and 200 rows
+    >>> Spread(temperature=None, prior_strength=4.0, steady=100.0).factor(posterior).round(3)
+    array([0.   , 0.447, 0.   ])
+    """
+
+    temperature: float | None = 1.0
+    prior_strength: float = 0.0
+    steady: float = np.inf
+
+    @property
+    def full(self) -> bool:
+        """Tell whether all draws stay as they are."""
+        return self.temperature == 1.0 and np.isinf(self.steady)
+
+    def factor(self, family: Family) -> Array:
+        """The factor of every entry."""
+        count = np.maximum(family.strength - self.prior_strength, 0.0)
+        factor = np.sqrt(count / family.strength) if self.temperature is None else self.temperature
+        return np.where(self.is_steady(count), 0.0, factor)
+
+    def is_steady(self, count: Array) -> Any:
+        """Tell which categories of so many rows are frequent enough to be encoded without drawing."""
+        return count >= self.steady * (1.0 - 1e-9)
+
+    def apply(self, theta: Array, family: Family) -> Array:
+        """Draw θ closer to its mean."""
+        if self.full:
+            return theta
+        mean = family.mean()
+        return np.asarray(mean + self.factor(family)[:, None] * (theta - mean))
 
 
 def draw(
@@ -30,7 +75,7 @@ def draw(
     seed: int,
     key: tuple[int, ...],
     sampler: str = "auto",
-    temperature: float = 1.0,
+    spread: Spread | None = None,
     identity: Keys | None = None,
 ) -> Array:
     """Draw θ for every row and map it, chunk by chunk, (row, output).
@@ -44,10 +89,7 @@ def draw(
         family = entries(rows)
         own = None if identity is None else identity[rows]
         theta = _draw_chunk(family, sampler, _generators(seed, key, number, own))
-        if temperature != 1.0:
-            mean = family.mean()
-            theta = mean + temperature * (theta - mean)
-        mapped = through(theta)
+        mapped = through(theta if spread is None else spread.apply(theta, family))
         if features is None:
             features = np.empty((n_rows, mapped.shape[1]), order="F")
         features[rows] = mapped
@@ -62,7 +104,7 @@ def draw_strata(
     *,
     seed: int,
     key: tuple[int, ...],
-    temperature: float,
+    spread: Spread,
 ) -> Array:
     """Draw θ of every entry from each of `n_draws` strata of equal probability and map it, (draw, entry, output).
 
@@ -70,10 +112,10 @@ def draw_strata(
     own, so that few draws cover the posterior evenly. All entries share the uniforms, so equal posteriors have equal
     draws.
     """
-    random, mean = stream(seed, *key), family.mean()
-    order = random.permuted(np.tile(np.arange(n_draws), (mean.shape[-1], 1)), axis=1).T
+    random, n_parameters = stream(seed, *key), family.mean().shape[-1]
+    order = random.permuted(np.tile(np.arange(n_draws), (n_parameters, 1)), axis=1).T
     uniform = (order + random.random(order.shape)) / n_draws
-    return np.stack([through(mean + temperature * (family.transport(u) - mean)) for u in uniform])
+    return np.stack([through(spread.apply(family.transport(u), family)) for u in uniform])
 
 
 def _generators(seed: int, key: tuple[int, ...], chunk: int, identity: Keys | None) -> Callable[[int, Any], Random]:

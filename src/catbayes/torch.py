@@ -13,6 +13,7 @@ from catbayes.encoder._column import EncodedColumn
 from catbayes.errors import InputError
 from catbayes.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalGamma
 from catbayes.mappings import Identity, Mapping, Mean, Polynomial, WeightOfEvidence
+from catbayes.sampling import Spread
 
 try:
     import torch
@@ -70,7 +71,7 @@ class PosteriorEmbedding(nn.Module):
         self.eval_draws = eval_draws
         self._encoder = copy.deepcopy(encoder)  # as it is now, should it be fitted again
         self._columns = self._encoder.columns_fitted_
-        self._family, self._temperature = encoder.family_, encoder._temperature()
+        self._family = encoder.family_
         self._names: list[str] = list(self._family.__slots__)
         self.n_outputs = sum(column.expectation.shape[1] for column in self._columns)
         for number, column in enumerate(self._columns):
@@ -86,8 +87,7 @@ class PosteriorEmbedding(nn.Module):
         tables |= {"count": column.posterior.statistics.count, "expectation": column.expectation}
         tables |= {"baseline": getattr(mapping, "baseline", 0.0), "origin": 0.0}
         if self.eval_draws is not None:
-            seed, temperature = self._encoder._seed, self._temperature
-            tables["draws"] = column.strata(self.eval_draws, seed=seed, temperature=temperature)
+            tables["draws"] = column.strata(self.eval_draws, seed=self._encoder._seed)
         if isinstance(posterior, NormalGamma) and not isinstance(mapping, Polynomial):
             tables["origin"] = posterior.centre[column.posterior.categories.unseen]
             shift = np.zeros(column.expectation.shape[1])
@@ -166,22 +166,30 @@ class PosteriorEmbedding(nn.Module):
         return self.get_buffer(f"{name}_{number}")
 
     def _draw(self, number: int, code: torch.Tensor, target: torch.Tensor | None, weight: Any) -> torch.Tensor:
-        mapping = self._columns[number].mapping
+        column, count = self._columns[number], self._buffer("count", number)[code]
         if target is None:
             entry = [self._buffer(name, number)[code] for name in self._names]
         else:
-            count = self._buffer("count", number)[code]
             weight = weight.to(count.dtype)
             alone = count - weight <= 1e-6 * count  # nothing else is known: as if unseen
-            code = torch.where(alone, self._columns[number].posterior.categories.unseen, code)
+            code = torch.where(alone, column.posterior.categories.unseen, code)
             whole = [self._buffer(name, number)[code] for name in self._names]
             y = (target.double() - self._buffer("origin", number).double()).to(count.dtype)
-            entry = _leave_out(self._family, whole, y, torch.where(alone, 0.0, weight))
+            weight = torch.where(alone | column.spread.is_steady(count), 0.0, weight)
+            entry = _leave_out(self._family, whole, y, weight)
+            count = torch.where(alone, 0.0, count - weight)
         theta = _sample(self._family, entry, self.generator)
-        if self._temperature != 1.0:
+        if not column.spread.full:
             mean = _mean(self._family, entry)
-            theta = mean + self._temperature * (theta - mean)
-        return _map(mapping, theta, self._buffer("baseline", number))
+            theta = mean + _factor(column.spread, count)[:, None] * (theta - mean)
+        return _map(column.mapping, theta, self._buffer("baseline", number))
+
+
+def _factor(spread: Spread, count: torch.Tensor) -> torch.Tensor:
+    """How far draws lie from the mean: `Spread.factor`, but from counts, which single precision keeps apart."""
+    by_count = torch.sqrt(count / (count + max(spread.prior_strength, torch.finfo(count.dtype).tiny)))
+    factor = by_count if spread.temperature is None else torch.full_like(count, spread.temperature)
+    return torch.where(spread.is_steady(count), 0.0, factor)
 
 
 def _require_drawn(mapping: Mapping) -> None:

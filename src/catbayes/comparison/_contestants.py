@@ -113,7 +113,9 @@ def _recommended(rows: Rows, seed: int) -> Any:
 
 def _as_in_the_paper(rows: Rows, seed: int) -> Any:
     prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0) if rows.classes is None else GAMMA_OF_THE_PAPER
-    encoder = SamplingBayesianEncoder(list(rows.categorical), prior=prior, own_target="include", temperature=1.0)
+    encoder = SamplingBayesianEncoder(
+        list(rows.categorical), prior=prior, own_target="include", temperature=1.0, steady=None
+    )
     sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
     return sampling(encoder=encoder, n_draws=N_DRAWS_OF_THE_PAPER, fit_with="copies", random_state=seed)
 
@@ -185,13 +187,13 @@ def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Conte
     for name in names:
         if not own and name == "native":
             if models is None or "boosting" in models:
-                found += [_native(model) for model in NATIVE]
+                found += [native(model) for model in NATIVE]
             elif names == ["native"]:
                 raise InputError('encoders names only "native", which needs "boosting" among models. Add it.')
             continue
         entry = _own(encoders[name]) if own else ENCODERS[name]
         missing = _missing(*entry.libraries)
-        found += [Contestant(name, model.name, _builder(entry, model), missing) for model in chosen]
+        found += [Contestant(name, model.name, builder(entry, model), missing) for model in chosen]
     return _in_order(found, names[:N_FIRST])
 
 
@@ -212,7 +214,9 @@ def _own(given: Any) -> Encoder:
     return Encoder("given by the caller", make, whole=hasattr(given, "predict"))
 
 
-def _native(model: str) -> Contestant:
+def native(model: str) -> Contestant:
+    """A model that takes the categories as they are."""
+
     def build(rows: Rows, seed: int) -> Any:
         parts = [
             ("categories", NATIVE[model].categories(), list(rows.categorical)),
@@ -242,7 +246,9 @@ def _names(parameter: str, chosen: Any, known: Mapping[str, Any]) -> list[str]:
 # ------------------------------------------------------------------------------------------------ pipelines
 
 
-def _builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
+def builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
+    """How to build the pipeline of an encoder and a model for a table and a seed."""
+
     def build(rows: Rows, seed: int) -> Any:
         made = encoder.make(rows, seed)
         if encoder.whole:

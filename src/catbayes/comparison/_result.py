@@ -12,7 +12,7 @@ from catbayes._validation import Array
 from catbayes.comparison._rows import Rows
 from catbayes.comparison._running import Cell
 from catbayes.comparison._scores import MEASURES, OF_TASK, written
-from catbayes.diagnostics._scoring import corrected_interval
+from catbayes.diagnostics._scoring import corrected_interval, overlap_of
 from catbayes.errors import InputError
 
 COVERAGE = 0.95
@@ -139,7 +139,8 @@ class Comparison:
         gaps: Array = np.array([sign * (other.scores[fold][self.by] - cell.scores[fold][self.by]) for fold in common])
         if len(gaps) < 2:
             return Difference(float(gaps.mean()), float("nan"), float("nan"))
-        return Difference(*map(float, corrected_interval(gaps, [self.folds[fold] for fold in common], COVERAGE)))
+        overlap = overlap_of([self.folds[fold] for fold in common])
+        return Difference(*map(float, corrected_interval(gaps, overlap, COVERAGE)))
 
     def records(self) -> list[dict[str, Any]]:
         """One dictionary for each cell, the best first and those without a score last."""

@@ -25,13 +25,17 @@ def all_classes(model: Any, X: Any, n_classes: int) -> Array:
     return probabilities
 
 
-def corrected_interval(gaps: Array, splits: list[tuple[Codes, Codes]], coverage: float) -> tuple[Array, Array, Array]:
+def corrected_interval(gaps: Array, overlap: float, coverage: float) -> tuple[Array, Array, Array]:
     """Mean of differences over folds (the last axis), its standard error, and half the width of its interval.
 
     The square of the standard error is s² (1/J + n_test/n_train) for J folds (Nadeau and Bengio, Machine Learning 52,
-    2003): the training rows of the folds overlap, and s²/J is too small.
+    2003): the training rows of the folds overlap, and s²/J is too small. `overlap` is n_test/n_train.
     """
     n_folds = gaps.shape[-1]
-    overlap = np.mean([len(test) / len(train) for train, test in splits])
     error = np.sqrt(gaps.var(axis=-1, ddof=1) * (1.0 / n_folds + overlap))
     return gaps.mean(axis=-1), error, student.ppf((1.0 + coverage) / 2.0, n_folds - 1) * error
+
+
+def overlap_of(splits: list[tuple[Codes, Codes]]) -> float:
+    """Test rows for each training row."""
+    return float(np.mean([len(test) / len(train) for train, test in splits]))

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from catbayes._validation import Array, Codes, check_count
 from catbayes.diagnostics._one_column import alone, check_encoder, outputs, part
-from catbayes.diagnostics._scoring import all_classes, area_under_curve, corrected_interval
+from catbayes.diagnostics._scoring import all_classes, area_under_curve, corrected_interval, overlap_of
 from catbayes.encoder._reading import read_table, read_y
 from catbayes.errors import InputError
 from catbayes.evidence import Target, read_target
@@ -138,7 +138,7 @@ def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5,
     splits = list(kind(n_splits=cv, n_repeats=REPEATS, random_state=random_state).split(y, target.values))
     scores = np.array([_scores(encoder, table, position, y, target, splits, random_state) for position in positions])
     trained, held_out = scores[..., 0], scores[..., 1]  # (column, fold)
-    gap, _, half = corrected_interval(trained - held_out, splits, COVERAGE)
+    gap, _, half = corrected_interval(trained - held_out, overlap_of(splits), COVERAGE)
     return Leakage(
         columns=[table.names[position] for position in positions],
         score="R²" if target.classes is None else "AUC",

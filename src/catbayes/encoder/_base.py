@@ -37,6 +37,7 @@ from catbayes.families import BetaBernoulli, GammaPoisson
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
 from catbayes.priors import resolve_prior
+from catbayes.sampling import Spread
 from catbayes.sources import is_source
 from catbayes.statistics import Statistics
 from catbayes.tables import Table, find_columns, make_frame
@@ -185,8 +186,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
     def _mapping(self) -> Mapping:
         raise NotImplementedError
 
-    def _temperature(self) -> float:
-        return 1.0
+    def _spread(self, prior_strength: float, heaviness: float) -> Spread:
+        """How far draws lie from the posterior mean, for a prior and the weight of a row."""
+        return Spread()
 
     def _check(self) -> None:
         """Check the parameters; the encoders add theirs."""
@@ -261,19 +263,20 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             # A column that says nothing has nothing to make a prior of: that of the target itself.
             speaking = statistics if statistics.varies() else evidence.total
             posterior = ColumnPosterior.fit(column.categories, statistics, family, prior, speaking)
-            return self._map_column(column, posterior, evidence.classes, seed)
+            return self._map_column(column, posterior, evidence, seed)
 
         with threadpool_limits(1, user_api="blas"):  # an optimiser of four numbers only loses by waking threads
             return self._parallel(fit_column, evidence.columns)
 
-    def _map_column(self, column: ColumnEvidence, posterior: ColumnPosterior, classes: Any, seed: int) -> EncodedColumn:
+    def _map_column(
+        self, column: ColumnEvidence, posterior: ColumnPosterior, evidence: Evidence, seed: int
+    ) -> EncodedColumn:
         """Bind the mapping to a column's posterior, and work out what `transform` gives."""
-        labels = None if classes is None else [str(label) for label in classes]
+        labels = None if evidence.classes is None else [str(label) for label in evidence.classes]
         bound = self._mapping().bind(posterior.prior, labels, self.drop_first)
-        expectation = expect(
-            bound, posterior.posterior, temperature=self._temperature(), seed=seed, position=column.position
-        )
-        return EncodedColumn(column.position, column.name, posterior, bound, expectation)
+        spread = self._spread(float(posterior.prior.strength), evidence.heaviness)
+        expectation = expect(bound, posterior.posterior, spread=spread, seed=seed, position=column.position)
+        return EncodedColumn(column.position, column.name, posterior, bound, spread, expectation)
 
     def _settle_missing(self, column: ColumnEvidence) -> Statistics:
         """What the categories say, once the policy for missing values agrees."""

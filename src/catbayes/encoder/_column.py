@@ -13,7 +13,7 @@ from catbayes.evidence import Target, gather_codes
 from catbayes.families import Family
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
-from catbayes.sampling import draw, draw_strata
+from catbayes.sampling import Spread, draw, draw_strata
 
 EXPECTATION_DRAWS = 100
 
@@ -26,20 +26,25 @@ class EncodedColumn:
     name: Any
     posterior: ColumnPosterior
     mapping: Mapping
+    spread: Spread
     expectation: Array
 
-    def strata(self, n_draws: int, *, seed: int, temperature: float, slots: Any = None) -> Array:
+    def is_steady(self) -> Any:
+        """Tell for every slot whether it is frequent enough to be encoded without drawing."""
+        return self.spread.is_steady(self.posterior.statistics.count)
+
+    def strata(self, n_draws: int, *, seed: int, spread: Spread | None = None, slots: Any = None) -> Array:
         """All outputs of stratified draws of every slot, or of some, to predict with, (draw, slot, output)."""
         posterior = self.posterior.posterior if slots is None else self.posterior.posterior.take(slots)
         key = (Purpose.PREDICT, self.position, n_draws)
-        drawn = draw_strata(posterior, self.mapping.drawn, n_draws, seed=seed, key=key, temperature=temperature)
+        drawn = draw_strata(posterior, self.mapping.drawn, n_draws, seed=seed, key=key, spread=spread or self.spread)
         known = self.mapping.known(posterior)
         if known is None:
             return drawn
         return np.concatenate([drawn, np.broadcast_to(known, (n_draws, *known.shape))], axis=-1)
 
 
-def expect(mapping: Mapping, posterior: Family, *, temperature: float, seed: int, position: int) -> Array:
+def expect(mapping: Mapping, posterior: Family, *, spread: Spread, seed: int, position: int) -> Array:
     """All outputs of every entry of `posterior`, the drawn ones by their expectation, (entry, output)."""
     expected = mapping.expected(posterior)
     if expected is None:  # no closed form: an average of draws
@@ -48,24 +53,30 @@ def expect(mapping: Mapping, posterior: Family, *, temperature: float, seed: int
         draws = (draw(posterior.take, mapping.drawn, size, seed=seed, key=key, sampler="exact") for key in keys)
         expected = np.asarray(sum(draws) / EXPECTATION_DRAWS)
     at_mean = mapping.drawn(posterior.mean())
-    # To second order in the spread: exact at temperatures 0 and 1, and for polynomials everywhere.
-    expected = at_mean + temperature**2 * (expected - at_mean)
+    # To second order in the spread: exact for factors of 0 and 1, and for polynomials everywhere.
+    expected = at_mean + spread.factor(posterior)[:, None] ** 2 * (expected - at_mean)
     known = mapping.known(posterior)
     return expected if known is None else np.concatenate([expected, known], axis=-1)
 
 
 def cross_fit(
-    column: ColumnPosterior, codes: Codes, target: Target, weight: Array | None, folds: list[tuple[Codes, Codes]]
+    column: ColumnPosterior,
+    codes: Codes,
+    target: Target,
+    weight: Array | None,
+    folds: list[tuple[Codes, Codes]],
+    whole: Any = False,
 ) -> tuple[Family, Codes]:
     """Posteriors of every fold from its training rows, one fold after the other, and each row's entry among them.
 
     The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row that
-    no fold holds out is encoded as if its category were unseen.
+    no fold holds out is encoded as if its category were unseen. Slots that are `whole` keep the posterior of all rows.
     """
     n_slots = column.categories.n_slots
     entry = np.full(len(codes), column.categories.unseen, dtype=np.intp)
     families = []
     for number, (train, test) in enumerate(folds):
-        families.append(column.given(gather_codes(codes, target, weight, n_slots, train)))
+        posterior = column.given(gather_codes(codes, target, weight, n_slots, train))
+        families.append(column.posterior.where(whole, posterior) if np.any(whole) else posterior)
         entry[test] = number * n_slots + codes[test]
     return families[0].join(families[1:]), entry

@@ -275,7 +275,7 @@ def _build(kind: type[PosteriorEncoder], header: Any, table: Any) -> PosteriorEn
         statistics = encoder._settle_missing(column)
         updated = posterior_of(statistics, prior, unseen)
         posterior = ColumnPosterior(column.categories, statistics, prior, unseen, updated)
-        fitted.append(encoder._map_column(column, posterior, classes, seed))
+        fitted.append(encoder._map_column(column, posterior, evidence, seed))
     return encoder._become(evidence, fitted, seed)
 
 

@@ -18,7 +18,7 @@ from catbayes.encoder._reading import read_folds
 from catbayes.errors import InputWarning
 from catbayes.evidence import Evidence, Target
 from catbayes.families import Family
-from catbayes.sampling import draw
+from catbayes.sampling import Spread, draw
 from catbayes.tables import Table
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def training_draws(encoder: SamplingBayesianEncoder, learned: Learned, groups: A
         column, codes = item
         family, entry = column.posterior.posterior, codes
         if folds:
-            family, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds)
+            whole = column.is_steady() if encoder.own_target == "exclude" and groups is None else False
+            family, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds, whole)
         known = column.mapping.known(family)
         alone = draw_left_out(encoder, column, codes, learned.target, learned.weight) if leave_out else None
         sampled = alone or look_up(encoder, column, family, entry)
@@ -140,7 +141,7 @@ def _sampler(
     encoder: SamplingBayesianEncoder, column: EncodedColumn, entries: Callable[[slice], Family], n_rows: int
 ) -> Sampled:
     """Draws of f(θ), (row, output), with the settings of the encoder."""
-    sampler, temperature, through = encoder.sampler, encoder._temperature(), column.mapping.drawn
+    sampler, spread, through = encoder.sampler, column.spread, column.mapping.drawn
 
     def sampled(seed: int, key: tuple[int, ...], identity: Keys | None = None) -> Array:
         return draw(
@@ -150,7 +151,7 @@ def _sampler(
             seed=seed,
             key=key,
             sampler=sampler,
-            temperature=temperature,
+            spread=spread,
             identity=identity,
         )
 
@@ -166,13 +167,18 @@ def hides(encoder: SamplingBayesianEncoder, evidence: Evidence) -> bool:
     """
     dispersion = max(evidence.family.dispersion(column.statistics) for column in evidence.columns)
     excess = evidence.heaviness * dispersion
-    return encoder.draw_per == "row" and encoder.temperature >= HIDING_TEMPERATURE * np.sqrt(excess)
+    temperature = 1.0 if isinstance(encoder.temperature, str) else encoder.temperature
+    return encoder.draw_per == "row" and temperature >= HIDING_TEMPERATURE * np.sqrt(excess)
 
 
-def leave_one_out(family: Family, count: Array, unseen: Family, own: Any, weight: Array) -> Family:
-    """Take each row's own target out of its posterior; where nothing else is known, the row is as if unseen."""
+def leave_one_out(family: Family, count: Array, unseen: Family, own: Any, weight: Array, spread: Spread) -> Family:
+    """Take each row's own target out of its posterior, unless its category is so frequent that it need not be.
+
+    Where nothing else is known, the row is as if unseen.
+    """
     alone = count - weight <= 1e-9 * count
-    return family.where(~alone, unseen).leave_out(own, np.where(alone, 0.0, weight))
+    kept = alone | spread.is_steady(count)
+    return family.where(~alone, unseen).leave_out(own, np.where(kept, 0.0, weight))
 
 
 def draw_left_out(
@@ -182,7 +188,8 @@ def draw_left_out(
     posterior, count, y = column.posterior.posterior, column.posterior.statistics.count, target.values
 
     def leave_out(code: Codes, own: Any, size: Array) -> Family:
-        return leave_one_out(posterior.take(code), count[code], column.posterior.unseen, own, size)
+        unseen = column.posterior.unseen
+        return leave_one_out(posterior.take(code), count[code], unseen, own, size, column.spread)
 
     def entries(rows: slice) -> Family:
         return leave_out(codes[rows], y[rows], np.ones(len(codes[rows])) if weight is None else weight[rows])

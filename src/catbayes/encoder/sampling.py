@@ -13,10 +13,11 @@ from catbayes.encoder._reading import read_row_keys
 from catbayes.encoder._training import TrainingDraws, draw_rows, hides, training_draws
 from catbayes.encoder._updating import UpdatableEncoder
 from catbayes.mappings import Mapping, resolve_mapping
-from catbayes.sampling import SAMPLERS
+from catbayes.sampling import SAMPLERS, Spread
 
 OWN_TARGET = ("exclude", "cross_fit", "include")
 DRAW_PER = ("row", "category")
+ESTIMATE = "estimate"
 
 
 class Augmented(NamedTuple):
@@ -58,8 +59,16 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         there are any; groups come by `fit_transform(X, y, groups=…)` or metadata routing.
     draw_per : "row", "category"
         A fresh θ for each row (the paper), or one for all rows of a category (in training, of a category and fold).
-    temperature : float from 0 to 1
-        Spread of the draws about the posterior mean: 1 is the posterior, 0 its mean.
+    temperature : "estimate", or float from 0 to 1
+        Spread of the draws about the posterior mean: 1 is the posterior, as in the paper, 0 its mean. "estimate" goes
+        by count, √(n / (n + ν)) for n rows and a prior worth ν: as the mean itself would vary from sample to sample,
+        which is what a model meets in new categories. A category of which little is known is then near the prior's
+        mean, and not anywhere in the prior.
+    steady : int or None
+        Categories with so many rows or more are encoded by their expectation, without drawing and with all their rows:
+        one row in a hundred gives nothing away, and a model can tell the categories apart even where their means
+        differ by less than a draw. None draws all, as in the paper; so do `own_target="cross_fit"` and groups, as far
+        as rows are left out.
     unseen : "prior", "error"
         What to do with a category that `fit` did not see.
     missing : "category", "prior", "error"
@@ -121,7 +130,8 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         own_target: str = "exclude",
         cv: Any = 5,
         draw_per: str = "row",
-        temperature: float = 1.0,
+        temperature: float | str = "estimate",
+        steady: int | None = 100,
         unseen: str = "prior",
         missing: str = "category",
         sampler: str = "auto",
@@ -137,6 +147,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         self.cv = cv
         self.draw_per = draw_per
         self.temperature = temperature
+        self.steady = steady
         self.unseen = unseen
         self.missing = missing
         self.sampler = sampler
@@ -276,10 +287,17 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         check_option("own_target", self.own_target, OWN_TARGET)
         check_option("draw_per", self.draw_per, DRAW_PER)
         check_option("sampler", self.sampler, SAMPLERS)
-        check_number("temperature", self.temperature, 0.0, 1.0)
+        if isinstance(self.temperature, str):
+            check_option("temperature", self.temperature, (ESTIMATE,))
+        else:
+            check_number("temperature", self.temperature, 0.0, 1.0)
+        if self.steady is not None:
+            check_count("steady", self.steady, 2)
 
     def _mapping(self) -> Mapping:
         return resolve_mapping(self.mapping)
 
-    def _temperature(self) -> float:
-        return float(self.temperature)
+    def _spread(self, prior_strength: float, heaviness: float) -> Spread:
+        temperature = None if isinstance(self.temperature, str) else float(self.temperature)
+        steady = np.inf if self.steady is None else self.steady * heaviness
+        return Spread(temperature, prior_strength, steady)

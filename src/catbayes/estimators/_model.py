@@ -24,6 +24,7 @@ from catbayes.estimators._features import FittedFeatures
 from catbayes.estimators._predicting import NewRows, average, category_draws, encode_tables, over_draws
 from catbayes.estimators._rows import TrainingRows, from_origins, wordy_columns
 from catbayes.estimators._taylor import require_smooth, second_order
+from catbayes.sampling import Spread
 from catbayes.tables import Table
 
 FIT_WITH = ("auto", "copies", "members", "rounds")
@@ -256,9 +257,9 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         return lower, upper
 
     def _predict_posterior(self, X: Any, n_draws: int) -> Array:
-        """Predictions under draws at temperature 1, whatever the model was trained with, (draw, row, …)."""
+        """Predictions under draws of the whole posterior, whatever the model was trained with, (draw, row, …)."""
         rows = self._read_new(X)
-        values = rows.drawn(category_draws(self.encoder_, n_draws, temperature=1.0, slots=rows.reduce()))
+        values = rows.drawn(category_draws(self.encoder_, n_draws, spread=Spread(), slots=rows.reduce()))
         return self._stack(rows, values)
 
     def _stack(self, rows: NewRows, values: Any) -> Array:

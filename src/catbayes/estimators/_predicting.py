@@ -12,22 +12,22 @@ from catbayes.encoder import SamplingBayesianEncoder, TrainingDraws
 from catbayes.encoder._reading import read_table
 from catbayes.errors import InputError
 from catbayes.estimators._rows import as_numbers, origins
+from catbayes.sampling import Spread
 
 Respond = Callable[[Any, Array], Array]
 """Predictions of one fitted estimator for features: (row,) or (row, class)."""
 
 
 def category_draws(
-    encoder: SamplingBayesianEncoder | None, n_draws: int, *, temperature: float | None = None, slots: Any = None
+    encoder: SamplingBayesianEncoder | None, n_draws: int, *, spread: Spread | None = None, slots: Any = None
 ) -> list[Array]:
     """K stratified draws of every category of each column, or of some of its slots, (draw, slot, output)."""
     if encoder is None:
         return []
-    temperature = encoder._temperature() if temperature is None else temperature
     columns = encoder.columns_fitted_
     chosen = [None] * len(columns) if slots is None else slots
     return [
-        column.strata(n_draws, seed=encoder._seed, temperature=temperature, slots=some)
+        column.strata(n_draws, seed=encoder._seed, spread=spread, slots=some)
         for column, some in zip(columns, chosen, strict=True)
     ]
 

@@ -46,17 +46,17 @@ def second_order(model: Any, rows: NewRows, encoder: SamplingBayesianEncoder | N
     centre = respond(model, rows.features(centres)).copy()
     if encoder is None:
         return centre
-    temperature = encoder._temperature()
     linear = all(isinstance(column.mapping, Mean | MeanPrecision | Identity) for column in rows.columns)
     if linear and type(model) is LogisticRegression and _is_softmax(model):
-        return centre + _logistic_correction(model, rows, centre, temperature)
+        return centre + _logistic_correction(model, rows, centre)
     correction = np.zeros_like(centre)
     for number, column in enumerate(rows.columns):
         posterior = column.posterior.posterior
+        factor = column.spread.factor(posterior)[:, None]
         for direction in _roots(posterior.covariance()):  # C = Σ_j l_j l_jᵀ, so tr(H C) = Σ_j l_jᵀ H l_j
             around = -2.0 * centre
             for side in (-STEP, STEP):
-                moved = _through(column, posterior.mean() + side * temperature * direction)
+                moved = _through(column, posterior.mean() + side * factor * direction)
                 around += respond(model, rows.features([*centres[:number], moved, *centres[number + 1 :]]))
             correction += around / STEP**2 / 2.0
     return np.asarray(centre + correction)
@@ -80,13 +80,15 @@ def _is_softmax(model: LogisticRegression) -> bool:
     return len(model.classes_) == 2 or model.solver != "liblinear"
 
 
-def _logistic_correction(model: LogisticRegression, rows: NewRows, centre: Array, temperature: float) -> Array:
+def _logistic_correction(model: LogisticRegression, rows: NewRows, centre: Array) -> Array:
     """Half of Σ_ab ∂²p_c/∂z_a∂z_b V_ab for p = softmax(z), where V = W C Wᵀ is the covariance of the logits z."""
     coefficients = model.coef_ if len(model.coef_) > 1 else np.concatenate([np.zeros_like(model.coef_), model.coef_])
     variance = np.zeros((len(centre), len(coefficients), len(coefficients)))
     for column, code in zip(rows.columns, rows.codes, strict=True):
         select, place = column.mapping.select, rows.layout.places[column.position]
-        covariance = column.posterior.posterior.covariance()[..., select, :][..., select] * temperature**2
+        posterior = column.posterior.posterior
+        covariance = posterior.covariance()[..., select, :][..., select]
+        covariance = covariance * column.spread.factor(posterior)[:, None, None] ** 2
         covariance = np.where(np.isfinite(covariance), covariance, 0.0)
         weight = coefficients[:, place][:, : covariance.shape[-1]]  # drawn outputs come first
         variance += (weight @ covariance @ weight.T)[code]

@@ -25,7 +25,7 @@ from catbayes.encoder._training import leave_one_out
 from catbayes.errors import InputError, InputWarning
 from catbayes.families import Family
 from catbayes.mappings import Mapping
-from catbayes.sampling import draw
+from catbayes.sampling import Spread, draw
 from catbayes.tables import check_free
 
 __all__ = ["encode_frame"]
@@ -181,15 +181,15 @@ class _DrawnColumn:
     count: str
     mapping: Mapping
     unseen: Family
+    spread: Spread
 
     @classmethod
     def of(cls, column: EncodedColumn, plan: Plan) -> _DrawnColumn:
         """Leave the posteriors behind."""
         posterior, places = column.posterior, _places(column)
         family = type(posterior.posterior)
-        return cls(
-            column.position, plan.names(column), family, places, _count(column), column.mapping, posterior.unseen
-        )
+        about = (column.mapping, posterior.unseen, column.spread)
+        return cls(column.position, plan.names(column), family, places, _count(column), *about)
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class _Drawing:
     kept: list[str]
     n_draws: int
     seed: int
-    settings: dict[str, Any]  # of the sampler
+    sampler: str
     row_id: str | None
     target: str | None
     weight: str | None
@@ -211,10 +211,9 @@ class _Drawing:
     def of(cls, plan: Plan, kept: list[str]) -> _Drawing:
         """Collect what the workers need."""
         encoder, columns = plan.encoder, [_DrawnColumn.of(column, plan) for column in plan.columns]
-        settings = {"sampler": encoder.sampler, "temperature": encoder._temperature()}
         evidence, n_draws = encoder.evidence_, plan.n_draws or 1
         about = (plan.row_id, plan.target, plan.weight, evidence.family, evidence.classes)
-        return cls(columns, kept, n_draws, encoder._seed, settings, *about)
+        return cls(columns, kept, n_draws, encoder._seed, encoder.sampler, *about)
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Encode batch after batch: what `mapInArrow` runs."""
@@ -245,12 +244,22 @@ class _Drawing:
             parts = [[values(place) for place in places] for places in column.places]
             family = column.family(*(part[0] if len(part) == 1 else np.stack(part, axis=1) for part in parts))
             if target is not None and weight is not None:
-                family = leave_one_out(family, values(column.count), column.unseen, target.values, weight)
+                count = values(column.count)
+                family = leave_one_out(family, count, column.unseen, target.values, weight, column.spread)
             features, known = [], column.mapping.known(family)
             for k in range(self.n_draws):
                 key = (Purpose.SAMPLE if target is None else Purpose.TRAIN, column.position, k)
                 through = column.mapping.drawn
-                drawn = draw(family.take, through, n_rows, seed=self.seed, key=key, identity=identity, **self.settings)
+                drawn = draw(
+                    family.take,
+                    through,
+                    n_rows,
+                    seed=self.seed,
+                    key=key,
+                    sampler=self.sampler,
+                    spread=column.spread,
+                    identity=identity,
+                )
                 features += [drawn] if known is None else [drawn, known]
             found |= dict(zip(column.names, np.concatenate(features, axis=1).T, strict=True))
         return found

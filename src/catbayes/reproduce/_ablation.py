@@ -1,0 +1,259 @@
+"""Which settings are best: ours, one changed at a time, and the peers, on real and simulated tables.
+
+The full product of all factors would be thousands of models a table, and most of it is of no interest. Instead each
+factor is varied alone around two centres, our default and the paper's setting, and the factors that act on the same
+thing (own target, temperature, steady categories, prior) are also crossed at the values that rival each other. A gain
+is then a difference of two rows, on the same folds.
+
+In every repeat of a cross-validation the first half of the folds chooses, and the other half reports.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from catbayes._validation import Codes
+from catbayes.comparison._contestants import ENCODERS, Encoder, Model, builder, models_for, native
+from catbayes.comparison._rows import Rows, read_rows
+from catbayes.comparison._running import make_folds
+from catbayes.comparison._scores import predict, score
+from catbayes.datasets import NAMES, Dataset, load, make_transactions
+from catbayes.encoder import SamplingBayesianEncoder
+from catbayes.estimators import SamplingClassifier, SamplingRegressor
+from catbayes.priors import Scaled
+from catbayes.reproduce._effort import Effort
+from catbayes.reproduce._paper import SYNTHETIC, TABLES
+from catbayes.reproduce._trials import Trial
+
+MODELS = ("linear", "forest", "boosting")
+GENERATED = ("payments", "amounts", *SYNTHETIC)
+N_FOLDS = 4
+CHOOSING = range(N_FOLDS // 2)
+REPORTING = range(N_FOLDS // 2, N_FOLDS)
+N_GENERATED = 10_000
+TREES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Settings of our encoder and estimator; the defaults are the ones to be justified."""
+
+    own_target: str = "exclude"
+    prior: float | str = "empirical"
+    temperature: float | str = "estimate"
+    steady: int | None = 100
+    draw_per: str = "row"
+    fit_with: str = "copies"
+    n_draws: int = 5
+    mapping: str = "mean"
+
+    @property
+    def name(self) -> str:
+        """What differs from the default."""
+        changed = [f"{key}={value}" for key, value in asdict(self).items() if value != getattr(DEFAULT, key)]
+        return ", ".join(changed) or "default"
+
+    @property
+    def label(self) -> str:
+        """All values in a line."""
+        return ", ".join(f"{key}={value}" for key, value in asdict(self).items())
+
+    def encoder(self) -> Encoder:
+        """Our estimator with these settings."""
+
+        def make(rows: Rows, seed: int) -> Any:
+            prior: Any = self.prior
+            if rows.classes is None and self.own_target == "include" and not isinstance(prior, str):
+                prior = Scaled(prior, strength=0.0)  # the paper's, to the letter
+            encoder = SamplingBayesianEncoder(
+                list(rows.categorical),
+                prior=prior,
+                mapping=self.mapping,
+                own_target=self.own_target,
+                temperature=self.temperature,
+                steady=self.steady,
+                draw_per=self.draw_per,
+            )
+            sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
+            return sampling(encoder=encoder, n_draws=self.n_draws, fit_with=self.fit_with, random_state=seed)
+
+        return Encoder(self.name, make, whole=True)
+
+
+DEFAULT = Setting()
+PAPER = Setting(
+    own_target="include", prior=1e-7, temperature=1.0, steady=None, draw_per="row", fit_with="copies", n_draws=5
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Somebody else's encoder by the name it has in a comparison; with several seeds, what they predict is averaged."""
+
+    encoder: str
+    n_seeds: int = 1
+
+    @property
+    def name(self) -> str:
+        """Its name, and the number of seeds."""
+        return self.encoder if self.n_seeds == 1 else f"{self.encoder}, {self.n_seeds} seeds averaged"
+
+    @property
+    def label(self) -> str:
+        """The same."""
+        return self.name
+
+
+TARGET = Peer("target")
+PEERS = (TARGET, Peer("target", n_seeds=5), Peer("leave-one-out"), Peer("ordered"))
+NATIVE = ("LightGBM", "CatBoost")
+
+
+def settings() -> list[Setting]:
+    """The design: two stars, and the crosses between them."""
+    star: dict[str, tuple[Any, ...]] = {
+        "own_target": ("cross_fit", "include"),
+        "prior": (1e-7, 1e-4, 1e-3),
+        "temperature": (0.0, 0.3, 1.0),
+        "steady": (None, 30, 300),
+        "draw_per": ("category",),
+        "fit_with": ("members", "rounds"),
+        "n_draws": (1, 20),
+        "mapping": ("mean_precision",),
+    }
+    chosen = [DEFAULT, *(_changed(DEFAULT, name, value) for name, values in star.items() for value in values)]
+    around = {"own_target": ("exclude", "cross_fit"), "prior": ("empirical",), "temperature": (0.3, 0.0)}
+    chosen += [PAPER, *(_changed(PAPER, name, value) for name, values in around.items() for value in values)]
+    plain = replace(DEFAULT, steady=None)
+    chosen += [replace(plain, own_target=own, temperature=t) for own, t in CROSSED]
+    chosen += [
+        replace(DEFAULT, own_target="cross_fit", temperature=0.0),
+        replace(DEFAULT, fit_with="rounds", n_draws=20),
+    ]
+    return list(dict.fromkeys(chosen))
+
+
+CROSSED = (("exclude", 1.0), ("exclude", 0.3), ("cross_fit", 0.3), ("cross_fit", 0.0))
+
+
+def _changed(setting: Setting, name: str, value: Any) -> Setting:
+    change: dict[str, Any] = {name: value}
+    return replace(setting, **change)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One method with one model on one fold of one table."""
+
+    table: str
+    model: str
+    method: Setting | Peer
+    repeat: int
+    fold: int
+    n_rows: int | None
+
+    @property
+    def key(self) -> str:
+        """What it is called."""
+        rows = "" if self.n_rows is None else f", {self.n_rows} rows"
+        return f"{self.table}, {self.model}, {self.method.label}, repeat {self.repeat} fold {self.fold}{rows}"
+
+    def run(self) -> dict[str, Any]:
+        """Scores by every measure of the task."""
+        rows = read_table(self.table, self.n_rows)
+        train, test = folds(self.table, self.n_rows, self.repeat)[self.fold]
+        X, X_new = (rows.X.iloc[part].reset_index(drop=True) for part in (train, test))
+        predicted = [
+            predict(self._build(rows, number).fit(X, rows.y[train]), X_new, rows.n_classes)
+            for number in range(getattr(self.method, "n_seeds", 1))
+        ]
+        return score(rows.y[test], np.mean(predicted, axis=0))
+
+    def _build(self, rows: Rows, number: int) -> Any:
+        seed = int(np.random.SeedSequence([self.repeat, self.fold, number]).generate_state(1)[0])
+        if isinstance(self.method, Peer) and self.method.encoder == "native":
+            return native(self.model).build(rows, seed)
+        model = models_for(rows, [self.model], seed)[0]
+        estimator = clone(model.estimator)
+        if self.model == "forest":
+            estimator.set_params(n_estimators=TREES, n_jobs=1)  # trials run side by side already
+        encoder = self.method.encoder() if isinstance(self.method, Setting) else ENCODERS[self.method.encoder]
+        return builder(encoder, Model(model.name, estimator, model.scaled))(rows, seed)
+
+
+@cache
+def read_table(name: str, n_rows: int | None) -> Rows:
+    """A table as a comparison takes it; counts are taken for numbers."""
+    data = _load(name)
+    task = "regression" if data.task in ("regression", "count") else data.task
+    return read_rows(
+        data.table,
+        data.y,
+        columns=list(data.categorical),
+        drop=(),
+        task=task,
+        groups=None,
+        time=None,
+        sample=n_rows,
+        seed=0,
+    )
+
+
+def _load(name: str) -> Dataset:
+    if name in SYNTHETIC:
+        X, y, categorical = TABLES[name].read()
+        return Dataset(name, X, y, "y", "binary", tuple(categorical), "scikit-learn")
+    if name in GENERATED:
+        data = make_transactions(N_GENERATED, target="fraud" if name == "payments" else "amount", random_state=0)
+        return replace(data, name=name, table=data.table.drop(columns="time"))
+    return load(name)
+
+
+@cache
+def folds(name: str, n_rows: int | None, repeat: int) -> list[tuple[Codes, Codes]]:
+    """The folds of a repeat, the same for every method."""
+    return make_folds(read_table(name, n_rows), N_FOLDS, 1, seed=repeat)[0][0]
+
+
+def trials(effort: Effort) -> list[Trial]:
+    """The choice on the first half of the folds, then the report on the other half."""
+    chosen = [trial for setting in settings() for trial in choosing(effort, setting)]
+    return [*chosen, *(trial for method in reported() for trial in reporting(effort, method))]
+
+
+def tables(effort: Effort) -> tuple[str, ...]:
+    """The public data sets, and simulated ones."""
+    return (*NAMES, *GENERATED) if effort.ablation_tables is None else effort.ablation_tables
+
+
+def reported() -> list[Setting | Peer]:
+    """What is compared on the other half of the folds."""
+    return [DEFAULT, *PEERS, PAPER, Peer("native")]
+
+
+def choosing(effort: Effort, setting: Setting) -> list[Trial]:
+    """A setting on the folds that choose; "rounds" only for models that grow."""
+    models = [model for model in MODELS if not (setting.fit_with == "rounds" and model == "linear")]
+    return [
+        Fold(table, model, setting, 0, fold, effort.n_rows)
+        for table in tables(effort)
+        for model in models
+        for fold in CHOOSING
+    ]
+
+
+def reporting(effort: Effort, method: Setting | Peer) -> list[Trial]:
+    """A method on the folds that report."""
+    models = NATIVE if isinstance(method, Peer) and method.encoder == "native" else MODELS
+    return [
+        Fold(table, model, method, repeat, fold, effort.n_rows)
+        for table in tables(effort)
+        for model in models
+        for repeat in range(effort.ablation_repeats)
+        for fold in REPORTING
+    ]

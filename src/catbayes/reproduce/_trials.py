@@ -1,0 +1,130 @@
+"""Trials and where their results are kept: one that is finished is not run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Protocol
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from catbayes._atomic import replacing
+from catbayes.errors import InputError
+
+Progress = Callable[[int, int, str], None]
+LIBRARIES = ("catbayes", "numpy", "scipy", "scikit-learn", "pandas", "category_encoders", "lightgbm", "catboost")
+DIGITS = 8  # that mean something
+
+
+class Trial(Protocol):
+    """Something to run once: a frozen dataclass of plain values, so that it can be sent to a process and compared."""
+
+    @property
+    def key(self) -> str:
+        """What it is called, for a reader and in the file; no two trials of an experiment share it."""
+
+    def run(self) -> dict[str, Any]:
+        """Run it; the result can be written as JSON."""
+
+
+class Store:
+    """Results of one experiment, by the key of the trial, in a JSON file that is written after every trial.
+
+    A trial whose values have changed since, or which failed, is run again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.trials: dict[str, dict[str, Any]] = {}
+        self.environment: dict[str, str] = {}
+        if path.exists():
+            try:
+                content = json.loads(path.read_text(encoding="utf-8"))
+                self.trials, self.environment = content["trials"], content["environment"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise InputError(
+                    f"{path} holds no results that can be read ({error}): move it away to begin anew."
+                ) from error
+
+    def run(self, trials: Sequence[Trial], *, n_jobs: int = 1, progress: Progress | None = None) -> None:
+        """Run those that are not finished, several at a time; Ctrl-C keeps what is."""
+        left = [trial for trial in trials if not self.finished(trial)]
+        total, done = len(trials), len(trials) - len(left)
+        report = progress or (lambda *_: None)
+        if left:
+            self.environment = environment()
+        results: Any = (_run(trial) for trial in left)
+        if n_jobs > 1:
+            results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed(_run)(trial) for trial in left)
+        report(done, total, "")
+        for key, record in results:
+            self.trials[key] = record
+            self.write()
+            done += 1
+            report(done, total, key)
+
+    def finished(self, trial: Trial) -> bool:
+        """Tell whether the result of exactly this trial is there."""
+        record = self.trials.get(trial.key)
+        return record is not None and "failed" not in record and record["settings"] == _settings(trial)
+
+    def result(self, trial: Trial) -> dict[str, Any] | None:
+        """What the trial gave; None if it has not run, or failed."""
+        return self.trials[trial.key]["result"] if self.finished(trial) else None
+
+    def write(self) -> None:
+        """Write the file, one line a trial, in the order of their keys."""
+        lines = [f"{json.dumps(key)}: {json.dumps(self.trials[key])}" for key in sorted(self.trials)]
+        body = ",\n".join(lines)
+        with replacing(self.path) as temporary:
+            temporary.write_text(
+                f'{{"environment": {json.dumps(self.environment)},\n"trials": {{\n{body}\n}}}}\n', encoding="utf-8"
+            )
+
+
+def environment() -> dict[str, str]:
+    """What the numbers were made with."""
+    found = {"python": platform.python_version(), "cores": str(len(os.sched_getaffinity(0)))}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _settings(trial: Trial) -> Any:
+    """The values of a trial, as a JSON file gives them back."""
+    return json.loads(json.dumps(asdict(trial)))  # type: ignore[call-overload]
+
+
+def _run(trial: Trial) -> tuple[str, dict[str, Any]]:
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore")
+            outcome = {"result": _rounded(trial.run())}
+    except Exception as error:
+        outcome = {"failed": f"{type(error).__name__}: {error}"[:300]}
+    return trial.key, {"settings": _settings(trial), "seconds": round(time.perf_counter() - start, 2)} | outcome
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers with as many digits as mean something, in plain types."""
+    if isinstance(value, dict):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_rounded(inner) for inner in value]
+    return (
+        float(f"{float(value):.{DIGITS}g}")
+        if hasattr(value, "__float__") and not isinstance(value, int | bool)
+        else value
+    )

@@ -1,0 +1,106 @@
+"""How wide draws are: as the posterior, as the estimate, or not at all for frequent categories."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from cases import PRIORS, make_target, parameters
+from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier
+from catbayes.evidence import Target, gather_codes
+from catbayes.families import FAMILIES
+from catbayes.sampling import Spread
+
+ROWS_OF_CODE = np.repeat(np.arange(4), [150, 100, 99, 7])
+
+
+def posteriors(family, n_categories, rows, seed=0):
+    """True θ of many categories, and what is believed after some rows of each."""
+    random, prior = np.random.default_rng(seed), PRIORS[family]
+    many = type(prior)(*(np.repeat(p[None], n_categories, axis=0) for p in parameters(prior)))
+    truth = many.sample(random)
+    codes = np.repeat(np.arange(n_categories), rows)
+    y = make_target(family, truth[codes], random)
+    classes = range(3 if family == "categorical" else 2) if FAMILIES[family].classes else None
+    statistics = gather_codes(codes, Target(y, FAMILIES[family], classes), None, n_categories + 1)  # one for unseen
+    return truth, prior.update(statistics).take(np.arange(n_categories))
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize("family", PRIORS)
+def test_draws_vary_as_the_estimate_does_from_sample_to_sample(family, rows):
+    """E Var(mean | θ), by simulation, is the mean of factor² · Var(θ | rows)."""
+    truth, posterior = posteriors(family, 100_000, rows)
+    prior, location = PRIORS[family], posterior.location
+    share = rows / (rows + float(prior.strength))
+    around = share * truth[:, location] + (1 - share) * prior.mean()[location]  # E(mean | θ)
+    sampling_variance = ((posterior.mean()[:, location] - around) ** 2).mean(axis=0)
+    factor = Spread(None, float(prior.strength)).factor(posterior)
+    np.testing.assert_allclose(factor, np.sqrt(share))
+    drawn = (factor[:, None] ** 2 * posterior.variance()[:, location]).mean(axis=0)
+    np.testing.assert_allclose(drawn, sampling_variance, rtol=0.04)
+
+
+def test_the_encoder_draws_with_the_spread_of_the_estimate():
+    X, y = np.repeat([0, 1], [6, 18])[:, None], np.tile([0, 0, 1], 8)
+    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], sampler="exact", random_state=0).fit(X, y)
+    draws = encoder.sample(np.repeat([0, 1, 2], 40_000)[:, None])[0].reshape(3, -1)
+    for row, n in enumerate([6, 18]):
+        alpha, beta = 2 + n / 3, 3 + 2 * n / 3
+        variance = alpha * beta / (alpha + beta) ** 2 / (alpha + beta + 1)
+        assert draws[row].var() == pytest.approx(n / (n + 5) * variance, rel=0.03)
+        assert draws[row].mean() == pytest.approx(alpha / (alpha + beta), abs=0.002)
+    np.testing.assert_allclose(draws[2], 2 / 5)  # of an unseen category there is no estimate to vary
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"mapping": "mean_precision"}, {"draw_per": "category"}, {"temperature": 0.0}]
+)
+def test_frequent_categories_are_encoded_by_their_expectation(settings):
+    y = np.random.default_rng(0).integers(0, 2, len(ROWS_OF_CODE))
+    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], random_state=0, **settings)
+    X, steady = ROWS_OF_CODE[:, None], ROWS_OF_CODE < 2
+    trained = encoder.fit_transform(X, y)
+    np.testing.assert_array_equal(trained[steady], encoder.transform(X)[steady])
+    np.testing.assert_array_equal(encoder.sample(X)[0][steady], encoder.transform(X)[steady])
+    assert (trained[~steady, 0] != encoder.transform(X)[~steady, 0]).mean() > 0.9
+
+
+def test_nobody_is_steady_among_groups_or_where_folds_were_asked_for():
+    y = np.random.default_rng(0).integers(0, 2, len(ROWS_OF_CODE))
+    X, group = ROWS_OF_CODE[:, None], np.arange(len(y)) % 20
+    for encoder, groups in (
+        (SamplingBayesianEncoder("all", random_state=0, prior=1.0), group),
+        (SamplingBayesianEncoder("all", random_state=0, prior=1.0, own_target="cross_fit"), None),
+    ):
+        trained = encoder.fit_transform(X, y, groups=groups)
+        assert len(np.unique(trained[ROWS_OF_CODE == 0])) > 1
+
+
+def test_a_few_heavy_rows_are_not_many_rows():
+    y = np.tile([0, 1, 1], 20)
+    encoder = SamplingBayesianEncoder("all", random_state=0).fit(np.arange(60)[:, None] % 4, y, np.full(60, 50.0))
+    assert not encoder.columns_fitted_[0].is_steady().any()
+    light = SamplingBayesianEncoder("all", random_state=0).fit(np.zeros((300, 1)), np.tile(y, 5), np.full(300, 0.1))
+    assert light.columns_fitted_[0].is_steady()[0]
+
+
+def test_categories_stay_apart_though_their_means_do_not_differ():
+    """Of two columns that matter only together, draws would blur both."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, (4000, 2))
+    y = X[:, 0] ^ X[:, 1]
+    forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
+
+    def accuracy(**settings):
+        model = SamplingClassifier(forest, SamplingBayesianEncoder("all", **settings), random_state=0)
+        return model.fit(X[:3000], y[:3000]).score(X[3000:], y[3000:])
+
+    assert accuracy() > 0.99
+    assert accuracy(steady=None, temperature=1.0) < 0.9
+
+
+@pytest.mark.parametrize("settings", [{"temperature": "warm"}, {"temperature": 1.5}, {"steady": 1}, {"steady": 2.5}])
+def test_other_spreads_are_refused(settings):
+    (name, value) = next(iter(settings.items()))
+    with pytest.raises(InputError, match=f"{name}={value!r}"):
+        SamplingBayesianEncoder("all", **settings).fit([[0], [1]] * 4, [0, 1] * 4)
