@@ -154,7 +154,8 @@ def test_a_million_categories_are_no_problem():
     n_rows = 1_000_000
     table = pandas.DataFrame({"id": np.arange(n_rows).astype(str)})
     y = np.arange(n_rows) % 2
-    encoder = SamplingBayesianEncoder(random_state=0)
+    encoder = SamplingBayesianEncoder(temperature=1.0, random_state=0)
     features = encoder.fit_transform(table, y)
     assert abs(np.corrcoef(features[:, 0], y)[0, 1]) < 0.005
+    assert np.ptp(SamplingBayesianEncoder(random_state=0).fit_transform(table, y)) == 0  # nothing to be learned
     assert encoder.columns_fitted_[0].posterior.prior.strength > n_rows

@@ -53,6 +53,10 @@ from catbayes.estimators._predicting import category_draws
 WAYS = ["copies", "members", "rounds"]
 
 
+DRAWN = SamplingBayesianEncoder(temperature=1.0, steady=None)
+"""Draws from the whole posterior, as in the paper."""
+
+
 def make_table(n_rows=600, n_categories=30, seed=0, numeric=True):
     """Two categorical columns and a number; the target is a number."""
     random = np.random.default_rng(seed)
@@ -78,7 +82,7 @@ def noise_category(n_rows=400, seed=0):
 
 def test_draws_of_a_linear_model_converge_to_the_mean_at_the_rate_of_strata():
     X, y = make_table()
-    mean = SamplingRegressor(LinearRegression(), n_draws=2, predict_with="mean", random_state=0).fit(X, y)
+    mean = SamplingRegressor(LinearRegression(), DRAWN, n_draws=2, predict_with="mean", random_state=0).fit(X, y)
     errors = []
     for n_draws in (4, 16, 64, 256):
         draws = category_draws(mean.encoder_, n_draws)
@@ -119,7 +123,7 @@ def test_strata_need_a_quarter_of_the_independent_draws_at_most(link):
 
 def test_the_table_of_draws_has_the_moments_of_the_posterior():
     X, y = make_table()
-    encoder = SamplingBayesianEncoder(family="normal", random_state=0).fit(X, y)
+    encoder = clone(DRAWN).set_params(family="normal", random_state=0).fit(X, y)
     for column, table in zip(encoder.columns_fitted_, category_draws(encoder, 2000), strict=True):
         posterior = column.posterior.posterior
         scale = np.sqrt(posterior.variance()[:, 0])
@@ -751,7 +755,7 @@ def test_the_loss_over_draws_is_that_of_the_average_and_the_penalty(weighted):
 
 def test_shares_of_a_linear_model_are_the_variances_of_its_columns():
     X, y = make_table(n_rows=3000, n_categories=300)
-    model = SamplingRegressor(LinearRegression(), n_draws=200, fit_with="members", random_state=0)
+    model = SamplingRegressor(LinearRegression(), DRAWN, n_draws=200, fit_with="members", random_state=0)
     model.set_params(n_draws=2).fit(X, y)
     model.estimators_ = model.estimators_[:1]
     model._draws = category_draws(model.encoder_, 500)

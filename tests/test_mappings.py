@@ -36,14 +36,15 @@ def fitted(family, mapping, **settings):
     return encoder.fit(codes[:, None], y)
 
 
+@pytest.mark.parametrize("spread", [{}, {"temperature": "estimate", "steady": 100}])
 @pytest.mark.parametrize("family", PRIORS)
 @pytest.mark.parametrize("mapping", MAPPINGS)
-def test_outputs_are_named_and_the_expectation_averages_the_draws(family, mapping):
+def test_outputs_are_named_and_the_expectation_averages_the_draws(family, mapping, spread):
     if mapping == "weight_of_evidence" and family in ("normal", "poisson"):
         with pytest.raises(InputError, match="class target"):
             fitted(family, mapping)
         return
-    encoder = fitted(family, mapping)
+    encoder = fitted(family, mapping, **spread)
     names = encoder.get_feature_names_out(["c"]).tolist()
     if family == "normal" and mapping == "identity":
         assert names == ["c_mean", "c_precision"]
@@ -54,7 +55,8 @@ def test_outputs_are_named_and_the_expectation_averages_the_draws(family, mappin
     average = draws.reshape(5, 6, 4000, -1).mean(axis=(0, 2))
     error = draws.reshape(5, 6, 4000, -1).std(axis=(0, 2)) / np.sqrt(20_000)
     gap = np.abs(average - encoder.transform(np.arange(6)[:, None]))
-    assert (gap <= 5 * error + 1e-9 * np.abs(average)).all()
+    strata = 0.02 * error * np.sqrt(20_000) * bool(spread)  # what fifty strata may miss of an average
+    assert (gap <= 5 * error + strata + 1e-9 * np.abs(average)).all()
 
 
 def test_precision_is_the_inverse_variance_and_is_not_drawn():

@@ -52,7 +52,7 @@ def test_evaluation_equals_transform(family):
 @pytest.mark.parametrize("family", PRIORS)
 def test_training_draws_have_the_distribution_of_the_posterior(family, own):
     """With the own target given, of the posterior without it, which the family itself says."""
-    encoder, X, y = make_encoder(family)
+    encoder, X, y = make_encoder(family, temperature=1.0)
     embedding = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(1)).train()
     column = encoder.columns_fitted_[0]
     target = y[X[:, 0] == "0"][3] if own else None
@@ -100,10 +100,30 @@ def test_mappings_are_those_of_the_encoder(family, mapping):
 
 def test_temperature_narrows_the_draws():
     encoder, _, _ = make_encoder("bernoulli", temperature=0.5)
-    wide, _, _ = make_encoder("bernoulli")
+    wide, _, _ = make_encoder("bernoulli", temperature=1.0)
     torch.manual_seed(0)
     narrow, full = (repeat(PosteriorEmbedding(e), 0, 4000)[:, 0].std() for e in (encoder, wide))
     assert narrow == pytest.approx(full / 2, rel=0.05)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_the_spread_goes_by_count_as_in_the_encoder(family):
+    """With and without the own target; from `steady` rows on nothing is drawn, and nothing left out."""
+    encoder, X, y = make_encoder(family, rows=60)
+    column, n = encoder.columns_fitted_[0], (X[:, 0] == "0").sum()
+    torch.manual_seed(0)
+    target = y[X[:, 0] == "0"][3]
+    for own, left in ((None, n), (target, n - 1)):
+        drawn = repeat(PosteriorEmbedding(encoder), 0, 20_000, own)[:, 0]
+        posterior = column.posterior.posterior.take([0])
+        if own is not None:
+            posterior = posterior.leave_out(np.array([own]), np.ones(1))
+        share = left / (left + float(PRIORS[family].strength))
+        assert drawn.var() == pytest.approx(share * posterior.variance()[0, 0], rel=0.06)
+    encoder, X, _ = make_encoder(family, rows=60, steady=5)
+    layer = PosteriorEmbedding(encoder)
+    constant = repeat(layer, 0, 10, target)
+    np.testing.assert_allclose(constant, layer.eval()(torch.tensor([[0, 0]] * 10)).numpy(), rtol=1e-5)
 
 
 def test_draws_are_fresh_at_every_forward_and_follow_the_generator():

@@ -40,6 +40,7 @@ class Mapping:
     select: slice = field(default_factory=lambda: slice(None))  # where those are in θ
 
     kinds: ClassVar[tuple[str, ...]] = ("",)  # outputs for each label
+    quadratic: ClassVar[bool] = False  # whether f is a polynomial of degree two at most
 
     def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
         """Fit the mapping to a family: which parts of θ are used, and what the outputs are called."""
@@ -70,6 +71,7 @@ class Mean(Mapping):
     """The mean of the target given θ: the probability, the class probabilities, μ, or the rate."""
 
     __slots__ = ()
+    quadratic = True
 
     def drawn(self, theta: Array) -> Array:
         """Keep the mean parameters."""
@@ -95,6 +97,7 @@ class Polynomial(Mapping):
     """The mean and its square."""
 
     __slots__ = ()
+    quadratic = True
     kinds = ("mean", "square")
 
     def drawn(self, theta: Array) -> Array:
@@ -121,6 +124,7 @@ class Identity(Mapping):
     """All of θ: for numeric targets the drawn mean and the drawn precision of the target, as in the paper."""
 
     __slots__ = ()
+    quadratic = True
 
     def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
         """Keep every parameter of a family whose θ is more than means."""
@@ -231,6 +235,8 @@ class PosteriorMoments(Mapping):
     """Mean, variance, skewness and excess kurtosis of the posterior of the mean: nothing is drawn (Slakey et al.)."""
 
     n_moments: int = 2
+
+    quadratic: ClassVar[bool] = True  # nothing is drawn
 
     def names(self) -> list[str]:
         """The first `n_moments` of the four."""

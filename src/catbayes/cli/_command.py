@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from catbayes.errors import InputError
@@ -64,6 +64,16 @@ def bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def described_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Show progress with what is running, on the terminal, and nothing where there is none."""
+    console = Console(stderr=True)
+    looks = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn())
+    with Progress(*looks, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total, now: progress.update(task, completed=done, total=total, description=now)
 
 
 def cell(value: Any) -> Text:

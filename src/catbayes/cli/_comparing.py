@@ -11,12 +11,11 @@ from typing import Any
 import click
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 from rich.text import Text
 
 from catbayes._atomic import check_output
-from catbayes.cli._command import INTERRUPTED, split_names
+from catbayes.cli._command import INTERRUPTED, described_bar, split_names
 from catbayes.comparison import ENCODERS, MEASURES, Comparison
 from catbayes.comparison import compare as compare_encoders
 from catbayes.comparison._result import behind
@@ -128,20 +127,9 @@ def compare(
 
 def run_compare(table: Any, y: Any, **settings: Any) -> Comparison:
     """Compare, behind a progress bar; suspicious columns are told with the result."""
-    console = Console(stderr=True)
-    looks = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn())
-    with (
-        Progress(*looks, console=console, transient=True, disable=not console.is_terminal) as progress,
-        warnings.catch_warnings(),
-    ):
+    with described_bar("reading") as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InputWarning)
-        task = progress.add_task("reading", total=None)
-        return compare_encoders(
-            table,
-            y,
-            progress=lambda done, total, what: progress.update(task, completed=done, total=total, description=what),
-            **settings,
-        )
+        return compare_encoders(table, y, progress=progress, **settings)
 
 
 def show(result: Comparison) -> None:

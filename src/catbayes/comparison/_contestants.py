@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
 from sklearn.utils import get_tags
 
-from catbayes.comparison._native import NATIVE
+from catbayes.comparison._native import LIGHTGBM, NATIVE
 from catbayes.comparison._rows import Rows
 from catbayes.diagnostics._one_column import seed_if_none
 from catbayes.encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
@@ -98,7 +98,7 @@ def _boosting(classes: bool, seed: int) -> Model:
         import lightgbm
 
         booster = lightgbm.LGBMClassifier if classes else lightgbm.LGBMRegressor
-        return Model("LightGBM", booster(random_state=seed, verbose=-1, n_jobs=1))
+        return Model("LightGBM", booster(random_state=seed, **LIGHTGBM))
     histograms = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
     return Model("HistGradient", histograms(random_state=seed))
 

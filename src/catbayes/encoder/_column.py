@@ -16,6 +16,7 @@ from catbayes.posteriors import ColumnPosterior
 from catbayes.sampling import Spread, draw, draw_strata
 
 EXPECTATION_DRAWS = 100
+EXPECTATION_STRATA = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +47,27 @@ class EncodedColumn:
 
 def expect(mapping: Mapping, posterior: Family, *, spread: Spread, seed: int, position: int) -> Array:
     """All outputs of every entry of `posterior`, the drawn ones by their expectation, (entry, output)."""
-    expected = mapping.expected(posterior)
-    if expected is None:  # no closed form: an average of draws
-        keys = ((Purpose.EXPECTATION, position, number) for number in range(EXPECTATION_DRAWS))
-        size = len(posterior.strength)
-        draws = (draw(posterior.take, mapping.drawn, size, seed=seed, key=key, sampler="exact") for key in keys)
-        expected = np.asarray(sum(draws) / EXPECTATION_DRAWS)
-    at_mean = mapping.drawn(posterior.mean())
-    # To second order in the spread: exact for factors of 0 and 1, and for polynomials everywhere.
-    expected = at_mean + spread.factor(posterior)[:, None] ** 2 * (expected - at_mean)
+    factor = spread.factor(posterior)
+    if mapping.quadratic or np.isin(factor, (0.0, 1.0)).all():
+        at_mean = mapping.drawn(posterior.mean())
+        expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, posterior, seed, position) - at_mean)
+    else:  # closed forms are those of the whole posterior
+        key = (Purpose.EXPECTATION, position)
+        strata = draw_strata(posterior, mapping.drawn, EXPECTATION_STRATA, seed=seed, key=key, spread=spread)
+        expected = strata.mean(axis=0)
     known = mapping.known(posterior)
     return expected if known is None else np.concatenate([expected, known], axis=-1)
+
+
+def _in_full(mapping: Mapping, posterior: Family, seed: int, position: int) -> Array:
+    """E f(θ) over the whole posterior, (entry, output)."""
+    expected = mapping.expected(posterior)
+    if expected is not None:
+        return expected
+    keys = ((Purpose.EXPECTATION, position, number) for number in range(EXPECTATION_DRAWS))
+    size = len(posterior.strength)
+    draws = (draw(posterior.take, mapping.drawn, size, seed=seed, key=key, sampler="exact") for key in keys)
+    return np.asarray(sum(draws) / EXPECTATION_DRAWS)
 
 
 def cross_fit(

@@ -21,8 +21,9 @@ from catbayes._validation import Codes
 from catbayes.comparison._contestants import ENCODERS, Encoder, Model, builder, models_for, native
 from catbayes.comparison._rows import Rows, read_rows
 from catbayes.comparison._running import make_folds
-from catbayes.comparison._scores import predict, score
+from catbayes.comparison._scores import OF_TASK, predict, score
 from catbayes.datasets import NAMES, Dataset, load, make_transactions
+from catbayes.datasets._recipes import RECIPES
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
 from catbayes.priors import Scaled
@@ -224,6 +225,12 @@ def trials(effort: Effort) -> list[Trial]:
     """The choice on the first half of the folds, then the report on the other half."""
     chosen = [trial for setting in settings() for trial in choosing(effort, setting)]
     return [*chosen, *(trial for method in reported() for trial in reporting(effort, method))]
+
+
+def measure_of(table: str) -> str:
+    """The measure that ranks: AUC for two classes, log-loss for several, R² for numbers."""
+    task = RECIPES[table].task if table in RECIPES else "regression" if table == "amounts" else "binary"
+    return OF_TASK["regression" if task == "count" else task][0]
 
 
 def tables(effort: Effort) -> tuple[str, ...]:

@@ -95,8 +95,8 @@ class Curve:
     def _folds(self, effort: Effort, table: str, value: float | str) -> list[Trial]:
         change: Any = {self.parameter: value}
         method = replace(TABLES[table].best_sampling, **change)
-        trees = max(1, effort.trees // 2)
-        return [Fold(table, method, fold, effort.folds, trees, effort.n_rows) for fold in range(effort.folds)]
+        trees, rows = effort.figure_trees, effort.n_rows
+        return [Fold(table, method, fold, effort.folds, trees, rows) for fold in range(effort.folds)]
 
     def _row(self, store: Store, effort: Effort, table: str) -> dict[str, Any]:
         values = self._values(effort)

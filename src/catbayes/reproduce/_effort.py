@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Sizes of the experiments. The paper's are 400 trees, one split, 10 folds, K = 1..9, nine γ, 35 to 40 trials."""
+    """Sizes of the experiments. The paper's: 400 trees, one split, 10 folds, K = 1..9, nine γ, 35 to 40 trials."""
 
     name: str
     n_rows: int | None  # of each table; None for all
     printed_trees: int  # on the paper's own split
-    printed_seeds: int  # how often, with other seeds of the forest and the draws
+    baseline_seeds: int  # of the baseline there, which is the cheaper and the noisier method
     repeats: int  # new splits
-    trees: int  # on new splits, in figures and in the search
+    trees: int  # on new splits
+    figure_trees: int  # in figures, importances and mappings, which compare like with like
     folds: int  # of figures
     draws: tuple[int, ...]
     gammas: tuple[float, ...]
@@ -29,9 +30,52 @@ def decades(low: int, high: int) -> tuple[float, ...]:
     return tuple(float(f"1e{power}") for power in range(low, high + 1))
 
 
-FULL = Effort("full", None, 400, 2, 20, 50, 10, tuple(range(1, 10)), decades(-10, -2), 8, 25, 3, None)
-QUICK = Effort(
-    "quick", None, 100, 1, 5, 25, 5, (1, 2, 4, 8), (1e-10, 1e-6, 1e-4, 1e-2), 0, 0, 2, ("insurance", "car", "amazon")
+FULL = Effort(
+    name="full",
+    n_rows=None,
+    printed_trees=400,
+    baseline_seeds=5,
+    repeats=20,
+    trees=50,
+    figure_trees=20,
+    folds=10,
+    draws=tuple(range(1, 10)),
+    gammas=decades(-10, -2),
+    search_trials=6,
+    search_trees=15,
+    ablation_repeats=2,
+    ablation_tables=None,
 )
-TINY = Effort("tiny", 400, 5, 2, 3, 3, 2, (1, 2), (1e-6, 1e-2), 2, 3, 2, ("insurance",))
+QUICK = Effort(
+    name="quick",
+    n_rows=None,
+    printed_trees=100,
+    baseline_seeds=1,
+    repeats=5,
+    trees=20,
+    figure_trees=10,
+    folds=5,
+    draws=(1, 2, 4, 8),
+    gammas=(1e-10, 1e-6, 1e-4, 1e-2),
+    search_trials=0,
+    search_trees=0,
+    ablation_repeats=2,
+    ablation_tables=("insurance", "car", "employee_salaries"),
+)
+TINY = Effort(
+    name="tiny",
+    n_rows=400,
+    printed_trees=5,
+    baseline_seeds=2,
+    repeats=3,
+    trees=3,
+    figure_trees=2,
+    folds=2,
+    draws=(1, 2),
+    gammas=(1e-6, 1e-2),
+    search_trials=2,
+    search_trees=3,
+    ablation_repeats=1,
+    ablation_tables=("insurance", "payments"),
+)
 EFFORTS = {effort.name: effort for effort in (FULL, QUICK, TINY)}

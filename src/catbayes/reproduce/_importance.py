@@ -99,7 +99,7 @@ def _methods(table: str) -> dict[str, Method]:
 
 def _splits(effort: Effort, table: str, method: Method) -> list[Importance]:
     numbers = range(min(effort.repeats, MOST_SPLITS))
-    holdouts = [Holdout(table, method, number, effort.trees, number, effort.n_rows) for number in numbers]
+    holdouts = [Holdout(table, method, number, effort.figure_trees, number, effort.n_rows) for number in numbers]
     return [Importance(holdout) for holdout in holdouts]
 
 

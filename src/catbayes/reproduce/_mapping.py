@@ -51,7 +51,7 @@ def _splits(effort: Effort, table: str, model: str, mapping: str) -> list[Trial]
     if model == "forest":
         method = replace(best, n_draws=COPIES, mapping=mapping)
     numbers = range(min(effort.repeats, MOST_SPLITS))
-    return [Holdout(table, method, number, effort.trees, number, effort.n_rows) for number in numbers]
+    return [Holdout(table, method, number, effort.figure_trees, number, effort.n_rows) for number in numbers]
 
 
 def _row(store: Store, effort: Effort, table: str, model: str) -> dict[str, Any]:

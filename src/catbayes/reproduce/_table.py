@@ -11,7 +11,6 @@ from catbayes.reproduce._methods import Method
 from catbayes.reproduce._paper import SEED, TABLES, PaperTable
 from catbayes.reproduce._trials import Store, Trial
 
-NOISY_SEEDS = 5
 CLOSE = {"accuracy": 0.005, "r2": 0.02}
 """How near to the printed score counts as the same."""
 
@@ -42,9 +41,7 @@ def _methods(table: PaperTable) -> dict[str, Method]:
 
 
 def _printed(effort: Effort, table: PaperTable, name: str, method: Method) -> list[Trial]:
-    n_seeds = effort.printed_seeds
-    if name == "leave_one_out" and n_seeds > 1 and effort.n_rows is None:
-        n_seeds = NOISY_SEEDS  # the baseline is the cheaper and the noisier one, and its noise is the question
+    n_seeds = effort.baseline_seeds if name == "leave_one_out" else 1
     return [Holdout(table.name, method, SEED, effort.printed_trees, seed, effort.n_rows) for seed in range(n_seeds)]
 
 

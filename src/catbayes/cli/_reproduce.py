@@ -1,0 +1,52 @@
+"""The command that runs the paper's experiments, and ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from catbayes.cli._command import INTERRUPTED, described_bar
+from catbayes.reproduce import EXPERIMENTS
+from catbayes.reproduce import reproduce as run_experiments
+
+
+@click.command(epilog="Example:  catbayes reproduce table --quick")
+@click.argument("what", type=click.Choice([*EXPERIMENTS, "all"]), default="all")
+@click.option("--quick", is_flag=True, help="Minutes instead of hours: fewer trees, splits and tables.")
+@click.option("--folder", default="catbayes-results", show_default=True, help="Where results and figures are kept.")
+@click.option("--page", "pages", multiple=True, metavar="FILE", help="Page to write; RESULTS.md in the folder if none.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes; all cores by default.")
+def reproduce(what: str, quick: bool, folder: str, pages: tuple[str, ...], jobs: int | None) -> None:
+    """Run the paper's experiments and the choice of our defaults, and write down what they say.
+
+    Real tables come from the folder that CATBAYES_DATA names, or from OpenML. What is finished is kept in the folder,
+    and not run again: after Ctrl-C, the same command goes on.
+    """
+    effort = "quick" if quick else "full"
+    try:
+        with described_bar("starting") as progress:
+            found = run_experiments(what, folder, effort=effort, pages=pages, n_jobs=jobs, progress=progress)
+    except KeyboardInterrupt:
+        click.echo(f"catbayes: interrupted; what is finished is in {folder}. The same command goes on.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    for line in _lines(found):
+        click.echo(line)
+    for page in pages or [str(Path(folder) / "RESULTS.md")]:
+        click.echo(f"wrote {page}", err=True)
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    """The verdicts on the paper's claim and on our default, one a line."""
+    lines = []
+    for table, row in found.get("table", {}).get("tables", {}).items():
+        verdict = row["repeats"]["sampling_minus_leave_one_out"]
+        if verdict is not None:
+            ends = f"{verdict['low']:+.4f} to {verdict['high']:+.4f}"
+            lines.append(f"{table}: sampling - leave-one-out {verdict['gain']:+.4f} ({ends}): {verdict['word']}")
+    for table, verdict in found.get("ablation", {}).get("standing", {}).get("against_target", {}).items():
+        if verdict is not None:
+            ends = f"{verdict['low']:+.1f} to {verdict['high']:+.1f}"
+            lines.append(f"{table}: default against TargetEncoder {verdict['gain']:+.1f} % ({ends}): {verdict['word']}")
+    return lines

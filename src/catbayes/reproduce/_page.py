@@ -1,0 +1,63 @@
+"""From what was found to a page in Markdown; nothing on it is typed by hand."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from catbayes._atomic import replacing
+from catbayes.comparison._scores import MEASURES
+from catbayes.reproduce._effort import Effort
+from catbayes.reproduce._table import CLOSE
+
+NAMES = {
+    "default": "catbayes",
+    "target": "TargetEncoder",
+    "target, 5 seeds averaged": "TargetEncoder ×5",
+    "leave-one-out": "LeaveOneOut",
+    "ordered": "CatBoostEncoder",
+    "boosting": "LightGBM",
+    "leave_one_out": "LeaveOneOutEncoder",
+    "sampling": "sampling",
+    "category_means": "plain category means",
+}
+"""What things are called on the page, where it is not what they are called here."""
+
+
+def render(found: dict[str, Any], effort: Effort, folder: Path, page: Path) -> None:
+    """Write the page; pictures are linked from where it is."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters |= {"number": number, "signed": signed, "called": called, "setting": setting}
+    template = environment.from_string((files("catbayes.reproduce") / "results.md").read_text(encoding="utf-8"))
+    pictures = Path(os.path.relpath(folder, page.parent)).as_posix()
+    labels = {name: measure.label for name, measure in MEASURES.items()}
+    text = template.render(found=found, effort=effort, pictures=pictures, labels=labels, close=CLOSE)
+    with replacing(page) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number with so many decimals; a dash if there is none."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def signed(value: float | None, digits: int = 4) -> str:
+    """A difference, its sign always told."""
+    return "–" if value is None else f"{value:+.{digits}f}".replace("-", "−")
+
+
+def called(name: str) -> str:
+    """What something is called on the page."""
+    paper = "own_target=include, prior=1e-07, temperature=1.0, steady=None"
+    return "the paper's setting" if name == paper else NAMES.get(name, name)
+
+
+def setting(changed: dict[str, Any]) -> str:
+    """What was changed, as one would type it."""
+    return ", ".join(f"`{name}={value!r}`" for name, value in changed.items())

@@ -1,0 +1,142 @@
+"""reproduce: run the experiments, keep what they gave, draw the figures and write the page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from catbayes._validation import check_count, check_option
+from catbayes.errors import InputError
+from catbayes.reproduce import _ablation, _findings, _importance, _mapping, _search, _table
+from catbayes.reproduce._curves import DRAWS, PRIOR
+from catbayes.reproduce._effort import EFFORTS, Effort
+from catbayes.reproduce._page import render
+from catbayes.reproduce._trials import Progress, Store, Trial
+
+LIBRARIES = ("category_encoders", "lightgbm", "catboost", "jinja2", "matplotlib")
+
+
+class _Ablation:
+    """The ablation as an experiment: its trials and its findings have modules of their own."""
+
+    trials = staticmethod(_ablation.trials)
+    summarise = staticmethod(_findings.summarise)
+
+
+EXPERIMENTS: dict[str, Any] = {
+    "table": _table,
+    "draws": DRAWS,
+    "prior": PRIOR,
+    "importance": _importance,
+    "mapping": _mapping,
+    "search": _search,
+    "ablation": _Ablation,
+}
+"""By the names that users type: something with `trials`, `summarise` and perhaps `draw`."""
+
+
+def reproduce(
+    what: str | Sequence[str] = "all",
+    folder: str | os.PathLike[str] = "catbayes-results",
+    *,
+    effort: str = "full",
+    pages: Sequence[str | os.PathLike[str]] = (),
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Run the paper's experiments and ours, and write down what they say.
+
+    Results are kept in `folder`, one JSON file an experiment; a trial that is finished is not run again, so Ctrl-C
+    costs little. Real tables come from the folder that CATBAYES_DATA names, or from OpenML.
+
+    Parameters
+    ----------
+    what : str or list of str
+        "table", "draws", "prior", "importance", "mapping", "search", "ablation", or "all".
+    folder : str or path
+        Where results and figures are kept; it is made if it is not there.
+    effort : "full", "quick", "tiny"
+        Hours, minutes, or seconds on a handful of rows that only show that it runs.
+    pages : list of str or path
+        Files to write what was found to; `RESULTS.md` in the folder if there are none.
+    n_jobs : int, optional
+        Processes; all cores if None.
+    progress : callable, optional
+        Called with the number of trials done, that of all, and what was done last.
+
+    Returns
+    -------
+    dict
+        What each experiment found, by its name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from catbayes.reproduce import reproduce
+    >>> found = reproduce("draws", tempfile.mkdtemp(), effort="tiny", n_jobs=1)
+    >>> sorted(found["draws"]["tables"])
+    ['make_classification', 'make_hastie_10_2']
+    """
+    names = _names(what)
+    _require_libraries(names)
+    check_option("effort", effort, tuple(EFFORTS))
+    chosen, place = EFFORTS[effort], Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    stores = {name: Store(place / f"{name}.json") for name in EXPERIMENTS}
+    _run(names, stores, chosen, _n_jobs(n_jobs), progress)
+    found = {name: _found(name, stores[name], chosen, place) for name in EXPERIMENTS}
+    for page in pages or [place / "RESULTS.md"]:
+        render(found, chosen, place, Path(page))
+    return {name: part["summary"] for name, part in found.items() if part is not None}
+
+
+def _names(what: str | Sequence[str]) -> list[str]:
+    names = [what] if isinstance(what, str) else list(what)
+    if names == ["all"]:
+        return list(EXPERIMENTS)
+    for name in names:
+        check_option("what", name, (*EXPERIMENTS, "all"))
+    if not names:
+        raise InputError(f"what is empty: expected some of {', '.join(EXPERIMENTS)}, or all.")
+    return [name for name in EXPERIMENTS if name in names]
+
+
+def _require_libraries(names: list[str]) -> None:
+    needed = (*LIBRARIES, "optuna") if "search" in names else LIBRARIES
+    missing = [name for name in needed if not find_spec(name)]
+    if missing:
+        raise ImportError(f'Reproducing needs {", ".join(missing)}: pip install "catbayes[reproduce]".')
+
+
+def _n_jobs(n_jobs: int | None) -> int:
+    return (os.cpu_count() or 1) if n_jobs is None else check_count("n_jobs", n_jobs)
+
+
+def _run(names: list[str], stores: dict[str, Store], effort: Effort, n_jobs: int, progress: Progress | None) -> None:
+    trials: dict[str, list[Trial]] = {name: EXPERIMENTS[name].trials(effort) for name in names}
+    total, before = sum(map(len, trials.values())), 0
+    for name in names:
+
+        def report(done: int, _: int, what: str, name: str = name, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done, total, f"{name}: {what}")
+
+        stores[name].run(trials[name], n_jobs=n_jobs, progress=report)
+        before += len(trials[name])
+
+
+def _found(name: str, store: Store, effort: Effort, folder: Path) -> dict[str, Any] | None:
+    """What an experiment found, its figures and its cost; None if it has not run."""
+    experiment = EXPERIMENTS[name]
+    records = [store.trials[trial.key] for trial in experiment.trials(effort) if trial.key in store.trials]
+    if not records:
+        return None
+    summary = experiment.summarise(store, effort)
+    figures = experiment.draw(summary, folder) if hasattr(experiment, "draw") else []
+    failed = [record["failed"] for record in records if "failed" in record]
+    minutes = sum(record["seconds"] for record in records) / 60
+    about = {"trials": len(records), "minutes": minutes, "failed": failed, "environment": store.environment}
+    return {"summary": summary, "figures": [path.name for path in figures]} | about
