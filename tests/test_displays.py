@@ -182,7 +182,7 @@ def test_scores_by_draws_are_those_of_cross_validation(table):
     np.testing.assert_allclose(
         [band.min(), band.max()], [(frame["mean"] - frame["sd"]).min(), (frame["mean"] + frame["sd"]).max()]
     )
-    assert model.n_draws == 10
+    assert model.n_draws == 5
     with pytest.raises(InputError, match="expected a SamplingClassifier"):
         DrawsDisplay.from_estimator(LogisticRegression(), X, y)
 

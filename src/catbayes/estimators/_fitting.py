@@ -11,14 +11,10 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
     VotingClassifier,
     VotingRegressor,
 )
@@ -34,7 +30,6 @@ from catbayes.errors import InputError, InputWarning
 from catbayes.estimators._growing import Job, grow, way_to_grow
 from catbayes.estimators._rows import TrainingRows
 
-FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
 """Estimators that hand weights on to those inside them."""
@@ -43,15 +38,13 @@ COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_dat
 
 
 def choose(estimator: Any) -> str:
-    """Pick a way to fit, by what benchmarks/estimators.py shows.
+    """Pick a way to fit, by what `catbayes reproduce ablation` shows.
 
-    A forest sees 40 draws for 1.1 to 1.4 times the price of one fit, so it grows in rounds; so do models that pass over
-    the table many times. Other models learn best from copies, unless they take no weights or make folds of their own,
-    which copies would spoil: those become members.
+    Copies are best for linear models, forests and boosters alike. Models that pass over the table many times get a draw
+    for each pass; those that take no weights, or make folds of their own, which copies would spoil, become members.
     """
     last = last_step(estimator)
-    epochs = hasattr(last, "partial_fit") and "max_iter" in last.get_params(deep=False)
-    if isinstance(last, FORESTS) or epochs:
+    if hasattr(last, "partial_fit") and "max_iter" in last.get_params(deep=False):
         return "rounds"
     return "members" if weight_name(estimator) is None or _reason_to_part(last) else "copies"
 

@@ -30,6 +30,9 @@ from catbayes.tables import Table
 FIT_WITH = ("auto", "copies", "members", "rounds")
 PREDICT_WITH = ("draws", "mean", "taylor")
 
+STD_DRAWS = 20
+"""Draws for a standard deviation, at least: few strata leave the tails out."""
+
 
 class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
     """Fit any estimator on draws of the categories, and average its predictions over draws."""
@@ -39,7 +42,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         estimator: Any = None,
         encoder: Any = None,
         *,
-        n_draws: int = 10,
+        n_draws: int = 5,
         fit_with: str = "auto",
         predict_with: str = "draws",
         random_state: Any = None,
@@ -246,7 +249,8 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
 
     def _predict_std(self, X: Any) -> Array:
         """Standard deviation of the predictions over draws from the whole posterior."""
-        return np.asarray(self._predict_posterior(X, len(self._draws[0]) if self._draws else 1).std(axis=0))
+        n_draws = len(self._draws[0]) if self._draws else 1
+        return np.asarray(self._predict_posterior(X, max(STD_DRAWS, n_draws)).std(axis=0))
 
     def _predict_bounds(self, X: Any, coverage: float, n_draws: int) -> tuple[Array, Array]:
         """Quantiles of the predictions over draws from the whole posterior."""

@@ -58,7 +58,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         "copies": K drawn copies of the table, each row weighing 1/K, as in the paper; parameters that count rows
         (`min_samples_leaf`, …) are multiplied by K to keep their meaning. "members": K estimators, one draw each.
         "rounds": one estimator that grows on fresh draws: trees and boosting rounds by `warm_start` or continued
-        training, epochs by `partial_fit`. "auto": rounds for forests, SGD and MLP, members for what takes no weights or
+        training, epochs by `partial_fit`. "auto": rounds for SGD and MLP, members for what takes no weights or
         makes folds of its own, else copies.
     predict_with : "draws", "mean", "taylor"
         "draws": average over K stratified draws of every category, made once at fit; the answer is deterministic, and
