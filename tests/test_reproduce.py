@@ -27,6 +27,7 @@ from catbayes.reproduce._ablation import (
     reporting,
     settings,
 )
+from catbayes.reproduce._advice import advise
 from catbayes.reproduce._effort import FULL, TINY
 from catbayes.reproduce._page import number, signed
 from catbayes.reproduce._trials import Store
@@ -194,6 +195,27 @@ def test_what_did_not_run_is_left_out(store):
     found = _findings.summarise(store, FULL)
     assert found["costs"] == []
     assert found["standing"]["scores"] == []
+
+
+def test_advice_follows_what_was_measured(store):
+    cost = planted_costs(store, [1.1] * 12)
+    assert cost["models"]["boosting"] > 0
+    found = planted_standing(store, lambda trial: 0.1 if trial.method == DEFAULT else 0.2)
+    costs = [{"changed": {"n_draws": 1}, "models": {"boosting": 3.21}, "cost": 2.0}]
+    told = advise({"costs": costs, "standing": found})
+    assert told[0] == "Leave the defaults as they are: mean rank 1.00, and the next best has 4.00."
+    assert "CatBoost's own handling of categories is better than our encoding with LightGBM on 0 of 12 tables." in told
+    assert told[-1].endswith("LightGBM's loss is 3.2 % larger.")
+    costs[0]["models"]["boosting"] = -0.3
+    assert advise({"costs": costs, "standing": found})[-1].endswith("changes by less than 1 %.")
+
+
+def test_advice_does_not_praise_a_default_that_lost(store):
+    found = planted_standing(store, lambda trial: 0.2 if trial.method == DEFAULT else 0.1)
+    told = advise({"costs": [], "standing": found})
+    assert "is better" in told[0]
+    assert "default (6.00)" in told[0]
+    assert "on 12 of 12 tables: adult, amazon" in told[1]
 
 
 def test_an_interval_by_hand():

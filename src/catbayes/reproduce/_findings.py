@@ -32,6 +32,7 @@ from catbayes.reproduce._ablation import (
     settings,
     tables,
 )
+from catbayes.reproduce._advice import advise
 from catbayes.reproduce._effort import Effort
 from catbayes.reproduce._trials import Store
 from catbayes.reproduce._verdict import judge
@@ -47,11 +48,12 @@ def summarise(store: Store, effort: Effort) -> dict[str, Any]:
     chosen = {setting: _results(store, choosing(effort, setting)) for setting in settings()}
     costs = [_cost(setting, results, chosen[DEFAULT]) for setting, results in chosen.items() if setting != DEFAULT]
     found = {method: _results(store, reporting(effort, method)) for method in reported()}
-    return {
+    summary = {
         "default": asdict(DEFAULT),
         "costs": [cost for cost in costs if cost is not None],
         "standing": standing(found, tables(effort)),
     }
+    return summary | {"advice": advise(summary)}
 
 
 def _results(store: Store, trials: Sequence[Any]) -> Results:
