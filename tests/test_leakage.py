@@ -69,6 +69,13 @@ def test_a_noise_column_costs_nothing(rows, model):
     assert change.mean() > -0.002 - 2 * change.std() / np.sqrt(N_TABLES)
 
 
+@pytest.mark.parametrize("rows", [150, 250])
+def test_nor_does_one_of_frequent_categories(rows):
+    """Below 300 rows they are drawn; were they not, the models would pay for it."""
+    gain = auc_change(by_encoder(), "boosted", rows) - auc_change(by_encoder(steady=100), "boosted", rows)
+    assert gain.mean() > 0.0005
+
+
 @pytest.mark.parametrize("settings", [{"own_target": "cross_fit"}, {"prior": 1e-3}, {"temperature": 0.3}], ids=str)
 @pytest.mark.parametrize("rows", [2, 20])
 def test_nor_does_it_in_the_other_safe_settings(rows, settings):

@@ -6,15 +6,21 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from lightgbm import LGBMClassifier
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
-from catbayes import InputError
+from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier
 from catbayes.cli import commands
 from catbayes.datasets import NAMES
+from catbayes.estimators._fitting import choose
 from catbayes.reproduce import _ablation, _effort, _findings, _run, judge, reproduce
 from catbayes.reproduce._ablation import (
+    CENTRE,
     DEFAULT,
     MODELS,
     PAPER,
@@ -33,7 +39,7 @@ from catbayes.reproduce._page import number, signed
 from catbayes.reproduce._trials import Store
 
 pytest.importorskip("category_encoders")
-PLAIN = replace(DEFAULT, temperature=0.0)
+PLAIN = replace(CENTRE, temperature=0.0)
 FEW = replace(
     TINY,
     n_rows=150,
@@ -50,7 +56,12 @@ def plant(store, trial, loss):
     """Put a result into a store as if the trial had run."""
     measure = measure_of(trial.table)
     result = {measure: loss if measure == "log_loss" else 1 - loss}
-    store.trials[trial.key] = {"settings": json.loads(json.dumps(asdict(trial))), "seconds": 1.0, "result": result}
+    store.trials[trial.key] = {
+        "settings": json.loads(json.dumps(asdict(trial))),
+        "seconds": 1.0,
+        "environment": 0,
+        "result": result,
+    }
 
 
 @pytest.fixture
@@ -62,31 +73,35 @@ def store(tmp_path):
 
 
 def test_the_folds_that_choose_and_those_that_report_share_no_rows():
-    parts = _ablation.folds("payments", 300, 0)
-    chosen = {row for fold in _ablation.CHOOSING for row in parts[fold][1]}
-    told = {row for fold in _ablation.REPORTING for row in parts[fold][1]}
-    assert chosen.isdisjoint(told)
-    assert chosen | told == set(range(300))
+    chosen = {row for fold in _ablation.CHOOSING for row in _ablation.folds("payments", 300, 0)[fold][1]}
+    parts = [_ablation.folds("payments", 300, repeat) for repeat in range(3)]
+    for folds in parts:
+        tested = [row for fold in _ablation.REPORTING for row in folds[fold][1]]
+        assert {*tested}.isdisjoint(chosen)
+        assert sorted([*tested, *chosen]) == list(range(300))
+        for train, test in folds:
+            assert sorted([*train, *test]) == list(range(300))
+    assert parts[0][3][1].tolist() != parts[1][3][1].tolist()
 
 
 def test_the_design_varies_every_factor_alone_and_holds_the_paper():
     found = settings()
     assert len(set(found)) == len(found)
-    assert {DEFAULT, PAPER} <= set(found)
+    assert {CENTRE, DEFAULT, PAPER} <= set(found)
     for name in asdict(DEFAULT):
-        alone = [s for s in found if [k for k, v in asdict(s).items() if v != getattr(DEFAULT, k)] == [name]]
+        alone = [s for s in found if [k for k, v in asdict(s).items() if v != getattr(CENTRE, k)] == [name]]
         assert alone, name
     assert {(s.own_target, s.temperature) for s in found if s.steady is None} >= {("exclude", 1.0), ("cross_fit", 0.0)}
 
 
 def test_the_defaults_that_are_justified_are_those_of_the_encoder_and_the_estimators():
-    from catbayes import SamplingBayesianEncoder, SamplingClassifier
-
     encoder, model = SamplingBayesianEncoder().get_params(), SamplingClassifier().get_params()
     wanted = asdict(DEFAULT)
     for name in ("own_target", "prior", "temperature", "steady", "draw_per", "mapping"):
         assert encoder[name] == wanted[name], name
     assert model["n_draws"] == wanted["n_draws"]
+    for estimator in (LogisticRegression(), RandomForestClassifier(), LGBMClassifier()):
+        assert choose(estimator) == wanted["fit_with"]
 
 
 def test_keys_tell_trials_apart():
@@ -98,9 +113,6 @@ def test_a_fold_is_a_pipeline_by_hand():
     trial = Fold("payments", "linear", Peer("target", n_seeds=2), 0, 3, 300)
     rows, (train, test) = _ablation.read_table("payments", 300), _ablation.folds("payments", 300, 0)[3]
     assert rows.classes is not None
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import roc_auc_score
-
     total = 0.0
     for member in range(2):
         seed = int(np.random.SeedSequence([0, 3, member]).generate_state(1)[0])
@@ -117,9 +129,9 @@ def test_a_fold_is_a_pipeline_by_hand():
 
 
 def planted_costs(store, factors):
-    """The default loses 0.2 everywhere, a rival 0.2 times a factor of the table."""
+    """The centre loses 0.2 everywhere, a rival 0.2 times a factor of the table."""
     for table, factor in zip(_ablation.tables(FULL), factors, strict=True):
-        for setting, loss in ((DEFAULT, 0.2), (PLAIN, 0.2 * factor)):
+        for setting, loss in ((CENTRE, 0.2), (PLAIN, 0.2 * factor)):
             for trial in choosing(FULL, setting):
                 if trial.table == table:
                     plant(store, trial, loss)
@@ -231,7 +243,7 @@ def test_an_interval_by_hand():
 @pytest.fixture
 def few(monkeypatch):
     """All experiments that need no files, as small as can be."""
-    chosen, told = [DEFAULT, PLAIN], [DEFAULT, TARGET, Peer("native")]
+    chosen, told = [CENTRE, PLAIN], [DEFAULT, TARGET, Peer("native")]
     monkeypatch.setitem(_effort.EFFORTS, "quick", FEW)
     monkeypatch.setattr(_ablation, "settings", lambda: chosen)
     monkeypatch.setattr(_findings, "settings", lambda: chosen)
@@ -281,7 +293,12 @@ def test_a_failure_is_told_and_tried_again(few, tmp_path, monkeypatch):
         raise RuntimeError("no luck")
 
     monkeypatch.setattr(_ablation.Fold, "run", fail)
-    reproduce("ablation", tmp_path, effort="quick", n_jobs=1)
+    assert "RuntimeError: no luck" in reproduce("ablation", tmp_path, effort="quick", n_jobs=1)["failed"]
+    result = CliRunner().invoke(
+        commands, ["reproduce", "ablation", "--quick", "--folder", str(tmp_path), "--jobs", "1"]
+    )
+    assert result.exit_code == 1
+    assert "trials failed, the first with: RuntimeError: no luck" in result.output
     assert "failed, the first with: RuntimeError: no luck" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     monkeypatch.setattr(_ablation.Fold, "run", run)
     reproduce("ablation", tmp_path, effort="quick", n_jobs=1)
@@ -295,12 +312,34 @@ def test_what_cannot_be_run_is_told(tmp_path, monkeypatch):
         reproduce("draws", tmp_path, effort="some")
     with pytest.raises(InputError, match="empty"):
         reproduce([], tmp_path)
-    (tmp_path / "draws.json").write_text("{")
-    with pytest.raises(InputError, match=r"draws\.json holds no results"):
-        reproduce("draws", tmp_path, effort="tiny", n_jobs=1)
+    with pytest.raises(InputError, match="not a folder"):
+        reproduce("draws", tmp_path, pages=[tmp_path / "nowhere" / "page.md"])
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="is a file"):
+        reproduce("draws", tmp_path / "file")
+    for content in ("{", '{"trials": [1], "environments": []}', '{"trials": {"a": {}}, "environments": []}'):
+        (tmp_path / "draws.json").write_text(content)
+        with pytest.raises(InputError, match=r"draws\.json holds no results"):
+            reproduce("draws", tmp_path, effort="tiny", n_jobs=1)
     monkeypatch.setattr(_run, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"catbayes\[reproduce\]"):
         reproduce("draws", tmp_path)
+
+
+def test_tables_that_are_not_to_be_had_are_told_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("CATBAYES_DATA", str(tmp_path / "nothing"))
+    with pytest.raises(InputError, match="adult"):
+        reproduce("table", tmp_path / "kept", effort="tiny", n_jobs=1)
+    assert not (tmp_path / "kept").exists()
+
+
+def test_two_runs_in_one_folder_do_not_erase_each_other(store):
+    trial = Fold("payments", "linear", TARGET, 0, 2, 150)
+    other = Store(store.path)
+    store.run([trial])
+    with pytest.raises(InputError, match="one run at a time"):
+        other.run([replace(trial, fold=3)])
+    assert Store(store.path).result(trial) is not None
 
 
 def test_numbers_are_written_for_a_reader():

@@ -56,8 +56,8 @@ def test_the_encoder_draws_with_the_spread_of_the_estimate():
     "settings", [{}, {"mapping": "mean_precision"}, {"draw_per": "category"}, {"temperature": 0.0}]
 )
 def test_frequent_categories_are_encoded_by_their_expectation(settings):
-    y = np.random.default_rng(0).integers(0, 2, len(ROWS_OF_CODE))
-    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], random_state=0, **settings)
+    y = np.arange(len(ROWS_OF_CODE)) % 2
+    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], steady=100, random_state=0, **settings)
     X, steady = ROWS_OF_CODE[:, None], ROWS_OF_CODE < 2
     trained = encoder.fit_transform(X, y)
     np.testing.assert_array_equal(trained[steady], encoder.transform(X)[steady])
@@ -65,23 +65,55 @@ def test_frequent_categories_are_encoded_by_their_expectation(settings):
     assert (trained[~steady, 0] != encoder.transform(X)[~steady, 0]).mean() > 0.9
 
 
-def test_nobody_is_steady_among_groups_or_where_folds_were_asked_for():
-    y = np.random.default_rng(0).integers(0, 2, len(ROWS_OF_CODE))
-    X, group = ROWS_OF_CODE[:, None], np.arange(len(y)) % 20
-    for encoder, groups in (
-        (SamplingBayesianEncoder("all", random_state=0, prior=1.0), group),
-        (SamplingBayesianEncoder("all", random_state=0, prior=1.0, own_target="cross_fit"), None),
-    ):
-        trained = encoder.fit_transform(X, y, groups=groups)
-        assert len(np.unique(trained[ROWS_OF_CODE == 0])) > 1
+def test_among_groups_and_where_folds_were_asked_for_the_mean_is_that_of_the_other_folds():
+    y = np.arange(len(ROWS_OF_CODE)) % 2
+    X, group = ROWS_OF_CODE[:, None], np.random.default_rng(0).integers(20, size=len(y))
+    for own_target, groups in (("exclude", group), ("cross_fit", None)):
+        encoder = SamplingBayesianEncoder("all", random_state=0, prior=1.0, steady=70, own_target=own_target)
+        trained = encoder.fit_transform(X, y, groups=groups)[ROWS_OF_CODE == 0, 0]
+        assert 2 <= len(np.unique(trained)) <= 5  # one value a fold, and not one for all
 
 
 def test_a_few_heavy_rows_are_not_many_rows():
     y = np.tile([0, 1, 1], 20)
     encoder = SamplingBayesianEncoder("all", random_state=0).fit(np.arange(60)[:, None] % 4, y, np.full(60, 50.0))
     assert not encoder.columns_fitted_[0].is_steady().any()
-    light = SamplingBayesianEncoder("all", random_state=0).fit(np.zeros((300, 1)), np.tile(y, 5), np.full(300, 0.1))
+    light = SamplingBayesianEncoder("all", random_state=0).fit(np.zeros((600, 1)), np.tile(y, 10), np.full(600, 0.1))
     assert light.columns_fitted_[0].is_steady()[0]
+
+
+def test_one_heavy_row_does_not_keep_its_own_target():
+    X, weight = np.zeros((20_001, 1)), np.ones(20_001)
+    X[0], X[1], weight[0] = 1, 1, 800.0
+    y = np.arange(20_001) % 2
+    features = []
+    for own in (0, 1):
+        y[0] = own
+        encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], random_state=0)
+        features.append(encoder.fit_transform(X, y, weight)[0, 0])
+    assert features[0] == features[1]
+
+
+def test_rare_classes_need_more_rows():
+    """1 / (4 p (1 - p)) times as many: at a share of one in a hundred, 25 times."""
+    X = np.repeat(np.arange(3), [8_000, 7_400, 600])[:, None]
+    rare, even = np.arange(len(X)) % 100 == 0, np.arange(len(X)) % 2
+
+    def steady(y):
+        encoder = SamplingBayesianEncoder("all", random_state=0).fit(X, y.astype(int))
+        return encoder.columns_fitted_[0].is_steady()[:3].tolist()
+
+    assert steady(even) == [True, True, True]
+    assert steady(rare) == [True, False, False]  # from 300 / 0.0396 = 7,576 rows on
+
+
+@pytest.mark.parametrize("family", ["normal", "poisson"])
+def test_of_what_was_never_seen_nothing_is_drawn_under_a_weak_prior_either(family):
+    y = np.arange(60) % 7 + 0.0
+    encoder = SamplingBayesianEncoder("all", family=family, prior=1e-7, random_state=0)
+    encoder.fit(np.arange(60)[:, None] % 4, y)
+    draws = encoder.sample(np.full((50, 1), 99))[0]
+    np.testing.assert_array_equal(draws, np.repeat(encoder.transform([[99]]), 50, axis=0))
 
 
 def test_categories_stay_apart_though_their_means_do_not_differ():

@@ -29,20 +29,22 @@ class Spread:
 
     A temperature is the same factor for all. Without one it goes by count: √(n / (n + ν)) after n rows, where the
     prior is worth ν rows. The draws then vary as the posterior mean itself would from one sample of n rows to the next:
-    for every family here Var(mean | θ) = n / (n + ν) · Var(θ | rows), averaged over θ. A category of which nothing is
-    known has no spread. From `steady` rows on the factor is 0.
+    for the mean of every family here Var(mean | θ) = n / (n + ν) · Var(θ | rows), averaged over θ. A category of which
+    nothing is known has no spread. From `steady` rows on the factor is 0.
 
     Examples
     --------
     >>> from catbayes.families import BetaBernoulli
     >>> posterior = BetaBernoulli(alpha=[2.0, 3.0, 52.0], beta=[2.0, 2.0, 152.0])  # 0, 1 and 200 rows
-    >>> Spread(temperature=None, prior_strength=4.0, steady=100.0).factor(posterior).round(3)
+    >>> Spread(temperature=None, prior_strength=4.0, unseen_strength=4.0, steady=100.0).factor(posterior).round(3)
     array([0.   , 0.447, 0.   ])
     """
 
     temperature: float | None = 1.0
     prior_strength: float = 0.0
-    steady: float = np.inf
+    unseen_strength: float = 0.0  # of the prior that stands in where nothing was seen; it may be stronger
+    steady: float = np.inf  # in the weight of rows
+    row: float = 1.0  # the weight of a row
 
     @property
     def full(self) -> bool:
@@ -51,13 +53,18 @@ class Spread:
 
     def factor(self, family: Family) -> Array:
         """The factor of every entry."""
-        count = np.maximum(family.strength - self.prior_strength, 0.0)
+        seen = family.strength != self.unseen_strength
+        count = np.where(seen, np.maximum(family.strength - self.prior_strength, 0.0), 0.0)
         factor = np.sqrt(count / family.strength) if self.temperature is None else self.temperature
         return np.where(self.is_steady(count), 0.0, factor)
 
     def is_steady(self, count: Array) -> Any:
         """Tell which categories of so many rows are frequent enough to be encoded without drawing."""
         return count >= self.steady * (1.0 - 1e-9)
+
+    def keeps_own(self, count: Any, weight: Any) -> Any:
+        """Tell which rows stay in the posterior of their category, being a small part of it however heavy they are."""
+        return self.is_steady(count) & (weight * self.steady <= count * self.row * (1.0 + 1e-9))
 
     def apply(self, theta: Array, family: Family) -> Array:
         """Draw θ closer to its mean."""

@@ -175,7 +175,7 @@ class PosteriorEmbedding(nn.Module):
             code = torch.where(alone, column.posterior.categories.unseen, code)
             whole = [self._buffer(name, number)[code] for name in self._names]
             y = (target.double() - self._buffer("origin", number).double()).to(count.dtype)
-            weight = torch.where(alone | column.spread.is_steady(count), 0.0, weight)
+            weight = torch.where(alone | column.spread.keeps_own(count, weight), 0.0, weight)
             entry = _leave_out(self._family, whole, y, weight)
             count = torch.where(alone, 0.0, count - weight)
         theta = _sample(self._family, entry, self.generator)

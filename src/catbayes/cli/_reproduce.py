@@ -13,13 +13,16 @@ from catbayes.reproduce import reproduce as run_experiments
 
 
 @click.command(epilog="Example:  catbayes reproduce table --quick")
-@click.argument("what", type=click.Choice([*EXPERIMENTS, "all"]), default="all")
+@click.argument("what", type=click.Choice([*EXPERIMENTS, "all"]), metavar="[WHAT]", default="all")
 @click.option("--quick", is_flag=True, help="Minutes instead of hours: fewer trees, splits and tables.")
 @click.option("--folder", default="catbayes-results", show_default=True, help="Where results and figures are kept.")
 @click.option("--page", "pages", multiple=True, metavar="FILE", help="Page to write; RESULTS.md in the folder if none.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; all cores by default.")
 def reproduce(what: str, quick: bool, folder: str, pages: tuple[str, ...], jobs: int | None) -> None:
     """Run the paper's experiments and the choice of our defaults, and write down what they say.
+
+    WHAT is one of: table (its four results), draws, prior, importance (its figures), mapping, search (its parameters),
+    ablation (our defaults, and other encoders), all.
 
     Real tables come from the folder that CATBAYES_DATA names, or from OpenML. What is finished is kept in the folder,
     and not run again: after Ctrl-C, the same command goes on.
@@ -35,6 +38,9 @@ def reproduce(what: str, quick: bool, folder: str, pages: tuple[str, ...], jobs:
         click.echo(line)
     for page in pages or [str(Path(folder) / "RESULTS.md")]:
         click.echo(f"wrote {page}", err=True)
+    if found["failed"]:
+        click.echo(f"catbayes: {len(found['failed'])} trials failed, the first with: {found['failed'][0]}", err=True)
+        raise click.exceptions.Exit(1)
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

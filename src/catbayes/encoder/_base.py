@@ -186,8 +186,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
     def _mapping(self) -> Mapping:
         raise NotImplementedError
 
-    def _spread(self, prior_strength: float, heaviness: float) -> Spread:
-        """How far draws lie from the posterior mean, for a prior and the weight of a row."""
+    def _spread(self, posterior: ColumnPosterior, evidence: Evidence) -> Spread:
+        """How far the draws of a column lie from the posterior mean."""
         return Spread()
 
     def _check(self) -> None:
@@ -274,7 +274,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """Bind the mapping to a column's posterior, and work out what `transform` gives."""
         labels = None if evidence.classes is None else [str(label) for label in evidence.classes]
         bound = self._mapping().bind(posterior.prior, labels, self.drop_first)
-        spread = self._spread(float(posterior.prior.strength), evidence.heaviness)
+        spread = self._spread(posterior, evidence)
         expectation = expect(bound, posterior.posterior, spread=spread, seed=seed, position=column.position)
         return EncodedColumn(column.position, column.name, posterior, bound, spread, expectation)
 

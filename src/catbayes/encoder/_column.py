@@ -16,7 +16,7 @@ from catbayes.posteriors import ColumnPosterior
 from catbayes.sampling import Spread, draw, draw_strata
 
 EXPECTATION_DRAWS = 100
-EXPECTATION_STRATA = 50
+EXPECTATION_STRATA = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,10 @@ def expect(mapping: Mapping, posterior: Family, *, spread: Spread, seed: int, po
         at_mean = mapping.drawn(posterior.mean())
         expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, posterior, seed, position) - at_mean)
     else:  # closed forms are those of the whole posterior
-        key = (Purpose.EXPECTATION, position)
-        strata = draw_strata(posterior, mapping.drawn, EXPECTATION_STRATA, seed=seed, key=key, spread=spread)
-        expected = strata.mean(axis=0)
+        arrays = [values.reshape(len(factor), -1) for values in posterior.arrays().values()]
+        _, first, same = np.unique(np.hstack(arrays), axis=0, return_index=True, return_inverse=True)
+        how: dict[str, Any] = {"seed": seed, "key": (Purpose.EXPECTATION, position), "spread": spread}
+        expected = draw_strata(posterior.take(first), mapping.drawn, EXPECTATION_STRATA, **how).mean(axis=0)[same]
     known = mapping.known(posterior)
     return expected if known is None else np.concatenate([expected, known], axis=-1)
 

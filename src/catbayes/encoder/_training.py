@@ -177,7 +177,7 @@ def leave_one_out(family: Family, count: Array, unseen: Family, own: Any, weight
     Where nothing else is known, the row is as if unseen.
     """
     alone = count - weight <= 1e-9 * count
-    kept = alone | spread.is_steady(count)
+    kept = alone | spread.keeps_own(count, weight)
     return family.where(~alone, unseen).leave_out(own, np.where(kept, 0.0, weight))
 
 

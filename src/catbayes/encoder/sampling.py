@@ -12,7 +12,9 @@ from catbayes.encoder._column import EncodedColumn
 from catbayes.encoder._reading import read_row_keys
 from catbayes.encoder._training import TrainingDraws, draw_rows, hides, training_draws
 from catbayes.encoder._updating import UpdatableEncoder
+from catbayes.evidence import Evidence
 from catbayes.mappings import Mapping, resolve_mapping
+from catbayes.posteriors import ColumnPosterior
 from catbayes.sampling import SAMPLERS, Spread
 
 OWN_TARGET = ("exclude", "cross_fit", "include")
@@ -50,9 +52,10 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         category; with `temperature=1.0` and `steady=None` a method `expected(posterior)` of it takes their place.
     own_target : "exclude", "cross_fit", "include"
         Whether row n's own y has a part in its training features. "exclude": none, but for its share in the prior that
-        all rows have in common; it is taken out of the posterior in closed form where the draw hides the step, and by
-        folds for everything that is not drawn a row at a time (`draw_per="category"`, `temperature` below 0.3, heavy
-        weights, counts far from Poisson's, the precision of "mean_precision") and for rows that come in groups.
+        all rows have in common and in categories of `steady` rows; it is taken out of the posterior in closed form
+        where the draw hides the step, and by folds for everything that is not drawn a row at a time
+        (`draw_per="category"`, `temperature` below 0.3, heavy weights, counts far from Poisson's, the precision of
+        "mean_precision") and for rows that come in groups.
         "cross_fit": by folds throughout. "include": as in the paper; it leaks where categories are rare.
     cv : int or splitter
         Folds, wherever they are used: see `own_target`. A number means shuffled folds, which keep groups together if
@@ -65,10 +68,11 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         which is what a model meets in new categories. A category of which little is known is then near the prior's
         mean, and not anywhere in the prior.
     steady : int or None
-        Categories with so many rows or more are encoded by their expectation, without drawing and with all their rows:
-        one row in a hundred gives nothing away, and a model can tell the categories apart even where their means
-        differ by less than a draw. None draws all, as in the paper; so do `own_target="cross_fit"` and groups, as far
-        as rows are left out.
+        Categories with so many rows or more are encoded by their expectation, without drawing and with all their rows,
+        so that a model can tell them apart even where their means differ by less than a draw. Classes that are rare
+        need more rows: of two classes with shares p and 1 - p, `steady / (4 p (1 - p))`. It costs what category means
+        cost, about one degree of freedom a category. With `own_target="cross_fit"` or groups the mean is that of the
+        other folds. None draws all, as in the paper.
     unseen : "prior", "error"
         What to do with a category that `fit` did not see.
     missing : "category", "prior", "error"
@@ -131,7 +135,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         cv: Any = 5,
         draw_per: str = "row",
         temperature: float | str = "estimate",
-        steady: int | None = 100,
+        steady: int | None = 300,
         unseen: str = "prior",
         missing: str = "category",
         sampler: str = "auto",
@@ -297,7 +301,10 @@ class SamplingBayesianEncoder(UpdatableEncoder):
     def _mapping(self) -> Mapping:
         return resolve_mapping(self.mapping)
 
-    def _spread(self, prior_strength: float, heaviness: float) -> Spread:
+    def _spread(self, posterior: ColumnPosterior, evidence: Evidence) -> Spread:
         temperature = None if isinstance(self.temperature, str) else float(self.temperature)
-        steady = np.inf if self.steady is None else self.steady * heaviness
-        return Spread(temperature, prior_strength, steady)
+        strengths = float(posterior.prior.strength), float(posterior.unseen.strength)
+        if self.steady is None:
+            return Spread(temperature, *strengths)
+        row = evidence.heaviness
+        return Spread(temperature, *strengths, steady=self.steady * row / evidence.evenness, row=row)

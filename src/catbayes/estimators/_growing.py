@@ -172,7 +172,7 @@ def _grow_histograms(model: Any, job: Job) -> Any:
         model.set_params(early_stopping=True)
         valid = dict(zip(("X_val", "y_val", "sample_weight_val"), job.held_out, strict=True))
     sizes = job.sizes(params["max_iter"], BOOSTING_DRAWS)
-    grid = Grid(job, params["max_bins"])
+    grid = Grid(job, params["max_bins"], params["max_bins"])
     for k, size in enumerate(sizes):
         X = grid.snap(job.feed(k))
         model.set_params(max_iter=size).fit(X, job.y, **job.weights(model.fit), **valid, **job.fit_params)
@@ -183,16 +183,23 @@ def _grow_histograms(model: Any, job: Job) -> Any:
 
 
 class Grid:
-    """Points for each feature that changes from draw to draw; every point is taken by some row of every draw."""
+    """Points for each feature that changes from draw to draw; every point is taken by some row of every draw.
 
-    def __init__(self, job: Job, most: int) -> None:
+    Values that stay, those of frequent categories, are points themselves, as long as there is room for them.
+    """
+
+    def __init__(self, job: Job, most: int, room: int = 255) -> None:
         first, self.points = job.feed(0).copy(), {}
         second = job.feed(1)
-        size = min(most, max(2, len(first) // 8))
         changed = (first != second) & ~(np.isnan(first) & np.isnan(second))
         for column in np.flatnonzero(changed.any(axis=0)):
+            moving, values = changed[:, column], first[:, column]
+            kept = np.unique(values[~moving])
+            if len(kept) > room - 2:
+                moving, kept = np.ones_like(moving), kept[:0]
+            size = min(most, max(2, moving.sum() // 8), room - len(kept))
             levels = (np.arange(size) + 0.5) / size
-            self.points[int(column)] = np.unique(np.quantile(first[:, column], levels))
+            self.points[int(column)] = np.union1d(np.quantile(values[moving], levels), kept)
 
     def snap(self, features: Array) -> Array:
         """Move each value to the nearest point, and to a point that none is near to, the value nearest to it."""

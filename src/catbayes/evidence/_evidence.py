@@ -12,7 +12,7 @@ from catbayes._validation import Array, Codes
 from catbayes.categories import Categories
 from catbayes.errors import InputError
 from catbayes.evidence._target import Target, choose_family, join_classes, label_array, read_family
-from catbayes.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson
+from catbayes.families import TINY, BetaBernoulli, DirichletCategorical, Family, GammaPoisson
 from catbayes.statistics import Moments, Statistics, Tally
 from catbayes.tables import Table
 
@@ -63,6 +63,15 @@ class Evidence:
     def heaviness(self) -> float:
         """Σ w² / Σ w: the weight of a row, in the eyes of a row."""
         return float(self.squares / self.total.count[0])
+
+    @property
+    def evenness(self) -> float:
+        """What a row says of the classes, next to one of a fair coin: 2 (1 - Σ p²), 1 at most, and 1 for numbers."""
+        total = self.total
+        if not isinstance(total, Tally):
+            return 1.0
+        shares = total.weight[0] / total.count[0]
+        return float(np.clip(2.0 * (1.0 - np.sum(shares**2)), TINY, 1.0))
 
     def __add__(self, other: Evidence) -> Evidence:
         """Join what two disjoint sets of rows say."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from catbayes.comparison._scores import MEASURES
-from catbayes.reproduce._ablation import DEFAULT, NATIVE, PAPER, measure_of
+from catbayes.reproduce._ablation import CENTRE, DEFAULT, NATIVE, PAPER, measure_of
 
 SMALL = 1.0  # per cent of loss, below which nobody should care
 
@@ -43,8 +44,7 @@ def advise(summary: dict[str, Any]) -> list[str]:
 
 
 def _paper() -> dict[str, Any]:
-    names = ("own_target", "prior", "temperature", "steady")
-    return {name: getattr(PAPER, name) for name in names}
+    return {name: value for name, value in asdict(PAPER).items() if value != getattr(CENTRE, name)}
 
 
 def _about_ranks(standing: dict[str, Any]) -> str | None:

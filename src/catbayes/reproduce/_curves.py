@@ -17,6 +17,8 @@ from catbayes.reproduce._paper import FOLD_SEED, PRINTED_DRAWS, PRINTED_PRIOR, S
 from catbayes.reproduce._trials import Store, Trial
 
 DEFAULT_PRIOR = "empirical"
+EQUAL = "equal"
+NEAR = 0.005  # of accuracy
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +118,11 @@ class Curve:
         smallest, middle, largest = values[0], values[(len(values) - 1) // 2], values[-1]
         if self.parameter == "gamma":
             return [
-                ("γ has little influence", "within noise", middle, smallest),
+                ("γ has little influence", EQUAL, middle, smallest),
                 ("too big a γ does harm", "holds", smallest, largest),
             ]
         if table == "make_classification":
-            return [("unchanged after K = 2", "within noise", largest, 2)]
+            return [("unchanged after K = 2", EQUAL, largest, 2)]
         return [("increases slowly beyond K = 2", "holds", largest, 2)]
 
     def _judged(
@@ -130,9 +132,17 @@ class Curve:
         if value != reference:
             sides = (self._folds(effort, table, side) for side in (value, reference))
             verdict = judged(store, *sides, overlap=1 / (effort.folds - 1))
-        agrees = None if verdict is None else verdict["word"] == expected
-        sides_named = {"value": value, "reference": reference}
-        return {"claim": claim, "expected": expected, "agrees": agrees, "verdict": verdict} | sides_named
+        told = None if verdict is None else _agreement(verdict, expected)
+        return {"claim": claim, "told": told, "verdict": verdict, "value": value, "reference": reference}
+
+
+def _agreement(verdict: dict[str, Any], expected: str) -> str:
+    """Whether a difference bears a claim out; one of equality only if the whole interval is near 0."""
+    if expected != EQUAL:
+        return {expected: "agrees", "within noise": "cannot be told"}.get(verdict["word"], "does not agree")
+    if max(abs(verdict["low"]), abs(verdict["high"])) <= NEAR:
+        return "agrees"
+    return "cannot be told" if verdict["word"] == "within noise" else "does not agree"
 
 
 DRAWS = Curve("draws", "n_draws", "number of draws, K", tuple(range(1, 10)), PRINTED_DRAWS)

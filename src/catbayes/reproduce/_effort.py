@@ -40,9 +40,9 @@ FULL = Effort(
     figure_trees=20,
     folds=10,
     draws=tuple(range(1, 10)),
-    gammas=decades(-10, -2),
-    search_trials=6,
-    search_trees=15,
+    gammas=(1e-10, 1e-6, 1e-4, 1e-3, 1e-2),
+    search_trials=4,
+    search_trees=8,
     ablation_repeats=2,
     ablation_tables=None,
 )

@@ -1,7 +1,7 @@
 """What the ablation says: how much each setting costs, and where the default stands among the peers.
 
 Tables are measured differently, so settings are compared by their loss, 1 - AUC for two classes, log-loss for several,
-1 - R² for numbers, as the logarithm of its ratio to that of the default: in per cent, more is worse.
+1 - R² for numbers, as the logarithm of its ratio to that of the centre: times 100, so near to per cent; more is worse.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from catbayes._validation import Array
 from catbayes.comparison._scores import MEASURES
 from catbayes.datasets import NAMES
 from catbayes.reproduce._ablation import (
+    CENTRE,
     DEFAULT,
     MODELS,
     N_FOLDS,
@@ -31,13 +32,17 @@ from catbayes.reproduce._ablation import (
     reporting,
     settings,
     tables,
+    trials,
 )
 from catbayes.reproduce._advice import advise
 from catbayes.reproduce._effort import Effort
 from catbayes.reproduce._trials import Store
 from catbayes.reproduce._verdict import judge
 
+__all__ = ["summarise", "trials"]
+
 OVERLAP = 1 / (N_FOLDS - 1)
+SMALLEST = 1e-6
 FEWEST_TABLES = 6  # for signed ranks to say anything
 Cell = tuple[str, str, int, int]  # table, model, repeat, fold
 Results = dict[Cell, dict[str, float]]
@@ -46,9 +51,10 @@ Results = dict[Cell, dict[str, float]]
 def summarise(store: Store, effort: Effort) -> dict[str, Any]:
     """The costs of other settings on the folds that choose, and the standing of the default on those that report."""
     chosen = {setting: _results(store, choosing(effort, setting)) for setting in settings()}
-    costs = [_cost(setting, results, chosen[DEFAULT]) for setting, results in chosen.items() if setting != DEFAULT]
+    costs = [_cost(setting, results, chosen[CENTRE]) for setting, results in chosen.items() if setting != CENTRE]
     found = {method: _results(store, reporting(effort, method)) for method in reported()}
     summary = {
+        "centre": asdict(CENTRE),
         "default": asdict(DEFAULT),
         "costs": [cost for cost in costs if cost is not None],
         "standing": standing(found, tables(effort)),
@@ -68,9 +74,9 @@ def _results(store: Store, trials: Sequence[Any]) -> Results:
 
 
 def loss(table: str, result: dict[str, float]) -> float:
-    """What is to be small, by the measure that ranks."""
+    """What is to be small, by the measure that ranks; never quite 0, so that it has a logarithm."""
     measure = measure_of(table)
-    return 1.0 - result[measure] if MEASURES[measure].higher else result[measure]
+    return max(SMALLEST, 1.0 - result[measure] if MEASURES[measure].higher else result[measure])
 
 
 def excess(results: Results, reference: Results) -> dict[Cell, float]:
@@ -80,12 +86,12 @@ def excess(results: Results, reference: Results) -> dict[Cell, float]:
 
 
 def _cost(setting: Setting, results: Results, reference: Results) -> dict[str, Any] | None:
-    """What a setting loses against the default, by model, by table and on average over tables."""
+    """What a setting loses against the centre, by model, by table and on average over tables."""
     gaps = excess(results, reference)
     by_table = {table: _mean([gap for cell, gap in gaps.items() if cell[0] == table]) for table in _tables_of(gaps)}
     if not by_table:
         return None
-    changed = {name: value for name, value in asdict(setting).items() if value != getattr(DEFAULT, name)}
+    changed = {name: value for name, value in asdict(setting).items() if value != getattr(CENTRE, name)}
     by_model = {model: _mean([gap for cell, gap in gaps.items() if cell[1] == model]) for model in MODELS}
     return {"changed": changed, "models": by_model, "tables": by_table} | weigh(list(by_table.values()))
 
@@ -98,7 +104,7 @@ def weigh(costs: Sequence[float | None]) -> dict[str, Any]:
     """
     values = np.array([cost for cost in costs if cost is not None])
     moved = values[np.abs(values) > 1e-9]
-    word = "within noise"
+    word = "within noise" if len(values) >= FEWEST_TABLES else "too few tables"
     if len(moved) >= FEWEST_TABLES and wilcoxon(moved).pvalue < 0.05:
         word = "worse" if rankdata(np.abs(moved))[moved > 0].sum() > len(moved) * (len(moved) + 1) / 4 else "better"
     counts = {"worse_on": int((moved > 0).sum()), "better_on": int((moved < 0).sum()), "n_tables": len(values)}
@@ -125,7 +131,11 @@ def standing(found: dict[Setting | Peer, Results], names: Sequence[str]) -> dict
             for table, model in complete
         ],
         "native": [
-            {"table": table, "scores": {model: _score(found[Peer("native")], table, model) for model in NATIVE}}
+            {
+                "table": table,
+                "measure": measure_of(table),
+                "scores": {model: _score(found[Peer("native")], table, model) for model in NATIVE},
+            }
             for table in names
             if Peer("native") in found
         ],

@@ -9,13 +9,15 @@ from typing import Any
 from sklearn.model_selection import train_test_split
 
 from catbayes.comparison._scores import score
+from catbayes.reproduce._effort import Effort
 from catbayes.reproduce._methods import Fitted, Method
-from catbayes.reproduce._paper import TABLES
+from catbayes.reproduce._paper import BINS, TABLES
 from catbayes.reproduce._trials import Store, Trial
 from catbayes.reproduce._verdict import judge
 
 TEST_SHARE = 0.2
 OVERLAP = TEST_SHARE / (1 - TEST_SHARE)
+MOST_SPLITS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +30,18 @@ class Holdout:
     trees: int
     seed: int
     n_rows: int | None
+    n_binned: int = len(BINS)
 
     @property
     def key(self) -> str:
         """What it is called."""
         rows = "" if self.n_rows is None else f", {self.n_rows} rows"
+        rows += "" if self.n_binned == len(BINS) else f", {self.n_binned} categorical columns"
         return f"{self.table}, {self.method.name}, split {self.split}, {self.trees} trees, seed {self.seed}{rows}"
 
     def fit(self) -> tuple[Fitted, float]:
         """The fitted method and its score."""
-        X, X_test, y, y_test, categorical = split(self.table, self.split, self.n_rows)
+        X, X_test, y, y_test, categorical = split(self.table, self.split, self.n_rows, self.n_binned)
         fitted = self.method.fit(X, y, categorical, self.trees, self.seed)
         return fitted, score(y_test, fitted.predict(X_test))[TABLES[self.table].measure]
 
@@ -46,9 +50,9 @@ class Holdout:
         return {"score": self.fit()[1]}
 
 
-def split(table: str, seed: int, n_rows: int | None) -> tuple[Any, Any, Any, Any, list[str]]:
+def split(table: str, seed: int, n_rows: int | None, n_binned: int = len(BINS)) -> tuple[Any, Any, Any, Any, list[str]]:
     """Training and test rows, training and test targets, and the categorical columns."""
-    X, y, categorical = TABLES[table].read(n_rows)
+    X, y, categorical = TABLES[table].read(n_rows, n_binned)
     return *train_test_split(X, y, test_size=TEST_SHARE, random_state=seed), categorical
 
 
@@ -73,6 +77,12 @@ def judged(
         return None
     verdict = judge(gaps, overlap=overlap)
     return asdict(verdict) | {"word": verdict.word}
+
+
+def new_splits(effort: Effort, table: str, method: Method, n_binned: int = len(BINS)) -> list[Holdout]:
+    """A method on new splits, with the trees of the figures: to compare like with like."""
+    numbers, trees = range(min(effort.repeats, MOST_SPLITS)), effort.figure_trees
+    return [Holdout(table, method, number, trees, number, effort.n_rows, n_binned) for number in numbers]
 
 
 def mean(values: list[float]) -> float | None:

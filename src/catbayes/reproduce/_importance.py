@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from catbayes.reproduce._effort import Effort
-from catbayes.reproduce._holdout import Holdout, judged
+from catbayes.reproduce._holdout import Holdout, judged, new_splits
 from catbayes.reproduce._methods import LeaveOneOut, Method
 from catbayes.reproduce._paper import SYNTHETIC, TABLES
 from catbayes.reproduce._trials import Store, Trial
 
-MOST_SPLITS = 10
+N_CATEGORICAL = 2  # as in the figure, whose features 8 and 9 are categorical
 CLAIM = "sampling puts much less importance on the categorical columns"
 
 
@@ -32,7 +32,7 @@ class Importance:
     def run(self) -> dict[str, Any]:
         """Shares of the columns, and of all categorical ones together."""
         fitted, found = self.holdout.fit()
-        X, _, categorical = TABLES[self.holdout.table].read(1)
+        X, _, categorical = TABLES[self.holdout.table].read(1, self.holdout.n_binned)
         shares = {name: fitted.importance()[name] for name in X}
         return {"score": found, "shares": shares, "categorical": sum(shares[name] for name in categorical)}
 
@@ -74,7 +74,10 @@ def draw(summary: dict[str, Any], folder: Path) -> list[Path]:
             columns = list(part["shares"])
             place = np.arange(len(columns)) + 0.26 * (number - 1)
             ax.barh(place, list(part["shares"].values()), 0.26, label=styles[name][0], color=styles[name][1])
-            ax.set_yticks(np.arange(len(columns)), [f"{columns[0]} (numeric)", *columns[1:]])
+            ax.set_yticks(
+                np.arange(len(columns)),
+                [*columns[:-N_CATEGORICAL], *(f"{name} (cat.)" for name in columns[-N_CATEGORICAL:])],
+            )
         ax.invert_yaxis()
         ax.set(title=table, xlabel="share of the importance")
         ax.spines[["top", "right"]].set_visible(False)
@@ -98,9 +101,7 @@ def _methods(table: str) -> dict[str, Method]:
 
 
 def _splits(effort: Effort, table: str, method: Method) -> list[Importance]:
-    numbers = range(min(effort.repeats, MOST_SPLITS))
-    holdouts = [Holdout(table, method, number, effort.figure_trees, number, effort.n_rows) for number in numbers]
-    return [Importance(holdout) for holdout in holdouts]
+    return [Importance(holdout) for holdout in new_splits(effort, table, method, N_CATEGORICAL)]
 
 
 def _mean(store: Store, part: list[Importance]) -> dict[str, Any] | None:

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from catbayes.reproduce._effort import Effort
-from catbayes.reproduce._holdout import Holdout, judged, mean, scores
+from catbayes.reproduce._holdout import Holdout, judged, mean, new_splits, scores
 from catbayes.reproduce._methods import Linear, Method
 from catbayes.reproduce._paper import TABLES
 from catbayes.reproduce._trials import Store, Trial
 
-MOST_SPLITS = 10
 COPIES = 5
 MODELS = ("forest", "linear")
 CLAIM = "the mapping matters little to a forest, and can matter much to a linear model"
@@ -40,18 +39,17 @@ def summarise(store: Store, effort: Effort) -> dict[str, Any]:
 
 
 def _mappings(table: str) -> tuple[str, ...]:
-    """The paper's four; weight of evidence needs classes."""
-    classes = ("weight_of_evidence",) if TABLES[table].measure == "accuracy" else ()
-    return ("mean", *classes, "mean_precision", "polynomial")
+    """The paper's: weight of evidence for classes, the drawn precision for numbers; and our precision of the mean."""
+    own = "weight_of_evidence" if TABLES[table].measure == "accuracy" else "identity"
+    return ("mean", own, "polynomial", "mean_precision")
 
 
-def _splits(effort: Effort, table: str, model: str, mapping: str) -> list[Trial]:
+def _splits(effort: Effort, table: str, model: str, mapping: str) -> list[Holdout]:
     best = TABLES[table].best_sampling
     method: Method = Linear(best.gamma, COPIES, mapping)
     if model == "forest":
         method = replace(best, n_draws=COPIES, mapping=mapping)
-    numbers = range(min(effort.repeats, MOST_SPLITS))
-    return [Holdout(table, method, number, effort.figure_trees, number, effort.n_rows) for number in numbers]
+    return new_splits(effort, table, method)
 
 
 def _row(store: Store, effort: Effort, table: str, model: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from catbayes._atomic import replacing
 from catbayes.comparison._scores import MEASURES
+from catbayes.reproduce._ablation import PAPER
 from catbayes.reproduce._effort import Effort
 from catbayes.reproduce._table import CLOSE
 
@@ -22,6 +23,8 @@ NAMES = {
     "leave_one_out": "LeaveOneOutEncoder",
     "sampling": "sampling",
     "category_means": "plain category means",
+    "leave_one_out_printed": "LeaveOneOutEncoder, its own printed forest",
+    PAPER.name: "the paper's setting",
 }
 """What things are called on the page, where it is not what they are called here."""
 
@@ -54,8 +57,7 @@ def signed(value: float | None, digits: int = 4) -> str:
 
 def called(name: str) -> str:
     """What something is called on the page."""
-    paper = "own_target=include, prior=1e-07, temperature=1.0, steady=None"
-    return "the paper's setting" if name == paper else NAMES.get(name, name)
+    return NAMES.get(name, name)
 
 
 def setting(changed: dict[str, Any]) -> str:

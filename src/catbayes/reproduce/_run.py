@@ -8,7 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from joblib import cpu_count
+
+from catbayes._atomic import check_output
 from catbayes._validation import check_count, check_option
+from catbayes.datasets import NAMES as PUBLIC
+from catbayes.datasets import load
 from catbayes.errors import InputError
 from catbayes.reproduce import _ablation, _findings, _importance, _mapping, _search, _table
 from catbayes.reproduce._curves import DRAWS, PRIOR
@@ -19,13 +24,6 @@ from catbayes.reproduce._trials import Progress, Store, Trial
 LIBRARIES = ("category_encoders", "lightgbm", "catboost", "jinja2", "matplotlib")
 
 
-class _Ablation:
-    """The ablation as an experiment: its trials and its findings have modules of their own."""
-
-    trials = staticmethod(_ablation.trials)
-    summarise = staticmethod(_findings.summarise)
-
-
 EXPERIMENTS: dict[str, Any] = {
     "table": _table,
     "draws": DRAWS,
@@ -33,7 +31,7 @@ EXPERIMENTS: dict[str, Any] = {
     "importance": _importance,
     "mapping": _mapping,
     "search": _search,
-    "ablation": _Ablation,
+    "ablation": _findings,
 }
 """By the names that users type: something with `trials`, `summarise` and perhaps `draw`."""
 
@@ -70,7 +68,7 @@ def reproduce(
     Returns
     -------
     dict
-        What each experiment found, by its name.
+        What each experiment found, by its name, and under "failed" why trials failed, if some did.
 
     Examples
     --------
@@ -84,21 +82,27 @@ def reproduce(
     _require_libraries(names)
     check_option("effort", effort, tuple(EFFORTS))
     chosen, place = EFFORTS[effort], Path(folder)
+    if place.exists() and not place.is_dir():
+        raise InputError(f"{place} is a file: expected a folder to keep results in.")
+    for page in pages:
+        check_output(page, overwrite=True)
+    _require_tables(names, chosen)
     place.mkdir(parents=True, exist_ok=True)
     stores = {name: Store(place / f"{name}.json") for name in EXPERIMENTS}
     _run(names, stores, chosen, _n_jobs(n_jobs), progress)
     found = {name: _found(name, stores[name], chosen, place) for name in EXPERIMENTS}
     for page in pages or [place / "RESULTS.md"]:
         render(found, chosen, place, Path(page))
-    return {name: part["summary"] for name, part in found.items() if part is not None}
+    failed = [reason for name in names for reason in (found[name] or {"failed": []})["failed"]]
+    return {name: part["summary"] for name, part in found.items() if part is not None} | {"failed": failed}
 
 
 def _names(what: str | Sequence[str]) -> list[str]:
     names = [what] if isinstance(what, str) else list(what)
-    if names == ["all"]:
-        return list(EXPERIMENTS)
     for name in names:
         check_option("what", name, (*EXPERIMENTS, "all"))
+    if "all" in names:
+        return list(EXPERIMENTS)
     if not names:
         raise InputError(f"what is empty: expected some of {', '.join(EXPERIMENTS)}, or all.")
     return [name for name in EXPERIMENTS if name in names]
@@ -111,8 +115,16 @@ def _require_libraries(names: list[str]) -> None:
         raise ImportError(f'Reproducing needs {", ".join(missing)}: pip install "catbayes[reproduce]".')
 
 
+def _require_tables(names: list[str], effort: Effort) -> None:
+    """Read every public table once, so that one that is not to be had is told before anything runs."""
+    wanted = [table for table in ("adult", "mercedes") if {"table", "mapping", "search"} & {*names}]
+    wanted += [table for table in _ablation.tables(effort) if "ablation" in names and table in PUBLIC]
+    for table in dict.fromkeys(wanted):
+        load(table)
+
+
 def _n_jobs(n_jobs: int | None) -> int:
-    return (os.cpu_count() or 1) if n_jobs is None else check_count("n_jobs", n_jobs)
+    return int(cpu_count()) if n_jobs is None else check_count("n_jobs", n_jobs)
 
 
 def _run(names: list[str], stores: dict[str, Store], effort: Effort, n_jobs: int, progress: Progress | None) -> None:
@@ -138,5 +150,6 @@ def _found(name: str, store: Store, effort: Effort, folder: Path) -> dict[str, A
     figures = experiment.draw(summary, folder) if hasattr(experiment, "draw") else []
     failed = [record["failed"] for record in records if "failed" in record]
     minutes = sum(record["seconds"] for record in records) / 60
-    about = {"trials": len(records), "minutes": minutes, "failed": failed, "environment": store.environment}
-    return {"summary": summary, "figures": [path.name for path in figures]} | about
+    environments = [store.environments[number] for number in sorted({record["environment"] for record in records})]
+    counts = {"trials": len(records), "minutes": minutes, "failed": failed, "environments": environments}
+    return {"summary": summary, "figures": [path.name for path in figures]} | counts

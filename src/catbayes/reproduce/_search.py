@@ -52,11 +52,12 @@ class Search:
                 found.append(score(y[test], fitted.predict(X.iloc[test]))[measure])
             return mean(found)
 
-        sampler = optuna.samplers.TPESampler(seed=seeds(self.seed)[2])
+        start = max(1, self.n_trials // 3)  # of TPE's usual ten random trials, so that it has something to learn
+        sampler = optuna.samplers.TPESampler(n_startup_trials=start, seed=seeds(self.seed)[2])
         study = optuna.create_study(direction="maximize", sampler=sampler)
         study.optimize(objective, n_trials=self.n_trials)
         best = self.suggest(optuna.trial.FixedTrial(study.best_params), X.shape[1])
-        refit = Holdout(self.table, best, SEED, self.trees, self.seed, self.n_rows)
+        refit = Holdout(self.table, best, SEED, self.trees, len(folds), self.n_rows)  # a seed that no fold had
         return {"cv_score": study.best_value, "test_score": refit.run()["score"], "best": asdict(best)}
 
     def suggest(self, trial: Any, n_columns: int) -> LeaveOneOut | Sampling:
@@ -98,7 +99,7 @@ def summarise(store: Store, effort: Effort) -> dict[str, Any]:
 
 
 def _study(effort: Effort, table: str, method: str) -> Search:
-    return Search(table, method, effort.search_trials, effort.search_trees, effort.printed_trees, effort.n_rows)
+    return Search(table, method, effort.search_trials, effort.search_trees, effort.trees, effort.n_rows)
 
 
 def _optuna() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import math
 import platform
 import time
 import warnings
@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits
 
 from catbayes._atomic import replacing
@@ -44,32 +44,41 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.trials: dict[str, dict[str, Any]] = {}
-        self.environment: dict[str, str] = {}
+        self.environments: list[dict[str, str]] = []  # a trial says which of them it ran in
         if path.exists():
             try:
                 content = json.loads(path.read_text(encoding="utf-8"))
-                self.trials, self.environment = content["trials"], content["environment"]
-            except (ValueError, KeyError, TypeError) as error:
+                self.trials, self.environments = dict(content["trials"]), list(content["environments"])
+                for record in self.trials.values():
+                    _ = record["settings"], record["seconds"], self.environments[record["environment"]]
+            except (ValueError, LookupError, TypeError) as error:
                 raise InputError(
-                    f"{path} holds no results that can be read ({error}): move it away to begin anew."
+                    f"{path} holds no results that can be read ({error!r}): move it away to begin anew."
                 ) from error
+        self._stamp = self._time()
 
     def run(self, trials: Sequence[Trial], *, n_jobs: int = 1, progress: Progress | None = None) -> None:
         """Run those that are not finished, several at a time; Ctrl-C keeps what is."""
         left = [trial for trial in trials if not self.finished(trial)]
         total, done = len(trials), len(trials) - len(left)
         report = progress or (lambda *_: None)
-        if left:
-            self.environment = environment()
+        here = self._here() if left else 0
         results: Any = (_run(trial) for trial in left)
         if n_jobs > 1:
             results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed(_run)(trial) for trial in left)
         report(done, total, "")
         for key, record in results:
-            self.trials[key] = record
+            self.trials[key] = record | {"environment": here}
             self.write()
             done += 1
             report(done, total, key)
+
+    def _here(self) -> int:
+        """The number of this environment."""
+        here = environment()
+        if here not in self.environments:
+            self.environments.append(here)
+        return self.environments.index(here)
 
     def finished(self, trial: Trial) -> bool:
         """Tell whether the result of exactly this trial is there."""
@@ -80,19 +89,25 @@ class Store:
         """What the trial gave; None if it has not run, or failed."""
         return self.trials[trial.key]["result"] if self.finished(trial) else None
 
+    def _time(self) -> int:
+        return self.path.stat().st_mtime_ns if self.path.exists() else 0
+
     def write(self) -> None:
         """Write the file, one line a trial, in the order of their keys."""
+        if self._time() != self._stamp:
+            raise InputError(f"{self.path} is being written by somebody else: one run at a time in a folder.")
         lines = [f"{json.dumps(key)}: {json.dumps(self.trials[key])}" for key in sorted(self.trials)]
         body = ",\n".join(lines)
         with replacing(self.path) as temporary:
             temporary.write_text(
-                f'{{"environment": {json.dumps(self.environment)},\n"trials": {{\n{body}\n}}}}\n', encoding="utf-8"
+                f'{{"environments": {json.dumps(self.environments)},\n"trials": {{\n{body}\n}}}}\n', encoding="utf-8"
             )
+        self._stamp = self._time()
 
 
 def environment() -> dict[str, str]:
     """What the numbers were made with."""
-    found = {"python": platform.python_version(), "cores": str(len(os.sched_getaffinity(0)))}
+    found = {"python": platform.python_version(), "cores": str(cpu_count())}
     for name in LIBRARIES:
         try:
             found[name] = version(name)
@@ -123,8 +138,7 @@ def _rounded(value: Any) -> Any:
         return {key: _rounded(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_rounded(inner) for inner in value]
-    return (
-        float(f"{float(value):.{DIGITS}g}")
-        if hasattr(value, "__float__") and not isinstance(value, int | bool)
-        else value
-    )
+    if isinstance(value, int) or not hasattr(value, "__float__"):
+        return value
+    number = float(f"{float(value):.{DIGITS}g}")
+    return number if math.isfinite(number) else None
