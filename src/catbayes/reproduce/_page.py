@@ -40,7 +40,11 @@ def render(found: dict[str, Any], effort: Effort, folder: Path, page: Path) -> N
     template = environment.from_string((files("catbayes.reproduce") / "results.md").read_text(encoding="utf-8"))
     pictures = Path(os.path.relpath(folder, page.parent)).as_posix()
     labels = {name: measure.label for name, measure in MEASURES.items()}
-    text = template.render(found=found, effort=effort, pictures=pictures, labels=labels, close=CLOSE)
+    every = [environment for part in found.values() if part for environment in part["environments"]]
+    distinct = [environment for number, environment in enumerate(every) if environment not in every[:number]]
+    text = template.render(
+        found=found, effort=effort, pictures=pictures, labels=labels, close=CLOSE, environments=distinct
+    )
     with replacing(page) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
