@@ -135,7 +135,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         cv: Any = 5,
         draw_per: str = "row",
         temperature: float | str = "estimate",
-        steady: int | None = 300,
+        steady: int | None = 200,
         unseen: str = "prior",
         missing: str = "category",
         sampler: str = "auto",
