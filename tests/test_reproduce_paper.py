@@ -21,7 +21,7 @@ from catbayes.reproduce._effort import FULL, QUICK, TINY
 from catbayes.reproduce._holdout import MOST_SPLITS, Holdout
 from catbayes.reproduce._methods import LeaveOneOut, Linear, Sampling, _Draws, seeds
 from catbayes.reproduce._paper import PRINTED_DRAWS, PRINTED_PRIOR, SYNTHETIC, TABLES
-from catbayes.reproduce._trials import Store
+from catbayes.reproduce._trials import Store, digest
 
 pytest.importorskip("category_encoders")
 LITTLE = replace(TINY, n_rows=150, baseline_seeds=1, repeats=2, search_trials=1)
@@ -41,7 +41,7 @@ def plant(store, trials, values, name="score"):
     for trial, value in zip(trials, values, strict=True):
         outcome = {"failed": "planted"} if value is None else {"result": {name: value}}
         store.trials[trial.key] = {
-            "settings": json.loads(json.dumps(asdict(trial))),
+            "digest": digest(trial),
             "seconds": 0.0,
             "environment": 0,
         } | outcome

@@ -17,8 +17,9 @@ from catbayes.reproduce import reproduce as run_experiments
 @click.option("--quick", is_flag=True, help="Minutes instead of hours: fewer trees, splits and tables.")
 @click.option("--folder", default="catbayes-results", show_default=True, help="Where results and figures are kept.")
 @click.option("--page", "pages", multiple=True, metavar="FILE", help="Page to write; RESULTS.md in the folder if none.")
+@click.option("--no-run", is_flag=True, help="Only write down what is in the folder already.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; all cores by default.")
-def reproduce(what: str, quick: bool, folder: str, pages: tuple[str, ...], jobs: int | None) -> None:
+def reproduce(what: str, quick: bool, folder: str, pages: tuple[str, ...], no_run: bool, jobs: int | None) -> None:
     """Run the paper's experiments and the choice of our defaults, and write down what they say.
 
     WHAT is one of: table (its four results), draws, prior, importance (its figures), mapping, search (its parameters),
@@ -27,10 +28,10 @@ def reproduce(what: str, quick: bool, folder: str, pages: tuple[str, ...], jobs:
     Real tables come from the folder that CATBAYES_DATA names, or from OpenML. What is finished is kept in the folder,
     and not run again: after Ctrl-C, the same command goes on.
     """
-    effort = "quick" if quick else "full"
+    settings: dict[str, Any] = {"effort": "quick" if quick else "full", "pages": pages, "run": not no_run}
     try:
         with described_bar("starting") as progress:
-            found = run_experiments(what, folder, effort=effort, pages=pages, n_jobs=jobs, progress=progress)
+            found = run_experiments(what, folder, n_jobs=jobs, progress=progress, **settings)
     except KeyboardInterrupt:
         click.echo(f"catbayes: interrupted; what is finished is in {folder}. The same command goes on.", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None

@@ -42,6 +42,7 @@ def reproduce(
     *,
     effort: str = "full",
     pages: Sequence[str | os.PathLike[str]] = (),
+    run: bool = True,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -60,6 +61,8 @@ def reproduce(
         Hours, minutes, or seconds on a handful of rows that only show that it runs.
     pages : list of str or path
         Files to write what was found to; `RESULTS.md` in the folder if there are none.
+    run : bool
+        False only writes down what is in the folder already.
     n_jobs : int, optional
         Processes; all cores if None.
     progress : callable, optional
@@ -86,10 +89,12 @@ def reproduce(
         raise InputError(f"{place} is a file: expected a folder to keep results in.")
     for page in pages:
         check_output(page, overwrite=True)
-    _require_tables(names, chosen)
+    if run:
+        _require_tables(names, chosen)
     place.mkdir(parents=True, exist_ok=True)
     stores = {name: Store(place / f"{name}.json") for name in EXPERIMENTS}
-    _run(names, stores, chosen, _n_jobs(n_jobs), progress)
+    if run:
+        _run(names, stores, chosen, _n_jobs(n_jobs), progress)
     found = {name: _found(name, stores[name], chosen, place) for name in EXPERIMENTS}
     for page in pages or [place / "RESULTS.md"]:
         render(found, chosen, place, Path(page))

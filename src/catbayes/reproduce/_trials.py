@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
@@ -50,7 +51,7 @@ class Store:
                 content = json.loads(path.read_text(encoding="utf-8"))
                 self.trials, self.environments = dict(content["trials"]), list(content["environments"])
                 for record in self.trials.values():
-                    _ = record["settings"], record["seconds"], self.environments[record["environment"]]
+                    _ = record["digest"], record["seconds"], self.environments[record["environment"]]
             except (ValueError, LookupError, TypeError) as error:
                 raise InputError(
                     f"{path} holds no results that can be read ({error!r}): move it away to begin anew."
@@ -83,7 +84,7 @@ class Store:
     def finished(self, trial: Trial) -> bool:
         """Tell whether the result of exactly this trial is there."""
         record = self.trials.get(trial.key)
-        return record is not None and "failed" not in record and record["settings"] == _settings(trial)
+        return record is not None and "failed" not in record and record["digest"] == digest(trial)
 
     def result(self, trial: Trial) -> dict[str, Any] | None:
         """What the trial gave; None if it has not run, or failed."""
@@ -116,9 +117,10 @@ def environment() -> dict[str, str]:
     return found
 
 
-def _settings(trial: Trial) -> Any:
-    """The values of a trial, as a JSON file gives them back."""
-    return json.loads(json.dumps(asdict(trial)))  # type: ignore[call-overload]
+def digest(trial: Trial) -> str:
+    """What tells whether the values of a trial have changed."""
+    values = json.dumps(asdict(trial), sort_keys=True)  # type: ignore[call-overload]
+    return blake2b(values.encode(), digest_size=6).hexdigest()
 
 
 def _run(trial: Trial) -> tuple[str, dict[str, Any]]:
@@ -129,7 +131,7 @@ def _run(trial: Trial) -> tuple[str, dict[str, Any]]:
             outcome = {"result": _rounded(trial.run())}
     except Exception as error:
         outcome = {"failed": f"{type(error).__name__}: {error}"[:300]}
-    return trial.key, {"settings": _settings(trial), "seconds": round(time.perf_counter() - start, 2)} | outcome
+    return trial.key, {"digest": digest(trial), "seconds": round(time.perf_counter() - start, 2)} | outcome
 
 
 def _rounded(value: Any) -> Any:
