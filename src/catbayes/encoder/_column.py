@@ -16,7 +16,7 @@ from catbayes.posteriors import ColumnPosterior
 from catbayes.sampling import Spread, draw, draw_strata
 
 EXPECTATION_DRAWS = 100
-EXPECTATION_STRATA = 30
+EXPECTATION_STRATA = 50
 
 
 @dataclass(frozen=True, slots=True)
