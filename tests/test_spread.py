@@ -83,14 +83,15 @@ def test_a_few_heavy_rows_are_not_many_rows():
 
 
 def test_one_heavy_row_does_not_keep_its_own_target():
-    X, weight = np.zeros((20_001, 1)), np.ones(20_001)
-    X[0], X[1], weight[0] = 1, 1, 800.0
-    y = np.arange(20_001) % 2
+    X, weight = np.zeros((400_001, 1)), np.ones(400_001)
+    X[0], X[1], weight[0] = 1, 1, 1000.0
+    y = np.arange(400_001) % 2
     features = []
     for own in (0, 1):
         y[0] = own
         encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], random_state=0)
         features.append(encoder.fit_transform(X, y, weight)[0, 0])
+        assert encoder.columns_fitted_[0].is_steady()[:2].all()  # two rows, the weight of many
     assert features[0] == features[1]
 
 
