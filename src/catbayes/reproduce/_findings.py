@@ -36,6 +36,7 @@ from catbayes.reproduce._ablation import (
 )
 from catbayes.reproduce._advice import advise
 from catbayes.reproduce._effort import Effort
+from catbayes.reproduce._holdout import mean
 from catbayes.reproduce._trials import Store
 from catbayes.reproduce._verdict import judge
 
@@ -88,11 +89,11 @@ def excess(results: Results, reference: Results) -> dict[Cell, float]:
 def _cost(setting: Setting, results: Results, reference: Results) -> dict[str, Any] | None:
     """What a setting loses against the centre, by model, by table and on average over tables."""
     gaps = excess(results, reference)
-    by_table = {table: _mean([gap for cell, gap in gaps.items() if cell[0] == table]) for table in _tables_of(gaps)}
+    by_table = {table: mean([gap for cell, gap in gaps.items() if cell[0] == table]) for table in _tables_of(gaps)}
     if not by_table:
         return None
     changed = {name: value for name, value in asdict(setting).items() if value != getattr(CENTRE, name)}
-    by_model = {model: _mean([gap for cell, gap in gaps.items() if cell[1] == model]) for model in MODELS}
+    by_model = {model: mean([gap for cell, gap in gaps.items() if cell[1] == model]) for model in MODELS}
     return {"changed": changed, "models": by_model, "tables": by_table} | weigh(list(by_table.values()))
 
 
@@ -139,10 +140,10 @@ def standing(found: dict[Setting | Peer, Results], names: Sequence[str]) -> dict
             for table in names
             if Peer("native") in found
         ],
-        "ranks": {name: _mean(list(ranks)) for name, ranks in _ranks(found, encoders, public).items()},
+        "ranks": {name: mean(list(ranks)) for name, ranks in _ranks(found, encoders, public).items()},
         "n_cells": len(public),
         "calibration": {
-            method.name: _mean([r["calibration_error"] for r in found[method].values() if "calibration_error" in r])
+            method.name: mean([r["calibration_error"] for r in found[method].values() if "calibration_error" in r])
             for method in encoders
         },
         "against_target": {table: _against(found, MODELS, table) for table in dict.fromkeys(c[0] for c in complete)},
@@ -181,13 +182,8 @@ def _loss(results: Results, cell: Cell) -> float:
 
 
 def _score(results: Results, table: str, model: str) -> float | None:
-    return _mean([result[measure_of(table)] for cell, result in results.items() if cell[:2] == (table, model)])
+    return mean([result[measure_of(table)] for cell, result in results.items() if cell[:2] == (table, model)])
 
 
 def _mean_loss(results: Results, table: str, model: str) -> float:
     return float(np.mean([_loss(results, cell) for cell in results if cell[:2] == (table, model)]))
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None

@@ -85,6 +85,7 @@ def new_splits(effort: Effort, table: str, method: Method, n_binned: int = len(B
     return [Holdout(table, method, number, trees, number, effort.n_rows, n_binned) for number in numbers]
 
 
-def mean(values: list[float]) -> float | None:
-    """The mean, where there is one."""
-    return sum(values) / len(values) if values else None
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of those that are known, where there is one."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

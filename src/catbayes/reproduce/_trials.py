@@ -8,11 +8,11 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import Field, asdict
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits
@@ -27,6 +27,8 @@ DIGITS = 8  # that mean something
 
 class Trial(Protocol):
     """Something to run once: a frozen dataclass of plain values, so that it can be sent to a process and compared."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @property
     def key(self) -> str:
@@ -119,7 +121,7 @@ def environment() -> dict[str, str]:
 
 def digest(trial: Trial) -> str:
     """What tells whether the values of a trial have changed."""
-    values = json.dumps(asdict(trial), sort_keys=True)  # type: ignore[call-overload]
+    values = json.dumps(asdict(trial), sort_keys=True)
     return blake2b(values.encode(), digest_size=6).hexdigest()
 
 
