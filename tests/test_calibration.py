@@ -9,7 +9,7 @@ from catbayes import BetaBernoulli, SamplingBayesianEncoder
 from catbayes._random import stream
 from catbayes.evidence import Target, gather_codes
 from catbayes.families import FAMILIES
-from catbayes.sampling import NORMAL_TOLERANCE, draw
+from catbayes.sampling import NORMAL_TOLERANCE, Entries, draw
 
 N_RANKS = 20
 WHOLE_POSTERIOR = {"temperature": 1.0, "steady": None}
@@ -27,7 +27,8 @@ def ranks(family, sampler, n_categories, rows, seed):
     posterior = prior.update(gather_codes(codes, Target(y, FAMILIES[family], classes), None, n_categories + 1))
     below = np.zeros(truth.shape, dtype=int)
     for k in range(N_RANKS - 1):
-        draws = draw(posterior.take, lambda theta: theta, n_categories, seed=seed, key=(k,), sampler=sampler)
+        entries = Entries(posterior, np.zeros(n_categories))
+        draws = draw(entries.take, lambda theta: theta, n_categories, seed=seed, key=(k,), sampler=sampler)
         below += draws < truth
     return below
 
@@ -139,7 +140,7 @@ def test_the_samplers_use_what_they_are_named_for():
     family = BetaBernoulli(alpha=np.array([0.9, 1.1]) * switch, beta=np.full(2, 10 * switch))
 
     def drawn(sampler):
-        return draw(family.take, lambda theta: theta, 2, seed=0, key=(7,), sampler=sampler)
+        return draw(Entries(family, np.zeros(2)).take, lambda theta: theta, 2, seed=0, key=(7,), sampler=sampler)
 
     exact, normal, auto = drawn("exact"), drawn("normal"), drawn("auto")
     assert (exact != normal).all()

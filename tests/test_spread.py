@@ -8,7 +8,7 @@ from cases import PRIORS, make_target, parameters
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier
 from catbayes.evidence import Target, gather_codes
 from catbayes.families import FAMILIES
-from catbayes.sampling import Spread
+from catbayes.sampling import Entries, Spread
 
 ROWS_OF_CODE = np.repeat(np.arange(4), [150, 100, 99, 7])
 
@@ -34,7 +34,7 @@ def test_draws_vary_as_the_estimate_does_from_sample_to_sample(family, rows):
     share = rows / (rows + float(prior.strength))
     around = share * truth[:, location] + (1 - share) * prior.mean()[location]  # E(mean | θ)
     sampling_variance = ((posterior.mean()[:, location] - around) ** 2).mean(axis=0)
-    factor = Spread(None, float(prior.strength)).factor(posterior)
+    factor = Spread(None).factor(Entries(posterior, np.full(len(posterior.strength), float(rows))))
     np.testing.assert_allclose(factor, np.sqrt(share))
     drawn = (factor[:, None] ** 2 * posterior.variance()[:, location]).mean(axis=0)
     np.testing.assert_allclose(drawn, sampling_variance, rtol=0.04)

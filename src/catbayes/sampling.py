@@ -11,9 +11,9 @@ import numpy as np
 from catbayes._keyed import KeyedRandom, Keys
 from catbayes._random import chunks, stream
 from catbayes._validation import Array
-from catbayes.families import Family, Random
+from catbayes.families import TINY, Family, Random
 
-__all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "Spread", "draw", "draw_strata"]
+__all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "Entries", "Spread", "draw", "draw_strata"]
 
 SAMPLERS = ("auto", "exact", "normal")
 
@@ -21,6 +21,18 @@ NORMAL_TOLERANCE = 0.005
 """The sampler "auto" takes the normal where its Kolmogorov distance to the posterior is bounded by this."""
 
 _EXACT, _NORMAL = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Distributions of θ, one an entry, and the rows that each has seen."""
+
+    family: Family
+    count: Array
+
+    def take(self, index: Any) -> Entries:
+        """Pick entries, as often as the index asks."""
+        return Entries(self.family.take(index), self.count[index])
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +47,13 @@ class Spread:
     Examples
     --------
     >>> from catbayes.families import BetaBernoulli
-    >>> posterior = BetaBernoulli(alpha=[2.0, 3.0, 52.0], beta=[2.0, 2.0, 152.0])  # 0, 1 and 200 rows
-    >>> Spread(temperature=None, prior_strength=4.0, unseen_strength=4.0, steady=100.0).factor(posterior).round(3)
+    >>> posterior = BetaBernoulli(alpha=[2.0, 3.0, 52.0], beta=[2.0, 2.0, 152.0])
+    >>> entries = Entries(posterior, count=np.array([0.0, 1.0, 200.0]))
+    >>> Spread(temperature=None, steady=100.0).factor(entries).round(3)
     array([0.   , 0.447, 0.   ])
     """
 
     temperature: float | None = 1.0
-    prior_strength: float = 0.0
-    unseen_strength: float = 0.0  # of the prior that stands in where nothing was seen; it may be stronger
     steady: float = np.inf  # in the weight of rows
     row: float = 1.0  # the weight of a row
 
@@ -51,12 +62,12 @@ class Spread:
         """Tell whether all draws stay as they are."""
         return self.temperature == 1.0 and np.isinf(self.steady)
 
-    def factor(self, family: Family) -> Array:
+    def factor(self, entries: Entries) -> Array:
         """The factor of every entry."""
-        seen = family.strength != self.unseen_strength
-        count = np.where(seen, np.maximum(family.strength - self.prior_strength, 0.0), 0.0)
-        factor = np.sqrt(count / family.strength) if self.temperature is None else self.temperature
-        return np.where(self.is_steady(count), 0.0, factor)
+        factor = self.temperature
+        if factor is None:
+            factor = np.sqrt(entries.count / np.maximum(entries.family.strength, TINY))
+        return np.where(self.is_steady(entries.count), 0.0, factor)
 
     def is_steady(self, count: Array) -> Any:
         """Tell which categories of so many rows are frequent enough to be encoded without drawing."""
@@ -66,16 +77,16 @@ class Spread:
         """Tell which rows stay in the posterior of their category, being a small part of it however heavy they are."""
         return self.is_steady(count) & (weight * self.steady <= count * self.row * (1.0 + 1e-9))
 
-    def apply(self, theta: Array, family: Family) -> Array:
+    def apply(self, theta: Array, entries: Entries) -> Array:
         """Draw θ closer to its mean."""
         if self.full:
             return theta
-        mean = family.mean()
-        return np.asarray(mean + self.factor(family)[:, None] * (theta - mean))
+        mean = entries.family.mean()
+        return np.asarray(mean + self.factor(entries)[:, None] * (theta - mean))
 
 
 def draw(
-    entries: Callable[[slice], Family],
+    entries: Callable[[slice], Entries],
     through: Callable[[Array], Array],
     n_rows: int,
     *,
@@ -93,10 +104,10 @@ def draw(
     """
     features: Array | None = None
     for number, rows in chunks(n_rows):
-        family = entries(rows)
+        some = entries(rows)
         own = None if identity is None else identity[rows]
-        theta = _draw_chunk(family, sampler, _generators(seed, key, number, own))
-        mapped = through(theta if spread is None else spread.apply(theta, family))
+        theta = _draw_chunk(some.family, sampler, _generators(seed, key, number, own))
+        mapped = through(theta if spread is None else spread.apply(theta, some))
         if features is None:
             features = np.empty((n_rows, mapped.shape[1]), order="F")
         features[rows] = mapped
@@ -105,7 +116,7 @@ def draw(
 
 
 def draw_strata(
-    family: Family,
+    entries: Entries,
     through: Callable[[Array], Array],
     n_draws: int,
     *,
@@ -119,10 +130,11 @@ def draw_strata(
     own, so that few draws cover the posterior evenly. All entries share the uniforms, so equal posteriors have equal
     draws.
     """
+    family = entries.family
     random, n_parameters = stream(seed, *key), family.mean().shape[-1]
     order = random.permuted(np.tile(np.arange(n_draws), (n_parameters, 1)), axis=1).T
     uniform = (order + random.random(order.shape)) / n_draws
-    return np.stack([through(spread.apply(family.transport(u), family)) for u in uniform])
+    return np.stack([through(spread.apply(family.transport(u), entries)) for u in uniform])
 
 
 def _generators(seed: int, key: tuple[int, ...], chunk: int, identity: Keys | None) -> Callable[[int, Any], Random]:

@@ -181,13 +181,13 @@ class PosteriorEmbedding(nn.Module):
         theta = _sample(self._family, entry, self.generator)
         if not column.spread.full:
             mean = _mean(self._family, entry)
-            theta = mean + _factor(column.spread, count)[:, None] * (theta - mean)
+            theta = mean + _factor(column.spread, count, _strength(self._family, entry))[:, None] * (theta - mean)
         return _map(column.mapping, theta, self._buffer("baseline", number))
 
 
-def _factor(spread: Spread, count: torch.Tensor) -> torch.Tensor:
-    """How far draws lie from the mean: `Spread.factor`, but from counts, which single precision keeps apart."""
-    by_count = torch.sqrt(count / (count + max(spread.prior_strength, torch.finfo(count.dtype).tiny)))
+def _factor(spread: Spread, count: torch.Tensor, strength: torch.Tensor) -> torch.Tensor:
+    """How far draws lie from the mean: `Spread.factor`."""
+    by_count = torch.sqrt(count / strength.clamp_min(torch.finfo(count.dtype).tiny))
     factor = by_count if spread.temperature is None else torch.full_like(count, spread.temperature)
     return torch.where(spread.is_steady(count), 0.0, factor)
 
@@ -238,6 +238,13 @@ def _sample(family: type, entry: list[torch.Tensor], generator: Any) -> torch.Te
     precision = (torch.exp(_log_gamma(alpha, generator)) / beta).clamp_min(torch.finfo(beta.dtype).tiny)
     noise = torch.randn(centre.shape, generator=generator, device=centre.device, dtype=centre.dtype)
     return torch.stack([centre + noise / torch.sqrt(strength * precision), precision], dim=-1)
+
+
+def _strength(family: type, entry: list[torch.Tensor]) -> torch.Tensor:
+    """How many rows each entry is worth."""
+    if family is BetaBernoulli:
+        return entry[0] + entry[1]
+    return entry[0].sum(dim=-1) if family is DirichletCategorical else entry[1]
 
 
 def _mean(family: type, entry: list[torch.Tensor]) -> torch.Tensor:

@@ -37,7 +37,7 @@ from catbayes.families import BetaBernoulli, GammaPoisson
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
 from catbayes.priors import resolve_prior
-from catbayes.sampling import Spread
+from catbayes.sampling import Entries, Spread
 from catbayes.sources import is_source
 from catbayes.statistics import Statistics
 from catbayes.tables import Table, find_columns, make_frame
@@ -186,8 +186,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
     def _mapping(self) -> Mapping:
         raise NotImplementedError
 
-    def _spread(self, posterior: ColumnPosterior, evidence: Evidence) -> Spread:
-        """How far the draws of a column lie from the posterior mean."""
+    def _spread(self, evidence: Evidence) -> Spread:
+        """How far draws lie from the posterior mean."""
         return Spread()
 
     def _check(self) -> None:
@@ -274,8 +274,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """Bind the mapping to a column's posterior, and work out what `transform` gives."""
         labels = None if evidence.classes is None else [str(label) for label in evidence.classes]
         bound = self._mapping().bind(posterior.prior, labels, self.drop_first)
-        spread = self._spread(posterior, evidence)
-        expectation = expect(bound, posterior.posterior, spread=spread, seed=seed, position=column.position)
+        spread = self._spread(evidence)
+        entries = Entries(posterior.posterior, posterior.statistics.count)
+        expectation = expect(bound, entries, spread=spread, seed=seed, position=column.position)
         return EncodedColumn(column.position, column.name, posterior, bound, spread, expectation)
 
     def _settle_missing(self, column: ColumnEvidence) -> Statistics:

@@ -13,7 +13,7 @@ from catbayes.evidence import Target, gather_codes
 from catbayes.families import Family
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
-from catbayes.sampling import Spread, draw, draw_strata
+from catbayes.sampling import Entries, Spread, draw, draw_strata
 
 EXPECTATION_DRAWS = 100
 EXPECTATION_STRATA = 50
@@ -30,32 +30,37 @@ class EncodedColumn:
     spread: Spread
     expectation: Array
 
+    @property
+    def entries(self) -> Entries:
+        """The posterior of every slot, and its rows."""
+        return Entries(self.posterior.posterior, self.posterior.statistics.count)
+
     def is_steady(self) -> Any:
         """Tell for every slot whether it is frequent enough to be encoded without drawing."""
         return self.spread.is_steady(self.posterior.statistics.count)
 
     def strata(self, n_draws: int, *, seed: int, spread: Spread | None = None, slots: Any = None) -> Array:
         """All outputs of stratified draws of every slot, or of some, to predict with, (draw, slot, output)."""
-        posterior = self.posterior.posterior if slots is None else self.posterior.posterior.take(slots)
+        entries = self.entries if slots is None else self.entries.take(slots)
         key = (Purpose.PREDICT, self.position, n_draws)
-        drawn = draw_strata(posterior, self.mapping.drawn, n_draws, seed=seed, key=key, spread=spread or self.spread)
-        known = self.mapping.known(posterior)
+        drawn = draw_strata(entries, self.mapping.drawn, n_draws, seed=seed, key=key, spread=spread or self.spread)
+        known = self.mapping.known(entries.family)
         if known is None:
             return drawn
         return np.concatenate([drawn, np.broadcast_to(known, (n_draws, *known.shape))], axis=-1)
 
 
-def expect(mapping: Mapping, posterior: Family, *, spread: Spread, seed: int, position: int) -> Array:
-    """All outputs of every entry of `posterior`, the drawn ones by their expectation, (entry, output)."""
-    factor = spread.factor(posterior)
+def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, position: int) -> Array:
+    """All outputs of every entry, the drawn ones by their expectation, (entry, output)."""
+    factor, posterior = spread.factor(entries), entries.family
     if mapping.quadratic or np.isin(factor, (0.0, 1.0)).all():
         at_mean = mapping.drawn(posterior.mean())
         expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, posterior, seed, position) - at_mean)
     else:  # closed forms are those of the whole posterior
-        arrays = [values.reshape(len(factor), -1) for values in posterior.arrays().values()]
+        arrays = [values.reshape(len(factor), -1) for values in (*posterior.arrays().values(), entries.count)]
         _, first, same = np.unique(np.hstack(arrays), axis=0, return_index=True, return_inverse=True)
         how: dict[str, Any] = {"seed": seed, "key": (Purpose.EXPECTATION, position), "spread": spread}
-        expected = draw_strata(posterior.take(first), mapping.drawn, EXPECTATION_STRATA, **how).mean(axis=0)[same]
+        expected = draw_strata(entries.take(first), mapping.drawn, EXPECTATION_STRATA, **how).mean(axis=0)[same]
     known = mapping.known(posterior)
     return expected if known is None else np.concatenate([expected, known], axis=-1)
 
@@ -67,7 +72,8 @@ def _in_full(mapping: Mapping, posterior: Family, seed: int, position: int) -> A
         return expected
     keys = ((Purpose.EXPECTATION, position, number) for number in range(EXPECTATION_DRAWS))
     size = len(posterior.strength)
-    draws = (draw(posterior.take, mapping.drawn, size, seed=seed, key=key, sampler="exact") for key in keys)
+    entries = Entries(posterior, np.zeros(size))
+    draws = (draw(entries.take, mapping.drawn, size, seed=seed, key=key, sampler="exact") for key in keys)
     return np.asarray(sum(draws) / EXPECTATION_DRAWS)
 
 
@@ -78,7 +84,7 @@ def cross_fit(
     weight: Array | None,
     folds: list[tuple[Codes, Codes]],
     whole: Any = False,
-) -> tuple[Family, Codes]:
+) -> tuple[Entries, Codes]:
     """Posteriors of every fold from its training rows, one fold after the other, and each row's entry among them.
 
     The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row that
@@ -86,9 +92,11 @@ def cross_fit(
     """
     n_slots = column.categories.n_slots
     entry = np.full(len(codes), column.categories.unseen, dtype=np.intp)
-    families = []
+    families, counts = [], []
     for number, (train, test) in enumerate(folds):
-        posterior = column.given(gather_codes(codes, target, weight, n_slots, train))
+        statistics = gather_codes(codes, target, weight, n_slots, train)
+        posterior = column.given(statistics)
         families.append(column.posterior.where(whole, posterior) if np.any(whole) else posterior)
+        counts.append(np.where(whole, column.statistics.count, statistics.count))
         entry[test] = number * n_slots + codes[test]
-    return families[0].join(families[1:]), entry
+    return Entries(families[0].join(families[1:]), np.concatenate(counts)), entry

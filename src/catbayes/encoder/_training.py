@@ -18,7 +18,7 @@ from catbayes.encoder._reading import read_folds
 from catbayes.errors import InputWarning
 from catbayes.evidence import Evidence, Target
 from catbayes.families import Family
-from catbayes.sampling import Spread, draw
+from catbayes.sampling import Entries, Spread, draw
 from catbayes.tables import Table
 
 if TYPE_CHECKING:
@@ -90,13 +90,13 @@ def training_draws(encoder: SamplingBayesianEncoder, learned: Learned, groups: A
 
     def prepare(item: tuple[EncodedColumn, Codes]) -> Callable[[int], Array]:
         column, codes = item
-        family, entry = column.posterior.posterior, codes
+        entries, entry = column.entries, codes
         if folds:
             whole = column.is_steady() if encoder.own_target == "exclude" and groups is None else False
-            family, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds, whole)
-        known = column.mapping.known(family)
+            entries, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds, whole)
+        known = column.mapping.known(entries.family)
         alone = draw_left_out(encoder, column, codes, learned.target, learned.weight) if leave_out else None
-        sampled = alone or look_up(encoder, column, family, entry)
+        sampled = alone or look_up(encoder, column, entries, entry)
 
         def block(k: int) -> Array:
             drawn = sampled(learned.seed, (Purpose.TRAIN, column.position, k))
@@ -120,25 +120,24 @@ def draw_rows(
     weight: Array | None = None,
 ) -> list[Array]:
     """All outputs of each draw of some rows, (row, output); with a target, each row's own is left out."""
-    posterior = column.posterior.posterior
-    known = column.mapping.known(posterior)
-    sampled, purpose = look_up(encoder, column, posterior, codes), Purpose.SAMPLE
+    known = column.mapping.known(column.posterior.posterior)
+    sampled, purpose = look_up(encoder, column, column.entries, codes), Purpose.SAMPLE
     if target is not None:
         sampled, purpose = draw_left_out(encoder, column, codes, target, weight), Purpose.TRAIN
     blocks = [sampled(seed, (purpose, column.position, k), identity) for k in range(n_draws)]
     return blocks if known is None else [np.concatenate([block, known[codes]], axis=1) for block in blocks]
 
 
-def look_up(encoder: SamplingBayesianEncoder, column: EncodedColumn, family: Family, entry: Codes) -> Sampled:
-    """Draws for rows that find their distribution at `entry` of `family`."""
+def look_up(encoder: SamplingBayesianEncoder, column: EncodedColumn, entries: Entries, entry: Codes) -> Sampled:
+    """Draws for rows that find their distribution at `entry`."""
     if encoder.draw_per == "category":
-        shared = _sampler(encoder, column, family.take, len(family.strength))
+        shared = _sampler(encoder, column, entries.take, len(entries.count))
         return lambda seed, key, identity=None: shared(seed, key)[entry]
-    return _sampler(encoder, column, lambda rows: family.take(entry[rows]), len(entry))
+    return _sampler(encoder, column, lambda rows: entries.take(entry[rows]), len(entry))
 
 
 def _sampler(
-    encoder: SamplingBayesianEncoder, column: EncodedColumn, entries: Callable[[slice], Family], n_rows: int
+    encoder: SamplingBayesianEncoder, column: EncodedColumn, entries: Callable[[slice], Entries], n_rows: int
 ) -> Sampled:
     """Draws of f(θ), (row, output), with the settings of the encoder."""
     sampler, spread, through = encoder.sampler, column.spread, column.mapping.drawn
@@ -171,32 +170,32 @@ def hides(encoder: SamplingBayesianEncoder, evidence: Evidence) -> bool:
     return encoder.draw_per == "row" and temperature >= HIDING_TEMPERATURE * np.sqrt(excess)
 
 
-def leave_one_out(family: Family, count: Array, unseen: Family, own: Any, weight: Array, spread: Spread) -> Family:
+def leave_one_out(entries: Entries, unseen: Family, own: Any, weight: Array, spread: Spread) -> Entries:
     """Take each row's own target out of its posterior, unless its category is so frequent that it need not be.
 
     Where nothing else is known, the row is as if unseen.
     """
+    count = entries.count
     alone = count - weight <= 1e-9 * count
-    kept = alone | spread.keeps_own(count, weight)
-    return family.where(~alone, unseen).leave_out(own, np.where(kept, 0.0, weight))
+    taken = np.where(alone | spread.keeps_own(count, weight), 0.0, weight)
+    return Entries(entries.family.where(~alone, unseen).leave_out(own, taken), np.where(alone, 0.0, count - taken))
 
 
 def draw_left_out(
     encoder: SamplingBayesianEncoder, column: EncodedColumn, codes: Codes, target: Target, weight: Array | None
 ) -> Sampled:
     """Draws for training rows, each from the posterior without its own target."""
-    posterior, count, y = column.posterior.posterior, column.posterior.statistics.count, target.values
+    known, y = column.entries, target.values
 
-    def leave_out(code: Codes, own: Any, size: Array) -> Family:
-        unseen = column.posterior.unseen
-        return leave_one_out(posterior.take(code), count[code], unseen, own, size, column.spread)
+    def leave_out(code: Codes, own: Any, size: Array) -> Entries:
+        return leave_one_out(known.take(code), column.posterior.unseen, own, size, column.spread)
 
-    def entries(rows: slice) -> Family:
+    def entries(rows: slice) -> Entries:
         return leave_out(codes[rows], y[rows], np.ones(len(codes[rows])) if weight is None else weight[rows])
 
-    n_classes = 0 if target.classes is None else len(target.classes)
-    if weight is None and 0 < len(count) * n_classes**2 < len(codes):
+    n_slots, n_classes = len(known.count), 0 if target.classes is None else len(target.classes)
+    if weight is None and 0 < n_slots * n_classes**2 < len(codes):
         # A category has only one left-out posterior for each class: work them out once, and look them up.
-        code, label = np.divmod(np.arange(len(count) * n_classes), n_classes)
+        code, label = np.divmod(np.arange(n_slots * n_classes), n_classes)
         return look_up(encoder, column, leave_out(code, label, np.ones(len(code))), codes * n_classes + y)
     return _sampler(encoder, column, entries, len(codes))

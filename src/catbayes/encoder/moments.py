@@ -115,8 +115,8 @@ class ConjugateMomentEncoder(UpdatableEncoder):
             column, codes = item
             if not folds:
                 return np.asarray(column.expectation[codes])
-            family, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds)
-            moments = column.mapping.known(family)
+            entries, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds)
+            moments = column.mapping.known(entries.family)
             assert moments is not None
             return np.asarray(moments[entry])
 

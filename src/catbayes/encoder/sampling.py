@@ -14,7 +14,6 @@ from catbayes.encoder._training import TrainingDraws, draw_rows, hides, training
 from catbayes.encoder._updating import UpdatableEncoder
 from catbayes.evidence import Evidence
 from catbayes.mappings import Mapping, resolve_mapping
-from catbayes.posteriors import ColumnPosterior
 from catbayes.sampling import SAMPLERS, Spread
 
 OWN_TARGET = ("exclude", "cross_fit", "include")
@@ -301,10 +300,9 @@ class SamplingBayesianEncoder(UpdatableEncoder):
     def _mapping(self) -> Mapping:
         return resolve_mapping(self.mapping)
 
-    def _spread(self, posterior: ColumnPosterior, evidence: Evidence) -> Spread:
+    def _spread(self, evidence: Evidence) -> Spread:
         temperature = None if isinstance(self.temperature, str) else float(self.temperature)
-        strengths = float(posterior.prior.strength), float(posterior.unseen.strength)
         if self.steady is None:
-            return Spread(temperature, *strengths)
+            return Spread(temperature)
         row = evidence.heaviness
-        return Spread(temperature, *strengths, steady=self.steady * row / evidence.evenness, row=row)
+        return Spread(temperature, steady=self.steady * row / evidence.evenness, row=row)

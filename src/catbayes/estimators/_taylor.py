@@ -52,7 +52,7 @@ def second_order(model: Any, rows: NewRows, encoder: SamplingBayesianEncoder | N
     correction = np.zeros_like(centre)
     for number, column in enumerate(rows.columns):
         posterior = column.posterior.posterior
-        factor = column.spread.factor(posterior)[:, None]
+        factor = column.spread.factor(column.entries)[:, None]
         for direction in _roots(posterior.covariance()):  # C = Σ_j l_j l_jᵀ, so tr(H C) = Σ_j l_jᵀ H l_j
             around = -2.0 * centre
             for side in (-STEP, STEP):
@@ -88,7 +88,7 @@ def _logistic_correction(model: LogisticRegression, rows: NewRows, centre: Array
         select, place = column.mapping.select, rows.layout.places[column.position]
         posterior = column.posterior.posterior
         covariance = posterior.covariance()[..., select, :][..., select]
-        covariance = covariance * column.spread.factor(posterior)[:, None, None] ** 2
+        covariance = covariance * column.spread.factor(column.entries)[:, None, None] ** 2
         covariance = np.where(np.isfinite(covariance), covariance, 0.0)
         weight = coefficients[:, place][:, : covariance.shape[-1]]  # drawn outputs come first
         variance += (weight @ covariance @ weight.T)[code]

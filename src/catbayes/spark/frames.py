@@ -25,7 +25,7 @@ from catbayes.encoder._training import leave_one_out
 from catbayes.errors import InputError, InputWarning
 from catbayes.families import Family
 from catbayes.mappings import Mapping
-from catbayes.sampling import Spread, draw
+from catbayes.sampling import Entries, Spread, draw
 from catbayes.tables import check_free
 
 __all__ = ["encode_frame"]
@@ -243,15 +243,15 @@ class _Drawing:
         for column in self.columns:
             parts = [[values(place) for place in places] for places in column.places]
             family = column.family(*(part[0] if len(part) == 1 else np.stack(part, axis=1) for part in parts))
+            entries = Entries(family, values(column.count))
             if target is not None and weight is not None:
-                count = values(column.count)
-                family = leave_one_out(family, count, column.unseen, target.values, weight, column.spread)
-            features, known = [], column.mapping.known(family)
+                entries = leave_one_out(entries, column.unseen, target.values, weight, column.spread)
+            features, known = [], column.mapping.known(entries.family)
             for k in range(self.n_draws):
                 key = (Purpose.SAMPLE if target is None else Purpose.TRAIN, column.position, k)
                 through = column.mapping.drawn
                 drawn = draw(
-                    family.take,
+                    entries.take,
                     through,
                     n_rows,
                     seed=self.seed,
