@@ -12,6 +12,7 @@ import pyarrow
 import pytest
 
 COLUMNS = ["city", "zip", "size", "vip"]
+INTERACTIONS = [("city", "size"), ("vip", "zip")]  # missing values in both parts, in one, and in none
 N_ROWS = 3_000
 
 

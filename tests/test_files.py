@@ -163,7 +163,8 @@ def rewrite(path, change, digest=True):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda header: header.update(version=2), "version 2 of the format.*Upgrade catbayes"),
+        (lambda header: header.update(version=99), "version 99 of the format.*this one reads version"),
+        (lambda header: header.update(version=1), "version 1 of the format.*fit again"),
         (lambda header: header.update(encoder="os.system"), "holds a 'os.system': expected one of"),
         (lambda header: header["settings"].update(mapping="eval"), "damaged"),
         (lambda header: header["settings"].update(prior={"prior": "system"}), "damaged"),

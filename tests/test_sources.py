@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from catbayes import InputError, SamplingBayesianEncoder, encode, gather
-from engines import COLUMNS, FILES, IN_MEMORY, LAZY, TABLE, write_files
+from engines import COLUMNS, FILES, IN_MEMORY, INTERACTIONS, LAZY, TABLE, write_files
 
 FAMILIES = ["bernoulli", "categorical", "normal", "poisson"]
 
@@ -33,7 +33,7 @@ def same_statistics(one, other):
         assert first.categories.values == second.categories.values
         for name in first.statistics.__slots__:
             mine, theirs = getattr(first.statistics, name), getattr(second.statistics, name)
-            np.testing.assert_allclose(mine, theirs, rtol=1e-10 if name != "m2" else 1e-6, err_msg=first.name)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-10 if name != "m2" else 1e-6, err_msg=str(first.name))
     assert one.squares == pytest.approx(other.squares)
 
 
@@ -48,8 +48,9 @@ def test_every_source_gives_the_same_statistics(name, family, weight, folder):
     # Enough columns to see every type of key, and none that the family does not need.
     kept = [*COLUMNS, family, "weight"]
     source, engine = open_source(name, folder)
-    found = gather(source, COLUMNS, family, family=family, weight=weight, engine=engine)
-    same_statistics(gather(TABLE[kept], COLUMNS, family, family=family, weight=weight), found)
+    settings = {"interactions": INTERACTIONS, "family": family, "weight": weight}
+    found = gather(source, COLUMNS, family, engine=engine, **settings)
+    same_statistics(gather(TABLE[kept], COLUMNS, family, **settings), found)
     by_hand = TABLE.assign(w=TABLE["weight"] if weight else 1.0).groupby("zip")["w"].sum()
     np.testing.assert_allclose(found.columns[1].statistics.count[:-2], by_hand)
 
@@ -58,7 +59,7 @@ def test_every_source_gives_the_same_statistics(name, family, weight, folder):
 @pytest.mark.parametrize("name", OFTEN)
 def test_an_encoder_fitted_on_any_source_believes_the_same(name, family, folder):
     source, _ = open_source(name, folder)
-    settings = {"columns": COLUMNS, "family": family, "random_state": 0}
+    settings = {"columns": COLUMNS, "interactions": INTERACTIONS, "family": family, "random_state": 0}
     reference = SamplingBayesianEncoder(**settings).fit(TABLE, family)
     encoder = SamplingBayesianEncoder(**settings).fit(source, family)
     assert list(encoder.feature_names_in_) == list(reference.feature_names_in_)

@@ -77,6 +77,11 @@ class Categories:
         return len(self.values) + 1
 
     @property
+    def lacking(self) -> Codes:
+        """Slots of the categories that are missing values."""
+        return np.array([self.missing])
+
+    @property
     def is_text(self) -> bool:
         """Whether every category is text."""
         return set(map(type, self.values)) <= {str}
@@ -90,6 +95,10 @@ class Categories:
         """Slot of each row of another column."""
         return self._place(*factorize(column))
 
+    def slots(self, values: list[Any]) -> Codes:
+        """Slot of each of some values, which may repeat."""
+        return self._place(np.arange(len(values)), canonical_list(values))
+
     def strangers(self, column: Any, most: int = 3) -> list[Hashable]:
         """Some values of the column that are not among the categories, for a message."""
         _, values = factorize(column)
@@ -99,6 +108,15 @@ class Categories:
         """Join two sets of categories; returns where each slot of `self` and of `other` went."""
         joint = Categories(_sorted({*self.values, *other.values}))
         return joint, joint._moved(self), joint._moved(other)
+
+    def keep(self, slots: Codes) -> Categories:
+        """Some of the categories."""
+        return Categories(tuple(self.values[slot] for slot in slots))
+
+    def keep_used(self, slots: Codes) -> tuple[Categories, Codes]:
+        """The categories that some slots name, and where those slots went; missing stays missing."""
+        used = np.unique(slots[slots < self.missing])
+        return self.keep(used), np.where(slots == self.missing, len(used), np.searchsorted(used, slots))
 
     def _moved(self, part: Categories) -> Codes:
         slots = [self._slot[value] for value in part.values]

@@ -165,7 +165,7 @@ def _add_columns(batch: Batch, plan: Plan) -> Any:
     table = batch.table
     for name, values in plan.apply(batch).items():
         table = table.append_column(name, pyarrow.array(values))
-    return table.drop_columns([column.name for column in plan.columns]) if plan.drop else table
+    return table.drop_columns(plan.replaced) if plan.drop else table
 
 
 class _Writer:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catbayes.categories import Categories
+from catbayes.combinations import Combinations
 from catbayes.families import Family
 from catbayes.priors import Prior
 from catbayes.statistics import Statistics
@@ -24,7 +25,7 @@ class ColumnPosterior:
     in for one too weak to be drawn from.
     """
 
-    categories: Categories
+    categories: Categories | Combinations
     statistics: Statistics
     prior: Any
     unseen: Any
@@ -33,7 +34,7 @@ class ColumnPosterior:
     @classmethod
     def fit(
         cls,
-        categories: Categories,
+        categories: Categories | Combinations,
         statistics: Statistics,
         family: type[Family],
         prior: Prior,

@@ -64,10 +64,8 @@ class Spread:
 
     def factor(self, entries: Entries) -> Array:
         """The factor of every entry."""
-        factor = self.temperature
-        if factor is None:
-            factor = np.sqrt(entries.count / np.maximum(entries.family.strength, TINY))
-        return np.where(self.is_steady(entries.count), 0.0, factor)
+        factor = np.sqrt(entries.count / np.maximum(entries.family.strength, TINY))
+        return np.where(self.is_steady(entries.count), 0.0, factor if self.temperature is None else self.temperature)
 
     def is_steady(self, count: Array) -> Any:
         """Tell which categories of so many rows are frequent enough to be encoded without drawing."""

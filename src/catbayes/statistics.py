@@ -89,10 +89,10 @@ class Tally:
         """All categories as one."""
         return Tally(self.weight.sum(axis=0, keepdims=True))
 
-    def without(self, slot: int) -> Tally:
-        """Forget one category."""
+    def without(self, slots: int | Codes) -> Tally:
+        """Forget one category, or several."""
         weight = self.weight.copy()
-        weight[slot] = 0.0
+        weight[slots] = 0.0
         return Tally(weight)
 
     def place(self, slots: Codes, n_slots: int) -> Tally:
@@ -185,10 +185,10 @@ class Moments:
         m2 = (self.m2 + self.count * (self.mean - mean) ** 2).sum(keepdims=True)
         return Moments(count, mean, m2)
 
-    def without(self, slot: int) -> Moments:
-        """Forget one category."""
+    def without(self, slots: int | Codes) -> Moments:
+        """Forget one category, or several."""
         keep = np.ones(len(self.count))
-        keep[slot] = 0.0
+        keep[slots] = 0.0
         return Moments(self.count * keep, self.mean * keep, self.m2 * keep)
 
     def place(self, slots: Codes, n_slots: int) -> Moments:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import combinations
 from typing import Any
 
 import narwhals as nw
@@ -17,8 +18,19 @@ import numpy as np
 from catbayes._validation import is_number
 from catbayes.errors import InputError
 
-__all__ = ["CATEGORICAL", "Table", "check_free", "find_columns", "make_frame", "no_column", "shown"]
+__all__ = [
+    "CATEGORICAL",
+    "Table",
+    "check_free",
+    "find_columns",
+    "find_interactions",
+    "make_frame",
+    "no_column",
+    "shown",
+]
 
+INTERACTIONS = ("pairs", "triples", "auto")
+MOST_INTERACTIONS = 500
 CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
 
 
@@ -142,6 +154,43 @@ def _find_column(names: list[Any], column: Any) -> int:
     if is_number(column) and column in range(-len(names), len(names)):
         return int(column) % len(names)
     raise InputError(f"columns names {column!r}, and X has no such column. It has {shown(names)}.")
+
+
+def find_interactions(names: list[Any], columns: list[int], interactions: Any) -> list[tuple[int, ...]]:
+    """Positions of the columns of each interaction: those named, or all pairs (and triples) of the encoded columns."""
+    if interactions is None:
+        return []
+    if isinstance(interactions, str):
+        if interactions not in INTERACTIONS:
+            raise _no_interactions(interactions)
+        orders = (2, 3) if interactions == "triples" else (2,)
+        found = [tuple(parts) for order in orders for parts in combinations(columns, order)]
+        if len(found) > MOST_INTERACTIONS:
+            raise InputError(
+                f'interactions="{interactions}" makes {len(found)} interactions of {len(columns)} columns, more than '
+                f"{MOST_INTERACTIONS}: name those that matter, such as interactions=[{tuple(names[:2])!r}]."
+            )
+        return found
+    if not isinstance(interactions, Iterable):
+        raise _no_interactions(interactions)
+    found = []
+    for interaction in interactions:
+        if isinstance(interaction, str) or not isinstance(interaction, Iterable):
+            raise _no_interactions(interactions)
+        parts = tuple(_find_column(names, column) for column in interaction)
+        if len(parts) < 2 or len(set(parts)) < len(parts):
+            raise InputError(f"interactions names {interaction!r}: expected two or more columns, each one once.")
+        found.append(parts)
+    if len({frozenset(parts) for parts in found}) < len(found):
+        raise InputError(f"interactions={interactions!r} names a combination twice. Name each one once.")
+    return found
+
+
+def _no_interactions(given: Any) -> InputError:
+    return InputError(
+        f'interactions={given!r}: expected None, "pairs", "triples", "auto", or a list of tuples of columns, such as '
+        '[("user", "door")].'
+    )
 
 
 def check_free(names: list[str]) -> None:

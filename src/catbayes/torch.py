@@ -112,7 +112,7 @@ class PosteriorEmbedding(nn.Module):
             On the device of the layer.
         """
         table = self._encoder._read_new(X)
-        codes = [self._encoder._codes(table.column(column.position), column) for column in self._columns]
+        codes = self._encoder._codes(table.column)
         return torch.as_tensor(np.stack(codes, axis=1).astype(np.int64), device=self.count_0.device)
 
     def forward(

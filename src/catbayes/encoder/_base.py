@@ -23,10 +23,12 @@ from catbayes.encoder._output import Layout, PosteriorFrames, input_names
 from catbayes.encoder._reading import read_table, read_y
 from catbayes.errors import InputError, InputWarning
 from catbayes.evidence import (
+    Candidate,
     ColumnEvidence,
     Evidence,
     Target,
     check_classes,
+    choose,
     gather,
     gather_table,
     read_target,
@@ -40,7 +42,7 @@ from catbayes.priors import resolve_prior
 from catbayes.sampling import Entries, Spread
 from catbayes.sources import is_source
 from catbayes.statistics import Statistics
-from catbayes.tables import Table, find_columns, make_frame
+from catbayes.tables import Table, find_columns, find_interactions, make_frame
 
 UNSEEN = ("prior", "error")
 MISSING = ("category", "prior", "error")
@@ -65,6 +67,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
 
     # Parameters that every encoder has, set by the constructors below.
     columns: Any
+    interactions: Any
     family: Any
     prior: Any
     cv: Any
@@ -125,11 +128,12 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """
         table = self._read_new(X)
 
-        def encode(column: EncodedColumn) -> Array:
-            codes = self._codes(table.column(column.position), column)
+        def encode(item: tuple[EncodedColumn, Codes]) -> Array:
+            column, codes = item
             return np.asarray(column.expectation.take(codes, axis=0))
 
-        return self._assemble(table, self._parallel(encode, self.columns_fitted_))
+        blocks = self._parallel(encode, list(zip(self.columns_fitted_, self._codes(table.column), strict=True)))
+        return self._assemble(table, blocks)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
         """Name the outputs: the column's own name, followed by the mapping's output where it has several.
@@ -162,6 +166,23 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             return make_frame(fitted[name].posterior.record(classes), self._backend)
 
         return PosteriorFrames(make, list(fitted))
+
+    @property
+    def interactions_(self) -> Any:
+        """The interactions: how many categories each has, the gain of those that "auto" weighed, and which it kept."""
+        check_is_fitted(self)
+        found = self.evidence_.candidates or [
+            Candidate(column.name, column.categories.missing, np.nan, True)
+            for column in self.evidence_.columns
+            if len(column.parts) > 1
+        ]
+        record = {
+            "interaction": ["&".join(map(str, candidate.columns)) for candidate in found],
+            "categories": [candidate.categories for candidate in found],
+            "gain": np.array([candidate.gain for candidate in found], dtype=np.float64),
+            "kept": [candidate.kept for candidate in found],
+        }
+        return make_frame(record, self._backend)
 
     def get_metadata_routing(self) -> Any:
         """Route `sample_weight` to `fit`, and groups to the splitter `cv` of `fit_transform`."""
@@ -213,11 +234,16 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         weight = check_weights(sample_weight, table.n_rows)
         target = read_target(y, self.family, table.n_rows)
         positions = find_columns(table.names, table.categorical(), self.columns)
-        evidence, codes = gather_table(table, positions, target, weight, self._parallel)
+        interactions = find_interactions(table.names, positions, self.interactions)
+        evidence, codes = gather_table(table, positions, interactions, target, weight, self._parallel)
         check_classes(evidence)
+        if isinstance(self.interactions, str) and self.interactions == "auto":
+            slots = {column.name: code for column, code in zip(evidence.columns, codes, strict=True)}
+            evidence = choose(evidence)
+            codes = [slots[column.name] for column in evidence.columns]
         seed = self._new_seed()
         columns = self._fit_columns(evidence, seed)
-        codes = [self._admit(c.posterior.categories, code, c.name) for c, code in zip(columns, codes, strict=True)]
+        codes = [self._admit(c.posterior.categories, code) for c, code in zip(columns, codes, strict=True)]
         return Learned(table, evidence, columns, codes, y, target, weight, seed)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Any, Any]:
@@ -241,17 +267,34 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             if known is not None:
                 self._check_inputs(table)
             X = _native(table)
-        return gather(X, self.columns, y, family=self.family, weight=sample_weight, classes=classes, like=known)
+        return gather(
+            X,
+            self.columns,
+            y,
+            interactions=self.interactions,
+            family=self.family,
+            weight=sample_weight,
+            classes=classes,
+            like=known,
+        )
 
     def _check_evidence(self, evidence: Evidence, y: Any) -> Evidence:
         """Require evidence for the columns that the encoder is to encode."""
         if y is not None:
             raise InputError("y: what was gathered holds its target already. Leave y out.")
+        singles = [column for column in evidence.columns if len(column.parts) == 1]
         if not isinstance(self.columns, str):
             wanted = find_columns(list(evidence.inputs), [], self.columns)
-            if sorted(wanted) != sorted(column.position for column in evidence.columns):
-                names = [column.name for column in evidence.columns]
+            if sorted(wanted) != sorted(column.position for column in singles):
+                names = [column.name for column in singles]
                 raise InputError(f"columns={self.columns!r}, and this was gathered from {names}: use one for both.")
+        found = {column.parts for column in evidence.columns} - {column.parts for column in singles}
+        asked = find_interactions(list(evidence.inputs), [column.position for column in singles], self.interactions)
+        chosen = isinstance(self.interactions, str) and self.interactions == "auto"
+        if asked and (not found <= set(asked) if chosen else found != set(asked)):
+            raise InputError(
+                f"interactions={self.interactions!r}, and this was gathered with {sorted(found)}: use one for both."
+            )
         return evidence
 
     def _fit_columns(self, evidence: Evidence, seed: int) -> list[EncodedColumn]:
@@ -277,13 +320,13 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         spread = self._spread(evidence)
         entries = Entries(posterior.posterior, posterior.statistics.count)
         expectation = expect(bound, entries, spread=spread, seed=seed, position=column.position)
-        return EncodedColumn(column.position, column.name, posterior, bound, spread, expectation)
+        return EncodedColumn(column.position, column.name, column.parts, posterior, bound, spread, expectation)
 
     def _settle_missing(self, column: ColumnEvidence) -> Statistics:
         """What the categories say, once the policy for missing values agrees."""
-        missing = column.categories.missing
-        self._refuse_missing(float(column.statistics.count[missing]), column.name)
-        return column.statistics if self.missing == "category" else column.statistics.without(missing)
+        lacking = column.categories.lacking
+        self._refuse_missing(float(column.statistics.count[lacking].sum()), column.name)
+        return column.statistics if self.missing == "category" else column.statistics.without(lacking)
 
     def _keep(self, learned: Learned) -> None:
         """Become fitted, all at once, when the columns are fitted and their training features drawn."""
@@ -325,16 +368,36 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """Require the columns that the encoder was fitted on."""
         validate_data(self, _native(table), reset=False, skip_check_array=True)
 
-    def _codes(self, values: Any, column: EncodedColumn) -> Codes:
-        """Slots of the rows of a column, once the policies for missing and unseen values agree."""
-        categories = column.posterior.categories
-        codes = self._admit(categories, categories.codes(values), column.name)
-        if self.unseen == "prior" and (codes == categories.unseen).all():
-            _warn_of_other_types(categories, values, column.name)
-        if self.unseen == "error" and (codes == categories.unseen).any():
+    def _codes(self, column_of: Callable[[int], Any]) -> list[Codes]:
+        """Slots of rows in every fitted column, once the policies for missing and unseen values agree.
+
+        `column_of` gives the column of the table that has a position. Each one is read once.
+        """
+        sources = {(part, id(known)): known for column in self.columns_fitted_ for part, known in column.sources}
+
+        def read(item: tuple[tuple[int, int], Categories]) -> Codes:
+            (part, _), categories = item
+            return self._read_codes(categories, column_of(part), self.evidence_.inputs[part])
+
+        slots = dict(zip(sources, self._parallel(read, list(sources.items())), strict=True))
+
+        def combine(column: EncodedColumn) -> Codes:
+            codes = column.slots([slots[part, id(known)] for part, known in column.sources])
+            return self._admit(column.posterior.categories, codes)
+
+        return self._parallel(combine, self.columns_fitted_)
+
+    def _read_codes(self, categories: Categories, values: Any, name: Any) -> Codes:
+        """Slots of the rows of a column; errors where a policy calls for one."""
+        codes = categories.codes(values)
+        self._refuse_missing(int((codes == categories.missing).sum()), name)
+        unseen = codes == categories.unseen
+        if self.unseen == "prior" and unseen.all():
+            _warn_of_other_types(categories, values, name)
+        if self.unseen == "error" and unseen.any():
             strangers = categories.strangers(values)
             if strangers:
-                raise self._unseen_error(column.name, strangers)
+                raise self._unseen_error(name, strangers)
         return codes
 
     def _unseen_error(self, name: Any, strangers: list[Any]) -> InputError:
@@ -343,13 +406,11 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             'Fit on them, or set unseen="prior" to encode them by the prior.'
         )
 
-    def _admit(self, categories: Categories, codes: Codes, name: Any) -> Codes:
-        """Apply the policy for missing values."""
+    def _admit(self, categories: Any, codes: Codes) -> Codes:
+        """Let missing values go by the policy: as categories, or as if unseen."""
         if self.missing == "category":
             return codes
-        missing = codes == categories.missing
-        self._refuse_missing(int(missing.sum()), name)
-        return np.where(missing, codes.dtype.type(categories.unseen), codes)
+        return np.where(np.isin(codes, categories.lacking), codes.dtype.type(categories.unseen), codes)
 
     def _refuse_missing(self, count: float, name: Any) -> None:
         if self.missing == "error" and count:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from catbayes._random import Purpose
 from catbayes._validation import Array, Codes
+from catbayes.categories import Categories
+from catbayes.combinations import Combinations
 from catbayes.evidence import Target, gather_codes
 from catbayes.families import Family
 from catbayes.mappings import Mapping
@@ -21,14 +24,35 @@ EXPECTATION_STRATA = 50
 
 @dataclass(frozen=True, slots=True)
 class EncodedColumn:
-    """A fitted column: where it stands, its posteriors, its mapping, and E f(θ) of every slot, (slot, output)."""
+    """A fitted column or interaction: its place, its posteriors, its mapping, and E f(θ) of every slot, (slot, output).
+
+    `parts` are the columns of the table that it is made of.
+    """
 
     position: int
     name: Any
+    parts: tuple[int, ...]
     posterior: ColumnPosterior
     mapping: Mapping
     spread: Spread
     expectation: Array
+
+    @property
+    def label(self) -> Any:
+        """What outputs are called after: the name of the column, or those of an interaction with & between them."""
+        return "&".join(map(str, self.name)) if len(self.parts) > 1 else self.name
+
+    @property
+    def sources(self) -> list[tuple[int, Categories]]:
+        """The columns of the table that it is made of, each with its categories."""
+        categories = self.posterior.categories
+        parents = categories.parents if isinstance(categories, Combinations) else (categories,)
+        return list(zip(self.parts, parents, strict=True))
+
+    def slots(self, parts: Sequence[Codes]) -> Codes:
+        """Slot of each row, from the slots that it has in each of the columns."""
+        categories = self.posterior.categories
+        return categories.codes(parts) if isinstance(categories, Combinations) else parts[0]
 
     @property
     def entries(self) -> Entries:

@@ -20,16 +20,17 @@ import numpy as np
 
 from catbayes._atomic import replacing
 from catbayes.categories import Categories
+from catbayes.combinations import Combinations
 from catbayes.encoder._base import PosteriorEncoder
 from catbayes.errors import InputError
-from catbayes.evidence import ColumnEvidence, Evidence, label_array
+from catbayes.evidence import Candidate, ColumnEvidence, Evidence, label_array
 from catbayes.families import FAMILIES, Family
 from catbayes.mappings import MAPPINGS, Mapping
 from catbayes.posteriors import ColumnPosterior, posterior_of
 from catbayes.priors import Empirical, Scaled
 from catbayes.statistics import Moments, Statistics, Tally
 
-FORMAT, VERSION = "catbayes encoder", 1
+FORMAT, VERSION = "catbayes encoder", 2
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
 
 _TYPES: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
@@ -97,10 +98,10 @@ def _read_header(metadata: dict[bytes, bytes], name: str) -> Any:
     header = json.loads(metadata[HEADER])
     if header.get("format") != FORMAT:
         raise InputError(f"{name} is no catbayes encoder, but {header.get('format')!r}.")
-    if header.get("version", 0) > VERSION:
+    if header.get("version") != VERSION:
         raise InputError(
-            f"{name} was written in version {header['version']} of the format, by catbayes {header.get('catbayes')}; "
-            f"this one reads up to {VERSION}. Upgrade catbayes."
+            f"{name} was written in version {header.get('version')} of the format, by catbayes "
+            f"{header.get('catbayes')}; this one reads version {VERSION}. Use that catbayes, or fit again."
         )
     return header
 
@@ -126,9 +127,13 @@ def _table(encoder: PosteriorEncoder) -> Any:
         "inputs": [_write_name(name) for name in evidence.inputs],
         "squares": evidence.squares,
         "weighted": evidence.weighted,
+        "candidates": [
+            [list(map(_write_name, found.columns)), found.categories, found.gain, found.kept]
+            for found in evidence.candidates
+        ],
         "columns": [
             {
-                "name": _write_name(column.name),
+                "parts": column.parts,
                 "position": column.position,
                 "rows": len(part),
                 "prior": _write_family(column.posterior.prior),
@@ -145,8 +150,11 @@ def _table(encoder: PosteriorEncoder) -> Any:
 def _column_table(column: ColumnEvidence) -> Any:
     import pyarrow
 
-    values, n_slots = column.categories.values, column.categories.n_slots - 1
-    texts = _write_values(values, f"category of column {column.name!r}")
+    n_slots, what = column.categories.n_slots - 1, f"category of column {column.name!r}"
+    if isinstance(column.categories, Combinations):
+        texts = _write_tuples(column.categories, what)
+    else:
+        texts = _write_values(column.categories.values, what)
     statistics = column.statistics
     numbers: dict[str, Any]
     if isinstance(statistics, Tally):
@@ -159,7 +167,7 @@ def _column_table(column: ColumnEvidence) -> Any:
     return pyarrow.table(
         {
             "column": pyarrow.array([str(column.name)] * n_slots, pyarrow.string()),
-            "kind": pyarrow.array(["seen"] * len(values) + ["missing"], pyarrow.string()),
+            "kind": pyarrow.array(["seen"] * len(texts) + ["missing"], pyarrow.string()),
             "type": pyarrow.array([*(kind for kind, _ in texts), None], pyarrow.string()),
             "category": pyarrow.array([*(text for _, text in texts), None], pyarrow.string()),
             **numbers,
@@ -173,6 +181,13 @@ def _write_values(values: Any, what: str) -> list[tuple[str, str]]:
     return [_write_value(value, what) for value in values]
 
 
+def _write_tuples(combinations: Combinations, what: str) -> list[tuple[str, str]]:
+    """Types and texts of the parts of each combination, as two lists in JSON; a missing part is null."""
+    names = [(*_write_values(parent.values, what), (None, None)) for parent in combinations.parents]
+    pairs = (zip(*cell, strict=True) for cell in combinations.tuples(names))
+    return [(json.dumps(kinds), json.dumps(texts, ensure_ascii=False)) for kinds, texts in pairs]
+
+
 def _write_value(value: Any, what: str) -> tuple[str, str]:
     for name, (kind, write, _) in _TYPES.items():
         if type(value) is kind:
@@ -184,7 +199,7 @@ def _write_value(value: Any, what: str) -> tuple[str, str]:
 
 def _read_value(pair: Any) -> Any:
     kind, text = pair
-    return _TYPES[kind][2](text)
+    return None if kind is None else _TYPES[kind][2](text)
 
 
 def _write_name(name: Any) -> str | int:
@@ -219,6 +234,8 @@ def _write_setting(name: str, value: Any) -> Any:
         return value
     if name == "columns" and isinstance(value, list | tuple | np.ndarray):
         return [_write_name(column) for column in value]
+    if name == "interactions" and isinstance(value, list | tuple):
+        return [[_write_name(column) for column in interaction] for interaction in value]
     if name == "family" and isinstance(value, type):
         return _family_name(value)
     if isinstance(value, Empirical | Scaled) and is_dataclass(value):
@@ -254,13 +271,12 @@ def _build(kind: type[PosteriorEncoder], header: Any, table: Any) -> PosteriorEn
         classes = label_array([_read_value(pair) for pair in header["classes"]], np.dtype(header["class_type"]))
     if sum(column["rows"] for column in header["columns"]) != len(table):
         raise ValueError("rows are missing")
-    columns, start = [], 0
+    columns: list[ColumnEvidence] = []
+    start, known, inputs = 0, dict[int, Categories](), header["inputs"]
     for record in header["columns"]:
         part = table.slice(start, record["rows"])
         start += record["rows"]
-        columns.append(_read_column(record, part, None if classes is None else len(classes)))
-        if header["inputs"][record["position"]] != record["name"] or record["position"] < 0:
-            raise ValueError(f"column {record['name']!r} is not in its place")
+        columns.append(_read_column(record, part, inputs, known, None if classes is None else len(classes)))
     evidence = Evidence(
         tuple(columns),
         FAMILIES[header["family"]],
@@ -268,6 +284,7 @@ def _build(kind: type[PosteriorEncoder], header: Any, table: Any) -> PosteriorEn
         tuple(header["inputs"]),
         float(header["squares"]),
         bool(header["weighted"]),
+        tuple(Candidate(tuple(names), size, gain, kept) for names, size, gain, kept in header["candidates"]),
     )
     seed, fitted = int(header["seed"]), []
     for column, record in zip(columns, header["columns"], strict=True):
@@ -279,12 +296,29 @@ def _build(kind: type[PosteriorEncoder], header: Any, table: Any) -> PosteriorEn
     return encoder._become(evidence, fitted, seed)
 
 
-def _read_column(record: Any, part: Any, n_classes: int | None) -> ColumnEvidence:
+def _read_column(
+    record: Any, part: Any, inputs: list[Any], known: dict[int, Categories], n_classes: int | None
+) -> ColumnEvidence:
+    """One column, or an interaction of `known` ones; what it brings to those is added."""
+    parts, position = tuple(record["parts"]), int(record["position"])
+    if not all(0 <= place < len(inputs) for place in parts):
+        raise ValueError(f"column {position} is not in its place")
     kinds, texts = part["type"].to_pylist()[:-1], part["category"].to_pylist()[:-1]
-    values = texts if set(kinds) <= {"str"} else [_read_value(pair) for pair in zip(kinds, texts, strict=True)]
-    categories = Categories(tuple(values))
-    if part["kind"].to_pylist() != ["seen"] * len(values) + ["missing"] or len(set(values)) < len(values):
-        raise ValueError(f"the categories of {record['name']!r} are not distinct")
+    if part["kind"].to_pylist() != ["seen"] * len(kinds) + ["missing"]:
+        raise ValueError(f"the categories of column {position} are not in their places")
+    categories: Categories | Combinations
+    name: Any
+    if len(parts) == 1:
+        name = inputs[position]
+        values = texts if set(kinds) <= {"str"} else [_read_value(pair) for pair in zip(kinds, texts, strict=True)]
+        categories = known[position] = Categories(tuple(values))
+        distinct = len(set(values))
+    else:
+        name = tuple(inputs[place] for place in parts)
+        categories = _read_combinations(parts, kinds, texts, known)
+        distinct = len(np.unique(categories.cells, axis=0))
+    if distinct < len(kinds) or (len(parts) == 1) != (parts == (position,)):
+        raise ValueError(f"the categories of {name!r} are not distinct")
     statistics: Statistics
     if n_classes is None:
         numbers = [np.append(part[name].to_numpy(), 0.0) for name in ("count", "mean", "m2")]
@@ -294,8 +328,24 @@ def _read_column(record: Any, part: Any, n_classes: int | None) -> ColumnEvidenc
         statistics = Tally(np.append(flat.reshape(-1, n_classes), np.zeros((1, n_classes)), axis=0))
         amounts = statistics.weight
     if not np.isfinite(amounts).all() or (amounts < 0).any() or len(statistics.count) != categories.n_slots:
-        raise ValueError(f"the statistics of {record['name']!r} are impossible")
-    return ColumnEvidence(int(record["position"]), record["name"], categories, statistics)
+        raise ValueError(f"the statistics of {name!r} are impossible")
+    return ColumnEvidence(position, name, parts, categories, statistics)
+
+
+def _read_combinations(
+    parts: tuple[int, ...], kinds: list[str], texts: list[str], known: dict[int, Categories]
+) -> Combinations:
+    """Combinations from the types and texts of their parts; categories of columns that are not `known` are found."""
+    cells = [
+        list(zip(json.loads(kind), json.loads(text), strict=True)) for kind, text in zip(kinds, texts, strict=True)
+    ]
+    columns = [[_read_value(cell[number]) for cell in cells] for number in range(len(parts))]
+    for part, values in zip(parts, columns, strict=True):
+        if part not in known:
+            known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))
+    parents = [known[part] for part in parts]
+    codes = [parent.slots(values) for parent, values in zip(parents, columns, strict=True)]
+    return Combinations(tuple(parents), np.stack(codes, axis=1).astype(np.intp))
 
 
 def _parquet() -> Any:

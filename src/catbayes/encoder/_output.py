@@ -13,19 +13,22 @@ from catbayes.tables import Table
 
 
 class Layout:
-    """Which outputs each input column has: those of its mapping, or itself where it passes through."""
+    """Which outputs there are: those of each input column, or itself where it passes through, then the interactions."""
 
     def __init__(self, n_inputs: int, columns: list[EncodedColumn]) -> None:
         self.columns = columns
         outputs = {column.position: column.mapping.names() for column in columns}
-        self.outputs = [outputs.get(position, [""]) for position in range(n_inputs)]
         self.passing = [position for position in range(n_inputs) if position not in outputs]
+        self.interactions = [column for column in columns if len(column.parts) > 1]
+        n_all = n_inputs + len(self.interactions)
+        self.outputs = [outputs.get(position, [""]) for position in range(n_all)]
         stops = np.cumsum([len(names) for names in self.outputs]).tolist()
         self.places = [slice(stop - len(names), stop) for stop, names in zip(stops, self.outputs, strict=True)]
 
     def names(self, inputs: list[Any]) -> list[str]:
         """Output names, from those of the input columns."""
-        pairs = zip(inputs, self.outputs, strict=True)
+        columns = [*inputs, *("&".join(str(inputs[part]) for part in c.parts) for c in self.interactions)]
+        pairs = zip(columns, self.outputs, strict=True)
         return ["_".join(filter(None, (str(name), output))) for name, outputs in pairs for output in outputs]
 
     def stack(self, table: Table, blocks: list[Array]) -> np.ndarray[Any, Any]:

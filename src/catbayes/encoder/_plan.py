@@ -79,15 +79,26 @@ class Plan:
     @property
     def text(self) -> tuple[str, ...]:
         """Columns that hold text, whatever they look like in a CSV file."""
-        found = tuple(column.name for column in self.columns if column.posterior.categories.is_text)
+        columns = self.encoder.evidence_.columns
+        found = tuple(dict.fromkeys(name for column in columns for name in column.texts))
         classes = self.encoder.classes_
         words = classes is not None and all(isinstance(label, str) for label in classes.tolist())
         return (*found, self.target) if words and self.target is not None else found
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the columns that the encoder was fitted on."""
+        return tuple(self.encoder.evidence_.inputs)
+
+    @property
+    def replaced(self) -> list[str]:
+        """Names of the columns that are encoded one by one, which `drop` leaves out."""
+        return [column.name for column in self.columns if len(column.parts) == 1]
+
     def names(self, column: EncodedColumn) -> list[str]:
         """What the new columns are called."""
         kinds = ["encoded"] if self.n_draws is None else [f"draw{k}" for k in range(self.n_draws)]
-        return ["_".join(filter(None, (column.name, kind, o))) for kind in kinds for o in column.mapping.names()]
+        return ["_".join(filter(None, (column.label, kind, o))) for kind in kinds for o in column.mapping.names()]
 
     @property
     def added(self) -> list[str]:
@@ -96,7 +107,8 @@ class Plan:
 
     def check(self, names: list[str]) -> None:
         """Require the columns that are needed, and room for the new ones."""
-        wanted = [column.name for column in self.columns] + [self.row_id, self.target, self.weight]
+        parts = dict.fromkeys(part for column in self.columns for part in column.parts)
+        wanted = [*(self.inputs[part] for part in parts), self.row_id, self.target, self.weight]
         for name in wanted:
             if name is not None and name not in names:
                 raise no_column(name, names)
@@ -125,11 +137,11 @@ class Plan:
         if self.weight is not None:
             weight = check_weights(values(self.weight), table.n_rows, whole=False)
 
-        def encode_column(column: EncodedColumn) -> list[Array]:
-            codes = self.encoder._codes(table.column(positions[column.name]), column)
-            return self.blocks(column, codes, identity, target, weight)
+        def encode_column(item: tuple[EncodedColumn, Any]) -> list[Array]:
+            return self.blocks(*item, identity, target, weight)
 
-        blocks = self.encoder._parallel(encode_column, self.columns)
+        codes = self.encoder._codes(lambda part: table.column(positions[self.inputs[part]]))
+        blocks = self.encoder._parallel(encode_column, list(zip(self.columns, codes, strict=True)))
         found: dict[str, Array] = {}
         for column, parts in zip(self.columns, blocks, strict=True):
             features = np.concatenate(parts, axis=1)

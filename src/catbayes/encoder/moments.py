@@ -23,6 +23,8 @@ class ConjugateMomentEncoder(UpdatableEncoder):
     ----------
     columns : "auto", "all", or list of names or positions
         What to encode; the other columns pass through.
+    interactions : list of tuples of columns, "pairs", "triples", "auto", or None
+        As for `SamplingBayesianEncoder`.
     n_moments : int from 1 to 4
         Mean, variance, skewness and excess kurtosis, as many as asked for.
     family : "auto", "bernoulli", "categorical", "normal", "poisson", or a family class
@@ -47,7 +49,7 @@ class ConjugateMomentEncoder(UpdatableEncoder):
 
     Attributes
     ----------
-    posteriors_, columns_, classes_, family_, n_features_in_, feature_names_in_
+    posteriors_, columns_, interactions_, classes_, family_, n_features_in_, feature_names_in_
         As for `SamplingBayesianEncoder`.
 
     Examples
@@ -66,6 +68,7 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         self,
         columns: Any = "auto",
         *,
+        interactions: Any = None,
         n_moments: int = 2,
         family: Any = "auto",
         prior: Any = "empirical",
@@ -78,6 +81,7 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         n_jobs: int | None = None,
     ) -> None:
         self.columns = columns
+        self.interactions = interactions
         self.n_moments = n_moments
         self.family = family
         self.prior = prior

@@ -41,6 +41,10 @@ class SamplingBayesianEncoder(UpdatableEncoder):
     columns : "auto", "all", or list of names or positions
         What to encode. "auto" takes string, object, categorical, enum and boolean columns of a frame, and all columns
         of an array. The other columns pass through.
+    interactions : list of tuples of columns, "pairs", "triples", "auto", or None
+        Combinations of columns that are encoded as columns of their own, each with its own prior, behind the others:
+        `[("user", "door")]`, or all pairs (and triples) of the encoded columns. "auto" takes the pairs that say more
+        than their columns do one by one, by the gain in marginal likelihood; `interactions_` tells which and why.
     family : "auto", "bernoulli", "categorical", "normal", "poisson", or a family class
         Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes.
     prior : "empirical", number ≥ 0, or prior object
@@ -92,7 +96,9 @@ class SamplingBayesianEncoder(UpdatableEncoder):
     posteriors_ : mapping of column name to frame
         Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of each category.
     columns_ : list
-        Names of the encoded columns.
+        Names of the encoded columns; tuples of names for interactions.
+    interactions_ : frame
+        The interactions, with their categories and, where "auto" weighed them, their gain and whether it kept them.
     classes_ : ndarray or None
         Class labels in the order of the outputs; for two classes the output is the probability of the second.
     family_ : type
@@ -127,6 +133,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         self,
         columns: Any = "auto",
         *,
+        interactions: Any = None,
         family: Any = "auto",
         prior: Any = "empirical",
         mapping: Any = "mean",
@@ -143,6 +150,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         n_jobs: int | None = None,
     ) -> None:
         self.columns = columns
+        self.interactions = interactions
         self.family = family
         self.prior = prior
         self.mapping = mapping
@@ -268,11 +276,11 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         if random_state is not None:
             seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
-        def encode(column: EncodedColumn) -> list[Array]:
-            codes = self._codes(table.column(column.position), column)
-            return draw_rows(self, column, codes, n_draws, seed, identity)
+        def encode(item: tuple[EncodedColumn, Codes]) -> list[Array]:
+            return draw_rows(self, *item, n_draws, seed, identity)
 
-        blocks, layout = self._parallel(encode, self.columns_fitted_), self._layout()
+        items = list(zip(self.columns_fitted_, self._codes(table.column), strict=True))
+        blocks, layout = self._parallel(encode, items), self._layout()
         return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])
 
     # ------------------------------------------------------------------ the parts

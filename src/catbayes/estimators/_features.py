@@ -73,7 +73,8 @@ class FittedFeatures:
         Returns
         -------
         dict
-            A number or array for each input column, by its name or, for an array, by its position.
+            A number or array for each input column, by its name or, for an array, by its position, and for each
+            interaction, by the tuple of its columns.
 
         Examples
         --------
@@ -92,6 +93,7 @@ class FittedFeatures:
             raise InputError(
                 f"values has shape {values.shape}: expected its last axis to be as long as get_feature_names_out()."
             )
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        inputs = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        names = [*inputs, *(column.name for column in self._layout.interactions)]
         averages = [values[..., place].mean(axis=-1) for place in self._layout.places]
         return {name: float(mean) if mean.ndim == 0 else mean for name, mean in zip(names, averages, strict=True)}

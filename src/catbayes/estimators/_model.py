@@ -42,6 +42,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         estimator: Any = None,
         encoder: Any = None,
         *,
+        interactions: Any = None,
         n_draws: int = 5,
         fit_with: str = "auto",
         predict_with: str = "draws",
@@ -51,6 +52,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
     ) -> None:
         self.estimator = estimator
         self.encoder = encoder
+        self.interactions = interactions
         self.n_draws = n_draws
         self.fit_with = fit_with
         self.predict_with = predict_with
@@ -172,6 +174,8 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
             encoder.set_params(family=family)
         if encoder.random_state is None:
             encoder.set_params(random_state=seed)
+        if encoder.interactions is None:
+            encoder.set_params(interactions=self.interactions)
         if encoder.n_jobs is None:
             encoder.set_params(n_jobs=self.n_jobs)
         if not isinstance(encoder.columns, str) or encoder.columns != "auto":

@@ -38,9 +38,7 @@ class NewRows:
     def __init__(self, encoder: SamplingBayesianEncoder | None, layout: Any, table: Any) -> None:
         self.columns = encoder.columns_fitted_ if encoder else []
         self.layout, self.table = layout, table
-        self.codes = (
-            [encoder._codes(table.column(column.position), column) for column in self.columns] if encoder else []
-        )
+        self.codes = encoder._codes(table.column) if encoder else []
         self.origins = origins(self.columns)
         self._features = as_numbers(layout.stack(table, [c.expectation[code] for c, code in self._pairs()]), self)
 

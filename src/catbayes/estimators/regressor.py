@@ -27,6 +27,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     encoder : SamplingBayesianEncoder, optional
         How categories are encoded; its defaults if None, with the family "normal". With `columns="auto"`, the columns
         of an object array that hold no numbers are encoded, and none of a numeric array.
+    interactions : list of tuples of columns, "pairs", "triples", "auto", or None
+        Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`.
     n_draws : int
         K: copies or members to fit on, and draws to predict with.
     fit_with : "auto", "copies", "members", "rounds"

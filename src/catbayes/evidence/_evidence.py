@@ -4,29 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from catbayes._validation import Array, Codes
 from catbayes.categories import Categories
+from catbayes.combinations import Combinations
 from catbayes.errors import InputError
 from catbayes.evidence._target import Target, choose_family, join_classes, label_array, read_family
 from catbayes.families import TINY, BetaBernoulli, DirichletCategorical, Family, GammaPoisson
 from catbayes.statistics import Moments, Statistics, Tally
 from catbayes.tables import Table
 
-__all__ = ["ColumnEvidence", "Evidence", "check_classes", "gather_codes", "gather_table", "settle_family"]
+__all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "gather_codes", "gather_table", "settle_family"]
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnEvidence:
-    """One column: where it stands in the table, its categories, and what each of them says about the target."""
+    """One column, or an interaction of several: its categories, and what each of them says about the target.
+
+    `parts` are the columns of the table that it is made of: one, at its position, or those of an interaction, whose
+    name is the tuple of theirs and whose position is behind all columns of the table.
+    """
 
     position: int
     name: Any
-    categories: Categories
+    parts: tuple[int, ...]
+    categories: Categories | Combinations
     statistics: Statistics
+
+    @property
+    def texts(self) -> list[Any]:
+        """Names of the columns whose categories are all text."""
+        if isinstance(self.categories, Combinations):
+            pairs = zip(self.name, self.categories.parents, strict=True)
+            return [name for name, parent in pairs if parent.is_text]
+        return [self.name] if self.categories.is_text else []
+
+
+class Candidate(NamedTuple):
+    """An interaction that was weighed: its columns, its categories, its gain in log-likelihood, and the verdict."""
+
+    columns: tuple[Any, ...]
+    categories: int
+    gain: float
+    kept: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +77,7 @@ class Evidence:
     inputs: tuple[Any, ...]  # names of all columns of the table but the target, encoded or not
     squares: float  # Σ w² over the rows: with Σ w, how unequal the weights are
     weighted: bool
+    candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
 
     @property
     def total(self) -> Statistics:
@@ -87,7 +112,9 @@ class Evidence:
         joint = _align(self, other)
         columns = tuple(column.without(column.subtract(self.family)) for column in joint.columns)
         squares, weighted = max(self.squares - other.squares, 0.0), self.weighted or other.weighted
-        left = Evidence(columns, joint.family, joint.classes, self.inputs, squares, weighted)
+        left = replace(
+            self, columns=columns, family=joint.family, classes=joint.classes, squares=squares, weighted=weighted
+        )
         if not left.total.count[0] > 0:
             raise InputError("Nothing would be left: every row is to be taken out. Fit a new encoder instead.")
         return left._without_classes(joint.mine_had)
@@ -118,7 +145,7 @@ class _AlignedColumn:
     """One column of two tables: their statistics by the slots of both tables' categories."""
 
     column: ColumnEvidence
-    categories: Categories
+    categories: Any
     mine: Any
     theirs: Any
 
@@ -142,11 +169,10 @@ class _AlignedColumn:
         """Drop the categories that had rows and have none now."""
         gone = (left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0))
         kept = np.flatnonzero(~gone[:-2])
-        if len(kept) == len(self.categories.values):
+        if len(kept) == self.categories.missing:
             return self.joined(left)
-        values = Categories(tuple(self.categories.values[slot] for slot in kept))
         slots = np.append(kept, [self.categories.missing, self.categories.unseen])
-        return replace(self.column, categories=values, statistics=left.take(slots))
+        return replace(self.column, categories=self.categories.keep(kept), statistics=left.take(slots))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +209,8 @@ def _align(one: Evidence, other: Evidence) -> _Aligned:
     columns, width = [], 0 if classes is None else len(classes)
     for first in one.columns:
         second = theirs[first.name]
-        categories, to_first, to_second = first.categories.union(second.categories)
+        joint: Any = first.categories
+        categories, to_first, to_second = joint.union(second.categories)
         mine = _move(first.statistics, to_first, categories.n_slots, places[0], width)
         other_side = _move(second.statistics, to_second, categories.n_slots, places[1], width)
         columns.append(_AlignedColumn(first, categories, mine, other_side))
@@ -200,27 +227,38 @@ def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_
 def gather_table(
     table: Table,
     positions: list[int],
+    interactions: list[tuple[int, ...]],
     target: Target,
     weight: Array | None,
     run: Callable[..., Any] = map,
 ) -> tuple[Evidence, list[Codes]]:
     """Describe the target by the categories of some columns of a table in memory; also the slots of its rows."""
+    needed = sorted({*positions, *chain.from_iterable(interactions)})
+    read = dict(zip(needed, run(lambda position: Categories.of(table.column(position)), needed), strict=True))
+    names, n_columns = table.names, table.n_columns
 
-    def read(position: int) -> tuple[ColumnEvidence, Codes]:
-        categories, codes = Categories.of(table.column(position))
+    def gather_single(position: int) -> tuple[ColumnEvidence, Codes]:
+        categories, codes = read[position]
         statistics = gather_codes(codes, target, weight, categories.n_slots)
-        return ColumnEvidence(position, table.names[position], categories, statistics), codes
+        return ColumnEvidence(position, names[position], (position,), categories, statistics), codes
 
-    read_columns = list(run(read, positions))
+    def gather_interaction(item: tuple[int, tuple[int, ...]]) -> tuple[ColumnEvidence, Codes]:
+        number, parts = item
+        combinations, codes = Combinations.of([read[part][0] for part in parts], [read[part][1] for part in parts])
+        statistics = gather_codes(codes, target, weight, combinations.n_slots)
+        name = tuple(names[part] for part in parts)
+        return ColumnEvidence(n_columns + number, name, parts, combinations, statistics), codes
+
+    found = [*run(gather_single, positions), *run(gather_interaction, list(enumerate(interactions)))]
     evidence = Evidence(
-        columns=tuple(column for column, _ in read_columns),
+        columns=tuple(column for column, _ in found),
         family=target.family,
         classes=target.classes,
-        inputs=tuple(table.names),
+        inputs=tuple(names),
         squares=float(table.n_rows if weight is None else (weight**2).sum()),
         weighted=weight is not None,
     )
-    return evidence, [codes for _, codes in read_columns]
+    return evidence, [codes for _, codes in found]
 
 
 def gather_codes(codes: Codes, target: Target, weight: Array | None, n_slots: int, rows: Any = None) -> Statistics:

@@ -11,11 +11,12 @@ import numpy as np
 
 from catbayes._validation import check_option, check_weights
 from catbayes.errors import InputError
+from catbayes.evidence._choosing import choose
 from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_table
 from catbayes.evidence._query import Query
 from catbayes.evidence._target import read_target
 from catbayes.sources import ENGINES, batches, is_reader, is_source, lazy_frame
-from catbayes.tables import CATEGORICAL, Table, find_columns, no_column
+from catbayes.tables import CATEGORICAL, Table, find_columns, find_interactions, no_column
 
 READER_ROWS = 1 << 20
 
@@ -27,6 +28,7 @@ def gather(
     columns: Any = "auto",
     target: Any = None,
     *,
+    interactions: Any = None,
     family: Any = "auto",
     weight: Any = None,
     classes: Any = None,
@@ -46,6 +48,8 @@ def gather(
         What to encode, as for the encoders.
     target : str or array-like
         Name of the target; for a table in memory, its values.
+    interactions : list of tuples of columns, "pairs", "triples", "auto", or None
+        Combinations of columns to count too, as for the encoders; "auto" counts all pairs and keeps those that pay.
     family : "auto", "bernoulli", "categorical", "normal", "poisson", or a family class
         Likelihood of the target.
     weight : str or array-like, optional
@@ -81,14 +85,16 @@ def gather(
            [0.5 ]])
     """
     check_option("engine", engine, ENGINES)
-    asked = as_before(like, columns, family, classes)
+    asked = as_before(like, Asked(columns, interactions, family, classes))
     if not is_source(source):
-        return _gather_memory(Table.of(source), asked.columns, target, asked.family, weight, asked.classes)
-    if is_reader(source):
-        return _gather_batches(source, asked.columns, target, asked.family, weight, asked.classes)
-    progress = progress or (lambda done, total: None)
-    with lazy_frame(source, engine, memory_limit, asked.text(target)) as frame:
-        return _gather_lazy(frame, asked.columns, target, asked.family, weight, asked.classes, progress)
+        evidence = _gather_memory(Table.of(source), asked, target, weight)
+    elif is_reader(source):
+        evidence = _gather_batches(source, asked, target, weight)
+    else:
+        progress = progress or (lambda done, total: None)
+        with lazy_frame(source, engine, memory_limit, asked.text(target)) as frame:
+            evidence = _gather_lazy(frame, asked, target, weight, progress)
+    return choose(evidence) if isinstance(asked.interactions, str) and asked.interactions == "auto" else evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,7 @@ class Asked:
     """What to gather: as asked, or as in what was gathered before."""
 
     columns: Any
+    interactions: Any
     family: Any
     classes: Any
     texts: tuple[str, ...] = ()
@@ -106,36 +113,38 @@ class Asked:
         return (*self.texts, target) if words else self.texts
 
 
-def as_before(like: Evidence | None, columns: Any, family: Any, classes: Any) -> Asked:
+def as_before(like: Evidence | None, asked: Asked) -> Asked:
     """Ask for the columns, kind of target and classes of earlier evidence, and for classes that were named since."""
     if like is None:
-        return Asked(columns, family, classes)
-    texts = tuple(column.name for column in like.columns if column.categories.is_text)
-    names = [column.name for column in like.columns]
+        return asked
+    texts = tuple(dict.fromkeys(name for column in like.columns for name in column.texts))
+    names = [column.name for column in like.columns if len(column.parts) == 1]
+    interactions = [column.name for column in like.columns if len(column.parts) > 1]
     if like.classes is None:
-        return Asked(names, like.family, None, texts)
-    return Asked(names, family, [*like.classes.tolist(), *(classes if classes is not None else ())], texts)
+        return Asked(names, interactions, like.family, None, texts)
+    classes = [*like.classes.tolist(), *(asked.classes if asked.classes is not None else ())]
+    return Asked(names, interactions, asked.family, classes, texts)
 
 
-def _gather_lazy(
-    frame: nw.LazyFrame[Any],
-    columns: Any,
-    target: Any,
-    family: Any,
-    weight: Any,
-    classes: Any,
-    progress: Progress,
-) -> Evidence:
+def _gather_lazy(frame: nw.LazyFrame[Any], asked: Asked, target: Any, weight: Any, progress: Progress) -> Evidence:
     """Let the engine group: one query a column, and one or two to look at the target."""
-    query, schema = Query.of(frame, target, weight, family, classes), frame.collect_schema()
+    query, schema = Query.of(frame, target, weight, asked.family, asked.classes), frame.collect_schema()
     inputs = [name for name in schema.names() if name not in (target, weight)]
     categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
-    positions = find_columns(inputs, categorical, columns)
+    positions = find_columns(inputs, categorical, asked.columns)
+    interactions = find_interactions(inputs, positions, asked.interactions)
     found: list[ColumnEvidence] = []
+    n_all = len(positions) + len(interactions)
     for position in positions:
-        progress(len(found), len(positions))
+        progress(len(found), n_all)
         found.append(query.column(position, inputs[position], schema[inputs[position]]))
-    progress(len(found), len(positions))
+    known = {column.position: column.categories for column in found}
+    for number, parts in enumerate(interactions):
+        progress(len(found), n_all)
+        names = tuple(inputs[part] for part in parts)
+        dtypes = [schema[name] for name in names]
+        found.append(query.interaction(len(inputs) + number, parts, names, dtypes, known))
+    progress(len(found), n_all)
     return Evidence(tuple(found), query.family, query.classes, tuple(inputs), query.squares, weight is not None)
 
 
@@ -154,19 +163,18 @@ def take_named(table: Table, target: Any, weight: Any) -> tuple[Table, Any, Any]
     return table, y, weights
 
 
-def _gather_memory(
-    table: Table, columns: Any, target: Any, family: Any, weight: Any, classes: Any, whole: bool = True
-) -> Evidence:
+def _gather_memory(table: Table, asked: Asked, target: Any, weight: Any, whole: bool = True) -> Evidence:
     table, y, weights = take_named(table, target, weight)
     if y is None:
         raise InputError("target: expected the name of a column of the table, or the values of the target.")
-    positions = find_columns(table.names, table.categorical(), columns)
+    positions = find_columns(table.names, table.categorical(), asked.columns)
+    interactions = find_interactions(table.names, positions, asked.interactions)
     weights = check_weights(weights, table.n_rows, whole)
-    evidence, _ = gather_table(table, positions, read_target(np.asarray(y), family, table.n_rows, classes), weights)
-    return evidence
+    known = read_target(np.asarray(y), asked.family, table.n_rows, asked.classes)
+    return gather_table(table, positions, interactions, known, weights)[0]
 
 
-def _gather_batches(reader: Any, columns: Any, target: Any, family: Any, weight: Any, classes: Any) -> Evidence:
+def _gather_batches(reader: Any, asked: Asked, target: Any, weight: Any) -> Evidence:
     """Read a stream once, a million rows at a time; the first ones settle the family and the columns."""
     import pyarrow
 
@@ -175,8 +183,7 @@ def _gather_batches(reader: Any, columns: Any, target: Any, family: Any, weight:
 
     def add() -> Evidence:
         table = Table.of(pyarrow.concat_tables(parts))
-        asked = as_before(evidence, columns, family, classes)
-        fresh = _gather_memory(table, asked.columns, target, asked.family, weight, asked.classes, whole=False)
+        fresh = _gather_memory(table, as_before(evidence, asked), target, weight, whole=False)
         parts.clear()
         return fresh if evidence is None else evidence + fresh
 

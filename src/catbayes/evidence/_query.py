@@ -10,6 +10,7 @@ import numpy as np
 
 from catbayes._validation import Array
 from catbayes.categories import Categories, canonical_list
+from catbayes.combinations import Combinations
 from catbayes.errors import InputError
 from catbayes.evidence._evidence import ColumnEvidence
 from catbayes.evidence._target import (
@@ -22,7 +23,7 @@ from catbayes.evidence._target import (
     no_dates,
     read_family,
 )
-from catbayes.families import Family, GammaPoisson, NormalGamma
+from catbayes.families import TINY, Family, GammaPoisson, NormalGamma
 from catbayes.statistics import Moments, Tally
 from catbayes.tables import check_free, no_column
 
@@ -167,25 +168,47 @@ class Query:
 
     def column(self, position: int, name: str, dtype: Any) -> ColumnEvidence:
         """Group by one column."""
+        keys, statistics = self._group([self._key(name, dtype)])
+        categories, slots = Categories.of_distinct(keys[0])
+        return ColumnEvidence(position, name, (position,), categories, statistics.place(slots, categories.n_slots))
+
+    def interaction(
+        self, position: int, parts: tuple[int, ...], names: tuple[str, ...], dtypes: list[Any], known: dict[int, Any]
+    ) -> ColumnEvidence:
+        """Group by several columns; `known` are the categories of those that were grouped by before."""
+        keys, statistics = self._group([self._key(*pair) for pair in zip(names, dtypes, strict=True)])
+        for part, values in zip(parts, keys, strict=True):
+            if part not in known:
+                known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))
+        codes = [known[part].slots(values) for part, values in zip(parts, keys, strict=True)]
+        combinations, slots = Combinations.of([known[part] for part in parts], codes)
+        placed = statistics.place(slots, combinations.n_slots)
+        return ColumnEvidence(position, names, parts, combinations, placed)
+
+    def _key(self, name: str, dtype: Any) -> nw.Expr:
+        """A column to group by, one spelling for each category."""
         _check_dots(self.frame, name)
         if isinstance(dtype, nw.List | nw.Array | nw.Struct):
             raise InputError(f"Column {name!r} is {dtype}: a category must be a single value. Turn it into text first.")
         key = nw.col(name)
         if dtype.is_float():
-            key = nw.when(~key.is_nan()).then(key + 0.0)  # NaN is missing, and -0.0 is 0.0
-        elif isinstance(dtype, nw.Categorical | nw.Enum):
-            key = key.cast(nw.String)
-        wanted = [nw.col(TARGET), *([nw.col(WEIGHT)] if self.weighted else [])]
-        frame = self.frame.select(key.alias(KEY), *wanted)
-        keys, statistics = self._describe(frame) if self.classes is None else self._count(frame, self.classes.tolist())
-        categories, slots = Categories.of_distinct(keys)
-        return ColumnEvidence(position, name, categories, statistics.place(slots, categories.n_slots))
+            return nw.when(~key.is_nan()).then(key + 0.0)  # NaN is missing, and -0.0 is 0.0
+        return key.cast(nw.String) if isinstance(dtype, nw.Categorical | nw.Enum) else key
 
-    def _count(self, frame: nw.LazyFrame[Any], labels: list[Any]) -> tuple[list[Any], Tally]:
+    def _group(self, keys: list[nw.Expr]) -> tuple[list[list[Any]], Any]:
+        """Values of the keys of each group, and its statistics."""
+        names = [f"{KEY}_{number}" for number in range(len(keys))]
+        wanted = [nw.col(TARGET), *([nw.col(WEIGHT)] if self.weighted else [])]
+        frame = self.frame.select(*(key.alias(name) for key, name in zip(keys, names, strict=True)), *wanted)
+        if self.classes is None:
+            return self._describe(frame, names)
+        return self._count(frame, names, self.classes.tolist())
+
+    def _count(self, frame: nw.LazyFrame[Any], keys: list[str], labels: list[Any]) -> tuple[list[list[Any]], Tally]:
         """Keys, and the weight of each class for each of them: a column a class, or for many classes a row."""
         one = nw.col(WEIGHT) if self.weighted else nw.lit(1)
         if len(labels) > MOST_COLUMNS:
-            return self._count_long(frame.with_columns(one.alias(WEIGHT)), labels)
+            return self._count_long(frame.with_columns(one.alias(WEIGHT)), keys, labels)
         counted = {f"class_{number}": label for number, label in enumerate(labels)}
         if not self.weighted:
             counted.pop("class_0")  # it is what the others leave of the total
@@ -194,60 +217,67 @@ class Query:
             for name, label in counted.items()
         )
         sums = nw.len().alias("total"), *(nw.col(name).sum() for name in counted)
-        groups = frame.group_by(KEY, drop_null_keys=False).agg(*sums)
-        found = _collect_sorted(groups.with_columns(nw.col(name).cast(nw.Float64) for name in ("total", *counted)))
+        groups = frame.group_by(*keys, drop_null_keys=False).agg(*sums)
+        groups = groups.with_columns(nw.col(name).cast(nw.Float64) for name in ("total", *counted))
+        found = _collect_sorted(groups, keys)
         weights = [_numbers(found, name) for name in counted]
         if not self.weighted:
             weights.insert(0, _numbers(found, "total") - np.sum(weights, axis=0))
-        return found[KEY].to_list(), Tally(np.stack(weights, axis=1))
+        return [found[key].to_list() for key in keys], Tally(np.stack(weights, axis=1))
 
-    def _count_long(self, frame: nw.LazyFrame[Any], labels: list[Any]) -> tuple[list[Any], Tally]:
-        found = _collect_sorted(frame.group_by(KEY, TARGET, drop_null_keys=False).agg(nw.col(WEIGHT).sum()))
-        keys = found[KEY].to_list()
-        row = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    def _count_long(
+        self, frame: nw.LazyFrame[Any], keys: list[str], labels: list[Any]
+    ) -> tuple[list[list[Any]], Tally]:
+        groups = frame.group_by(*keys, TARGET, drop_null_keys=False).agg(nw.col(WEIGHT).sum())
+        found = _collect_sorted(groups, keys)
+        values = list(zip(*(found[key].to_list() for key in keys), strict=True))
+        row = {value: number for number, value in enumerate(dict.fromkeys(values))}
         place = {label: number for number, label in enumerate(labels)}
         weight = np.zeros((len(row), len(labels)))
-        where = [row[key] for key in keys], [place[label] for label in canonical_list(found[TARGET].to_list())]
+        where = [row[value] for value in values], [place[label] for label in canonical_list(found[TARGET].to_list())]
         weight[where] = _numbers(found, WEIGHT)
-        return list(row), Tally(weight)
+        return [list(column) for column in zip(*row, strict=True)], Tally(weight)
 
-    def _describe(self, frame: nw.LazyFrame[Any]) -> tuple[list[Any], Moments]:
+    def _describe(self, frame: nw.LazyFrame[Any], keys: list[str]) -> tuple[list[list[Any]], Moments]:
         """Keys, and count, mean and centred squares for each of them; never sums of squares about zero."""
         y = nw.col(TARGET)
         if not self.weighted and not frame.implementation.is_dask():
             wanted = nw.len().alias("count"), y.mean().alias("mean"), y.var(ddof=0).alias("variance")
-            found = _collect_sorted(frame.group_by(KEY, drop_null_keys=False).agg(*wanted))
+            found = _collect_sorted(frame.group_by(*keys, drop_null_keys=False).agg(*wanted), keys)
             count = _numbers(found, "count")
-            return found[KEY].to_list(), Moments(count, _numbers(found, "mean"), count * _numbers(found, "variance"))
+            moments = Moments(count, _numbers(found, "mean"), count * _numbers(found, "variance"))
+            return [found[key].to_list() for key in keys], moments
 
         # No engine has a weighted variance, and that of dask is a sum of squares: means first, then squares about them.
         def sums(rows: nw.LazyFrame[Any], **columns: Any) -> nw.LazyFrame[Any]:
-            groups = rows.with_columns(**columns).group_by(KEY, drop_null_keys=False)
+            groups = rows.with_columns(**columns).group_by(*keys, drop_null_keys=False)
             return groups.agg(*(nw.col(name).sum() for name in columns))
 
         w = nw.col(WEIGHT) if self.weighted else nw.lit(1.0)
         means = sums(frame, count=w + 0.0 * y, total=w * y)  # 0 · y makes a column of a literal
         means = means.with_columns(mean=nw.when(nw.col("count") > 0).then(nw.col("total") / nw.col("count")))
-        found = _collect_sorted(means.select(KEY, "count", "mean"))
-        null = found.filter(nw.col(KEY).is_null())["mean"].to_list()
-        rest = y - nw.coalesce(nw.col("mean"), nw.lit(float(null[0] or 0.0) if null else 0.0))
-        near = frame.join(means.select(KEY, "mean"), on=KEY, how="left")
-        squares = _collect_sorted(sums(near, slip=w * rest, square=w * rest * rest))
+        found = _collect_sorted(means.select(*keys, "count", "mean"), keys)
         count, mean = _numbers(found, "count"), _numbers(found, "mean")
+        lacking = np.any([found[key].is_null().to_numpy() for key in keys], axis=0)  # no join finds those
+        usual = float((count * mean)[lacking].sum() / max(count[lacking].sum(), TINY))
+        rest = y - nw.coalesce(nw.col("mean"), nw.lit(usual))
+        near = frame.join(means.select(*keys, "mean"), on=keys, how="left")
+        squares = _collect_sorted(sums(near, slip=w * rest, square=w * rest * rest), keys)
         slip = np.divide(_numbers(squares, "slip"), count, out=np.zeros_like(count), where=count > 0)
+        origin = np.where(lacking, usual, mean)
         m2 = np.maximum(_numbers(squares, "square") - count * slip**2, 0.0)
-        return found[KEY].to_list(), Moments(count, mean + slip, m2)
+        return [found[key].to_list() for key in keys], Moments(count, origin + slip, m2)
 
 
 def _numbers(groups: nw.DataFrame[Any], name: str) -> Array:
     return np.nan_to_num(groups[name].to_numpy().astype(np.float64))
 
 
-def _collect_sorted(groups: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+def _collect_sorted(groups: nw.LazyFrame[Any], keys: list[str]) -> nw.DataFrame[Any]:
     """Run the query; Python sees the groups only, in their order."""
     if groups.implementation.is_pyspark():  # which would shuffle them once more
-        return collect(groups).sort(KEY, nulls_last=True)
-    return collect(groups.sort(KEY, nulls_last=True))
+        return collect(groups).sort(*keys, nulls_last=True)
+    return collect(groups.sort(*keys, nulls_last=True))
 
 
 def collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:

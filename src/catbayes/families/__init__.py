@@ -4,7 +4,7 @@ A prior and a posterior are values of the same class, so `prior.update(statistic
 updated again. Axes: a family holds (…, category); θ has one more, (…, category, parameter).
 """
 
-from catbayes.families._family import TINY, Family, Random
+from catbayes.families._family import TINY, Family, Random, maximise, no_signal
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.categorical import DirichletCategorical
 from catbayes.families.normal import NormalGamma
@@ -19,6 +19,8 @@ __all__ = [
     "GammaPoisson",
     "NormalGamma",
     "Random",
+    "maximise",
+    "no_signal",
 ]
 
 FAMILIES: dict[str, type[Family]] = {

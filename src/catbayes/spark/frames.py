@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,7 +20,8 @@ from pyspark.sql.types import DoubleType, StructField, StructType
 from catbayes._keyed import row_keys
 from catbayes._random import Purpose
 from catbayes._validation import Array, Codes, check_weights
-from catbayes.categories import canonical_list
+from catbayes.categories import Categories, canonical_list
+from catbayes.combinations import Combinations
 from catbayes.encoder._column import EncodedColumn
 from catbayes.encoder._plan import Plan, read_known_target
 from catbayes.encoder._training import leave_one_out
@@ -52,8 +55,7 @@ def encode_frame(frame: DataFrame, plan: Plan) -> DataFrame:
             slots = np.arange(column.posterior.categories.n_slots)
             outputs = np.concatenate(plan.blocks(column, slots, None, None, None), axis=1)
             frame = _join(frame, column, dict(zip(plan.names(column), outputs.T, strict=True)), plan)
-    encoded = [column.name for column in plan.columns]
-    kept = [name for name in names if not (plan.drop and name in encoded)]
+    kept = [name for name in names if not (plan.drop and name in plan.replaced)]
     added = plan.added
     if by_row:
         new = [StructField(name, DoubleType(), False) for name in added]
@@ -97,47 +99,83 @@ def _count(column: EncodedColumn) -> str:
 
 
 def _join(frame: DataFrame, column: EncodedColumn, slots: dict[str, Array], plan: Plan) -> DataFrame:
-    """Look the values of a column up; `slots` are the values to add, one for each slot."""
+    """Look the values of a column or an interaction up; `slots` are the values to add, one for each slot."""
     import pyarrow
 
-    categories = column.posterior.categories
-    dtype = frame.schema[column.name].dataType
-    zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
-    keys, kept = _as_type(list(categories.values), to_arrow_type(dtype, timezone=zone))
-    if categories.values and not len(keys):
-        warnings.warn(
-            f"Column {column.name!r} is {dtype.simpleString()}, and none of its categories at fit was: every row "
-            "counts as unseen. Convert the column to its former type.",
-            InputWarning,
-            stacklevel=5,
+    categories, sources = column.posterior.categories, _sources(frame, column, plan)
+    cells = categories.cells.T if isinstance(categories, Combinations) else [np.arange(categories.missing)]
+    kept, keys = np.arange(categories.missing), []
+    for source, cell in zip(sources, cells, strict=True):
+        found, place = _as_type(list(source.categories.values), source.arrow_type)
+        if source.categories.values and not len(found):
+            _warn_of_type(source)
+        row = np.full(source.categories.n_slots, -1)
+        row[place], row[source.categories.missing] = np.arange(len(found)), len(found)
+        keys.append(
+            pyarrow.concat_arrays([found, pyarrow.nulls(1, source.arrow_type)]).take(
+                pyarrow.array(np.maximum(row[cell], 0))
+            )
         )
-    table = pyarrow.table({KEY: keys, **{name: values[kept] for name, values in slots.items()}})
-    lookup = F.broadcast(frame.sparkSession.createDataFrame(table))
-    value = F.col(quoted(column.name))
-    missing = value.isNull()
-    if dtype.typeName() in ("float", "double"):
-        missing |= F.isnan(value)
-    joined = frame.join(lookup, value == F.col(KEY), "left")
-    _refuse(joined, column, plan, missing)
-    at_missing = categories.missing if plan.encoder.missing == "category" else categories.unseen
-    filled = {
-        name: F.when(missing, F.lit(float(values[at_missing]))).otherwise(
-            F.coalesce(F.col(quoted(name)), F.lit(float(values[categories.unseen])))
-        )
-        for name, values in slots.items()
-    }
-    return joined.withColumns(filled).drop(KEY)
+        kept = kept[row[cell[kept]] >= 0]
+    names = [f"{KEY}_{number}" for number in range(len(sources))]
+    table = {name: key.take(pyarrow.array(kept)) for name, key in zip(names, keys, strict=True)}
+    table |= {name: pyarrow.array(values[kept]) for name, values in slots.items()}
+    lookup = F.broadcast(frame.sparkSession.createDataFrame(pyarrow.table(table)))
+    matches = [s.value.eqNullSafe(F.col(name)) for s, name in zip(sources, names, strict=True)]
+    joined = frame.join(lookup, reduce(and_, matches), "left")
+    unseen = {name: F.lit(float(values[categories.unseen])) for name, values in slots.items()}
+    filled = {name: F.coalesce(F.col(quoted(name)), unseen[name]) for name in slots}
+    if len(sources) == 1:
+        missing = sources[0].value.isNull()
+        _refuse(joined, sources[0], plan, joined[names[0]].isNull() & ~missing)
+        at_missing = categories.missing if plan.encoder.missing == "category" else categories.unseen
+        filled = {
+            name: F.when(missing, F.lit(float(values[at_missing]))).otherwise(filled[name])
+            for name, values in slots.items()
+        }
+    return joined.withColumns(filled).drop(*names)
 
 
-def _refuse(joined: DataFrame, column: EncodedColumn, plan: Plan, missing: Any) -> None:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A column of the frame that an encoded column is made of: NaN is null."""
+
+    name: str
+    value: Any
+    type_name: str
+    arrow_type: Any
+    categories: Categories
+
+
+def _sources(frame: DataFrame, column: EncodedColumn, plan: Plan) -> list[_Source]:
+    zone, found = str(frame.sparkSession.conf.get("spark.sql.session.timeZone")), []
+    for part, categories in column.sources:
+        name = plan.inputs[part]
+        dtype, value = frame.schema[name].dataType, F.col(quoted(name))
+        if dtype.typeName() in ("float", "double"):
+            value = F.when(~F.isnan(value), value)
+        arrow_type = to_arrow_type(dtype, timezone=zone)
+        found.append(_Source(name, value, dtype.simpleString(), arrow_type, categories))
+    return found
+
+
+def _warn_of_type(source: _Source) -> None:
+    warnings.warn(
+        f"Column {source.name!r} is {source.type_name}, and none of its categories at fit was: every row counts as "
+        "unseen. Convert the column to its former type.",
+        InputWarning,
+        stacklevel=6,
+    )
+
+
+def _refuse(joined: DataFrame, source: _Source, plan: Plan, strange: Any) -> None:
     """Apply the policies that call for an error: one more pass over the column for each."""
     if plan.encoder.missing == "error":
-        count = joined.where(missing).count()
-        plan.encoder._refuse_missing(count, column.name)
+        plan.encoder._refuse_missing(joined.where(source.value.isNull()).count(), source.name)
     if plan.encoder.unseen == "error":
-        strangers = joined.where(F.col(KEY).isNull() & ~missing).select(quoted(column.name)).limit(3).collect()
+        strangers = joined.where(strange).select(quoted(source.name)).limit(3).collect()
         if strangers:
-            raise plan.encoder._unseen_error(column.name, [row[0] for row in strangers])
+            raise plan.encoder._unseen_error(source.name, [row[0] for row in strangers])
 
 
 def _as_type(values: list[Any], dtype: Any) -> tuple[Any, Codes]:

@@ -1,0 +1,311 @@
+"""Interactions: a combination of columns is a column of its own, wherever the rows are; "auto" takes those that pay."""
+
+import io
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from lightgbm import LGBMClassifier
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+import catbayes
+from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder, SamplingClassifier, encode, gather
+from catbayes.categories import Categories
+from catbayes.combinations import Combinations
+
+FAMILIES = ["bernoulli", "categorical", "normal", "poisson"]
+
+
+def make_table(n_rows=3_000, seed=0):
+    random = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "user": random.choice(["ann", "bob", "eve", None], n_rows, p=[0.4, 0.3, 0.2, 0.1]),
+            "door": random.integers(0, 12, n_rows),
+            "hour": random.choice([8.5, 9.0, np.nan], n_rows),
+        }
+    )
+
+
+def make_y(family, n_rows=3_000, seed=1):
+    random = np.random.default_rng(seed)
+    return {
+        "bernoulli": lambda: random.integers(0, 2, n_rows),
+        "categorical": lambda: random.integers(0, 3, n_rows),
+        "normal": lambda: random.normal(size=n_rows),
+        "poisson": lambda: random.poisson(2.0, n_rows),
+    }[family]()
+
+
+def joined(table, columns):
+    """The same table with a combination of columns as one column of text."""
+    text = table[columns[0]].map(repr)
+    for column in columns[1:]:
+        text = text + "&" + table[column].map(repr)
+    return pd.DataFrame({"joined": text})
+
+
+# ------------------------------------------------------------------------------ combinations
+
+
+def test_combinations_of_large_columns_are_found_without_a_table_of_all_pairs():
+    random = np.random.default_rng(0)
+    codes = [random.integers(0, 100_000, 5_000) for _ in range(3)]
+    parents, places = zip(*(Categories.of(code) for code in codes), strict=True)
+    found, slots = Combinations.of(parents, places)
+    rows = list(zip(*(code.tolist() for code in codes), strict=True))
+    values = found.values
+    assert [values[slot] for slot in slots] == rows
+    assert found.values == tuple(sorted(set(rows)))
+    np.testing.assert_array_equal(found.codes(places), slots)
+
+
+def test_a_product_too_large_to_number_is_refused():
+    wide = Categories(tuple(range(3_000)))
+    with pytest.raises(InputError, match="too large to number"):
+        Combinations.of([wide] * 6, [np.arange(2)] * 6)
+
+
+# ----------------------------------------------------------------- as if it were one column
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("columns", [("user", "door"), ("door", "hour", "user")])
+def test_an_interaction_is_encoded_as_a_column_of_its_own(family, columns):
+    table, y = make_table(), make_y(family)
+    settings = {"family": family, "own_target": "cross_fit", "temperature": 0.0, "random_state": 0}
+    reference = SamplingBayesianEncoder(**settings).fit(joined(table, columns), y)
+    encoder = SamplingBayesianEncoder(["user"], interactions=[columns], **settings).fit(table, y)
+    width = reference.transform(joined(table, columns)).shape[1]
+    new = make_table(500, seed=9)
+    mine, theirs = encoder.transform(new)[:, -width:], reference.transform(joined(new, columns))
+    np.testing.assert_allclose(mine.astype(float), theirs, rtol=1e-7)  # priors are climbed to, in another order
+    mine, theirs = encoder.fit_transform(table, y)[:, -width:], reference.fit_transform(joined(table, columns), y)
+    np.testing.assert_allclose(mine.astype(float), theirs, rtol=1e-7)
+
+
+def test_outputs_stand_behind_the_columns_and_are_named_after_their_parts():
+    encoder = SamplingBayesianEncoder(["user"], interactions=[("user", "door")], mapping="polynomial")
+    table = make_table()
+    encoder.fit(table, make_y("bernoulli"))
+    names = ["user_mean", "user_square", "door", "hour", "user&door_mean", "user&door_square"]
+    assert encoder.get_feature_names_out().tolist() == names
+    assert encoder.columns_ == ["user", ("user", "door")]
+    frame = encoder.posteriors_["user", "door"]
+    assert frame["count"].sum() == 3_000
+    out = encoder.set_output(transform="polars").transform(pl.from_pandas(table))
+    assert out.columns == names
+    assert out["door"].to_list() == table["door"].tolist()
+
+
+def test_pairs_and_triples_are_all_of_them():
+    encoder = SamplingBayesianEncoder("all", interactions="triples").fit(make_table(), make_y("bernoulli"))
+    pairs = [("user", "door"), ("user", "hour"), ("door", "hour")]
+    assert encoder.columns_ == ["user", "door", "hour", *pairs, ("user", "door", "hour")]
+    encoder.set_params(interactions="pairs").fit(make_table(), make_y("bernoulli"))
+    assert encoder.columns_[3:] == pairs
+    assert encoder.interactions_["kept"].all()
+
+
+def test_unseen_combinations_and_unseen_parts_draw_from_the_prior():
+    table = pd.DataFrame({"a": ["x", "x", "y", "y"] * 5, "b": ["u", "u", "v", "v"] * 5})
+    encoder = SamplingBayesianEncoder(interactions=[("a", "b")]).fit(table, [0, 1, 1, 1] * 5)
+    new = pd.DataFrame({"a": ["x", "x", "new"], "b": ["v", "new", "u"]})
+    unseen = encoder.posteriors_["a", "b"].query("kind == 'unseen'")["mean"].item()
+    np.testing.assert_allclose(encoder.transform(new)[:, 2], unseen)
+    strict = encoder.set_params(unseen="error").fit(table, [0, 1, 1, 1] * 5)
+    strict.transform(new[:1])  # both parts are known: a new combination is nothing strange
+    with pytest.raises(InputError, match="Column 'b' holds categories that fit never saw, such as"):
+        strict.transform(new[:2])
+
+
+@pytest.mark.parametrize("missing", ["category", "prior"])
+def test_missing_parts_go_by_the_policy(missing):
+    table, y = make_table(), make_y("bernoulli")
+    encoder = SamplingBayesianEncoder(["user"], interactions=[("user", "door")], prior=0, missing=missing).fit(table, y)
+    rows = table["user"].isna() & (table["door"] == 3)
+    expected = (1 + y[rows].sum()) / (2 + rows.sum()) if missing == "category" else 0.5
+    found = encoder.transform(pd.DataFrame({"user": [None], "door": [3], "hour": [9.0]}))
+    assert found[0, -1] == pytest.approx(expected)
+    with pytest.raises(InputError, match="missing in"):
+        encoder.set_params(missing="error").fit(table, y)
+
+
+# ----------------------------------------------------------- updated, saved, and other engines
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", [SamplingBayesianEncoder, ConjugateMomentEncoder])
+def test_parts_of_a_table_give_what_the_whole_gives(kind, family):
+    table, y = make_table(), make_y(family)
+    settings = {"family": family, "interactions": [("user", "door"), ("hour", "door")], "random_state": 0}
+    whole = kind(["user"], **settings).fit(table, y)
+    first = kind(["user"], **settings).fit(table[:100], y[:100])  # not all combinations, and other numbers for them
+    second = kind(["user"], **settings).fit(table[100:], y[100:])
+    for encoder in (first + second, first.partial_fit(table[100:], y[100:])):
+        np.testing.assert_allclose(
+            encoder.transform(table).astype(float), whole.transform(table).astype(float), rtol=1e-6
+        )
+    left = (whole - second).evidence_
+    expected = gather(table[:100], ["user"], y[:100], interactions=settings["interactions"], family=family)
+    for mine, theirs in zip(left.columns, expected.columns, strict=True):
+        assert mine.categories.values == theirs.categories.values
+        np.testing.assert_allclose(mine.statistics.count, theirs.statistics.count)
+
+
+@pytest.mark.parametrize("interactions", [[("user", "door"), ("hour", "door")], "auto"])
+def test_a_saved_encoder_comes_back_the_same(interactions):
+    table = make_table()
+    y = (table["door"] % 2) ^ (table["user"] == "ann")
+    encoder = SamplingBayesianEncoder(["user", "door"], interactions=interactions, random_state=0).fit(table, y)
+    file = io.BytesIO()
+    encoder.save(file)
+    loaded = catbayes.load(file)
+    np.testing.assert_array_equal(loaded.transform(table), encoder.transform(table))
+    np.testing.assert_array_equal(loaded.sample(table, 2), encoder.sample(table, 2))
+    pd.testing.assert_frame_equal(loaded.interactions_, encoder.interactions_)
+    assert loaded.columns_ == encoder.columns_
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_files_are_encoded_by_interactions_too(tmp_path, engine):
+    table = make_table().assign(y=make_y("bernoulli"), id=np.arange(3_000))
+    path, output = tmp_path / "rows.parquet", tmp_path / "encoded.parquet"
+    table.to_parquet(path)
+    settings = {"interactions": "auto" if engine == "polars" else [("user", "door")], "random_state": 0}
+    encoder = SamplingBayesianEncoder(["user"], **settings).fit(table[["user", "door", "hour", "y"]], "y")
+    encode(path, encoder, output, n_draws=2, row_id="id", target="y", engine=engine, drop=True)
+    found = pd.read_parquet(output)
+    assert "user" not in found
+    assert "door" in found
+    for column in encoder.columns_fitted_:
+        np.testing.assert_allclose(found[f"{column.label}_draw0"].mean(), table["y"].mean(), atol=0.03)
+    drawn = encoder.sample(table[["user", "door", "hour"]], 1, row_id=table["id"])[0]
+    encode(path, encoder, output, n_draws=1, row_id="id", engine=engine, overwrite=True)
+    last = f"{encoder.columns_fitted_[-1].label}_draw0"
+    np.testing.assert_allclose(
+        pd.read_parquet(output)[last], drawn[:, -1 if len(encoder.columns_) > 1 else 0].astype(float)
+    )
+
+
+# ------------------------------------------------------------------------------- "auto"
+
+
+def planted(family, how, n_rows=20_000, n_columns=5, seed=0):
+    """Columns of 20 categories, of which the first two say something: each by itself, or only together."""
+    random = np.random.default_rng(seed)
+    codes = random.integers(0, 20, (n_rows, n_columns))
+    one, other = random.normal(size=(2, 20))
+    effect = {
+        "noise": np.zeros(n_rows),
+        "each": 0.7 * one[codes[:, 0]] + 0.7 * other[codes[:, 1]],
+        "together": random.normal(size=(20, 20))[codes[:, 0], codes[:, 1]],
+    }[how]
+    y = {
+        "bernoulli": lambda: random.binomial(1, expit(effect - 1.0)),
+        "categorical": lambda: (
+            random.random(n_rows)[:, None]
+            < np.cumsum(np.stack([expit(effect - 1.0), (1 - expit(effect - 1.0)) / 2], axis=1), axis=1)
+        ).sum(axis=1),
+        "normal": lambda: effect + random.normal(size=n_rows),
+        "poisson": lambda: random.poisson(np.exp(0.5 * effect)),
+    }[family]()
+    return pd.DataFrame(codes, columns=list("abcdefgh"[:n_columns])), y
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_auto_finds_the_planted_interaction_and_nothing_else(family, seed):
+    table, y = planted(family, "together", seed=seed)
+    encoder = SamplingBayesianEncoder("all", interactions="auto", family=family).fit(table, y)
+    assert encoder.columns_[5:] == [("a", "b")]
+    best = encoder.interactions_.iloc[0]
+    assert best["interaction"] == "a&b"
+    assert best["kept"]
+    assert best["gain"] > 50
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("how", ["noise", "each"])
+@pytest.mark.parametrize("seed", range(3))
+def test_auto_keeps_nothing_where_columns_say_it_one_by_one(family, how, seed):
+    table, y = planted(family, how, seed=seed)
+    encoder = SamplingBayesianEncoder("all", interactions="auto", family=family).fit(table, y)
+    assert encoder.columns_ == list("abcde")
+    assert not encoder.interactions_["kept"].any()
+
+
+def test_auto_keeps_nothing_of_columns_that_say_the_same():
+    table, y = planted("bernoulli", "each")
+    table["c"], table["d"] = table["a"] * 7, table["a"] // 2  # a copy, and a coarser one
+    assert SamplingBayesianEncoder("all", interactions="auto").fit(table, y).columns_ == list("abcde")
+
+
+def test_rows_that_weigh_more_do_not_make_an_interaction_of_noise():
+    table, y = planted("bernoulli", "noise")
+    encoder = SamplingBayesianEncoder("all", interactions="auto").fit(table, y, sample_weight=np.full(len(y), 30.0))
+    assert encoder.columns_ == list("abcde")
+
+
+# ------------------------------------------------------------------------------- models
+
+
+def test_a_linear_model_learns_what_only_two_columns_together_say():
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.choice(list("abcdefgh"), (4_000, 2)), columns=["one", "other"])
+    y = (table["one"].map(ord) + table["other"].map(ord)) % 2
+    single = SamplingClassifier(LogisticRegression(), random_state=0).fit(table[:3_000], y[:3_000])
+    model = SamplingClassifier(LogisticRegression(), interactions="auto", random_state=0).fit(table[:3_000], y[:3_000])
+    assert single.score(table[3_000:], y[3_000:]) < 0.6
+    assert model.score(table[3_000:], y[3_000:]) > 0.99
+    assert model.get_feature_names_out().tolist() == ["one", "other", "one&other"]
+    assert list(model.by_column(model.coef_)) == ["one", "other", ("one", "other")]
+
+
+@pytest.mark.parametrize("n_doors", [20, 60, 300])  # about 50, 6 and 1 rows a pair
+@pytest.mark.parametrize("mapping", ["mean", "mean_precision"])
+def test_pairs_of_noise_do_not_give_the_own_target_away(n_doors, mapping):
+    random = np.random.default_rng(n_doors)
+    table = pd.DataFrame(random.integers(0, n_doors, (20_000, 2)), columns=["user", "door"])
+    y = random.binomial(1, 0.3, 20_000)
+    encoder = SamplingBayesianEncoder("all", interactions="pairs", mapping=mapping, random_state=0)
+    model = LGBMClassifier(n_estimators=50, min_child_samples=50, verbose=-1, n_jobs=1)
+    model.fit(encoder.fit_transform(table[:15_000], y[:15_000]), y[:15_000])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # LightGBM's word on feature names
+        found = log_loss(y[15_000:], model.predict_proba(encoder.transform(table[15_000:])))
+        control = LGBMClassifier(n_estimators=50, min_child_samples=50, verbose=-1, n_jobs=1)
+        noise = random.normal(size=(20_000, 2 * encoder.transform(table[:2]).shape[1]))
+        control.fit(noise[:15_000], y[:15_000])
+        fair = log_loss(y[15_000:], control.predict_proba(noise[15_000:]))
+    assert found < fair + 0.005  # no worse than a model that overfits to as much noise
+
+
+# ------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("interactions", "message"),
+    [
+        ("all", "interactions='all': expected None, \"pairs\""),
+        (3, "interactions=3: expected None"),
+        (["user", "door"], "list of tuples of columns"),
+        ([("user",)], "two or more columns, each one once"),
+        ([("user", "user")], "two or more columns, each one once"),
+        ([("user", "door"), ("door", "user")], "names a combination twice"),
+        ([("user", "window")], "'window', and X has no such column"),
+    ],
+)
+def test_other_interactions_are_refused(interactions, message):
+    with pytest.raises(InputError, match=message):
+        SamplingBayesianEncoder("all", interactions=interactions).fit(make_table(), make_y("bernoulli"))
+
+
+def test_too_many_pairs_are_refused_and_the_way_out_is_named():
+    wide = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (10, 40)).astype(str)).add_prefix("c")
+    with pytest.raises(InputError, match=r"makes 780 interactions of 40 columns.*interactions=\[\('c0', 'c1'\)\]"):
+        SamplingBayesianEncoder(interactions="pairs").fit(wide, [0, 1] * 5)
