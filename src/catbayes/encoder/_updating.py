@@ -9,12 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from catbayes._validation import check_number
 from catbayes.encoder._base import PosteriorEncoder
+from catbayes.encoder._exporting import ExportableEncoder
 from catbayes.encoder._file import load_encoder, save_encoder
 from catbayes.errors import InputError
 from catbayes.evidence import Evidence, check_classes
 
 
-class UpdatableEncoder(PosteriorEncoder):
+class UpdatableEncoder(ExportableEncoder):
     """A posterior encoder whose evidence may grow, shrink and fade."""
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:

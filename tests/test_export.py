@@ -1,0 +1,334 @@
+"""Encoders that left Python: a query and a graph give the numbers of `transform`."""
+
+import datetime
+import sqlite3
+import sys
+from decimal import Decimal
+
+import duckdb
+import numpy as np
+import onnx
+import onnxruntime
+import pandas
+import polars
+import pytest
+import sqlglot
+from sklearn.exceptions import NotFittedError
+
+from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder
+from catbayes.export import Level, Lookup
+from catbayes.export.onnx import write_onnx
+from catbayes.export.sql import DIALECTS, write_sql
+
+N_ROWS = 300
+RANDOM = np.random.default_rng(0)
+DAY = datetime.date(2024, 2, 28)
+KNOWN = {
+    'the "city"': ["Oslo", "O'Higgins", 'a "b"', "back\\slash", "two\nlines", "Größe", " ", "NULL"],
+    "shop": [-3, 0, 7, 2**40],
+    "size": [0.1, -2.5, 1 / 3, 1e-300, 0.0, 12.0],
+    "member": [True, False],
+    "day": [DAY + datetime.timedelta(days=i) for i in range(3)],
+    "moment": [datetime.datetime(2024, 1, 1, 12, 30, 0, i) for i in (0, 250_000)],
+}
+STRANGE = ["Atlantis", 999, 0.1000001, None, datetime.date(1999, 1, 1), datetime.datetime(2024, 1, 1, 12, 30, 1)]
+GRAPHED = list(KNOWN)[:4]  # ONNX has no dates
+TARGETS = {
+    "bernoulli": RANDOM.choice(["no", "yes"], N_ROWS),
+    "categorical": RANDOM.choice(["red", "it's", "blue"], N_ROWS),
+    "normal": RANDOM.normal(size=N_ROWS) * 1e4,
+}
+
+
+def rows(values, missing=True):
+    """A table of random values, some of them missing."""
+
+    def column(options):
+        return [options[i] for i in RANDOM.integers(len(options), size=N_ROWS)]
+
+    return polars.DataFrame({name: column([*known, *[None] * missing]) for name, known in values.items()})
+
+
+TRAIN = rows(KNOWN)
+NEW = rows({name: [*known, strange] for (name, known), strange in zip(KNOWN.items(), STRANGE, strict=True)})
+ENCODERS = [
+    *(
+        SamplingBayesianEncoder("all", family=family, mapping=mapping, random_state=0)
+        for family in TARGETS
+        for mapping in ("mean", "polynomial")
+    ),
+    SamplingBayesianEncoder("all", family="bernoulli", missing="prior", random_state=0),
+    ConjugateMomentEncoder("all", family="normal", n_moments=3),
+]
+EACH_ENCODER = pytest.mark.parametrize("encoder", ENCODERS, ids=str)
+
+
+def by_duckdb(query, table):
+    with duckdb.connect() as connection:
+        connection.register("rows", table.with_row_index("id"))
+        return connection.sql(query).pl().sort("id").drop("id")
+
+
+def by_sqlite(query, table):
+    text = [name for name in table.columns if table[name].dtype.is_temporal()]
+    table = table.with_row_index("id").with_columns(
+        polars.Series(name, [None if v is None else str(v) for v in table[name]]) for name in text
+    )
+    connection = sqlite3.connect(":memory:")
+    names = ", ".join('"' + name.replace('"', '""') + '"' for name in table.columns)
+    connection.execute(f"CREATE TABLE rows ({names})")
+    connection.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * table.width)})", table.rows())
+    cursor = connection.execute(query + " ORDER BY id")
+    names = [about[0] for about in cursor.description]
+    found = polars.DataFrame(cursor.fetchall(), schema=names, orient="row", infer_schema_length=None)
+    connection.close()
+    return found.drop("id")
+
+
+def by_onnx(model, table):
+    """All outputs side by side; a missing string is the empty one, a missing number NaN."""
+    onnx.checker.check_model(model, full_check=True)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    types = {"tensor(string)": object, "tensor(int64)": np.int64, "tensor(double)": float, "tensor(bool)": bool}
+    gaps = {"tensor(string)": "", "tensor(double)": np.nan}
+    feed = {}
+    for given, name in zip(session.get_inputs(), table.columns, strict=True):
+        values = [gaps[given.type] if value is None else value for value in table[name]]
+        feed[given.name] = np.array(values, dtype=types[given.type])[:, None]
+    return np.concatenate(session.run(None, feed), axis=1)
+
+
+RUN = {"duckdb": by_duckdb, "sqlite": by_sqlite}
+EACH_DATABASE = pytest.mark.parametrize("dialect", RUN)
+
+
+def encoded_by(dialect, encoder, table):
+    """The new columns, once the old ones are seen to be as they were."""
+    found = RUN[dialect](encoder.to_sql(dialect), table)
+    assert found.columns[: table.width] == table.columns
+    assert found.height == table.height
+    return found[:, table.width :]
+
+
+@EACH_DATABASE
+@EACH_ENCODER
+def test_a_query_gives_what_transform_gives(encoder, dialect):
+    encoder.fit(TRAIN, TARGETS[encoder.family])
+    found = encoded_by(dialect, encoder, NEW)
+    np.testing.assert_allclose(found.to_numpy(), encoder.transform(NEW), rtol=1e-12, atol=0)
+
+
+@EACH_ENCODER
+def test_a_graph_gives_what_transform_gives(encoder):
+    complete = polars.col("shop", "member").fill_null(strategy="backward").fill_null(strategy="forward")
+    train, new = (table[GRAPHED].with_columns(complete) for table in (TRAIN, NEW))
+    encoder.fit(train, TARGETS[encoder.family])
+    np.testing.assert_array_equal(by_onnx(encoder.to_onnx(), new), encoder.transform(new))
+
+
+@EACH_DATABASE
+def test_new_columns_are_called_as_encode_calls_them(dialect):
+    encoder = SamplingBayesianEncoder(["shop"], mapping="polynomial").fit(TRAIN, TARGETS["categorical"])
+    names = encoded_by(dialect, encoder, NEW).columns
+    assert names == [f"shop_encoded_{kind}_{label}" for kind in ("mean", "square") for label in ("blue", "it's", "red")]
+
+
+@EACH_DATABASE
+@pytest.mark.parametrize("missing", ["category", "prior", "error"])
+def test_where_transform_raises_a_query_gives_null(dialect, missing):
+    encoder = SamplingBayesianEncoder("all", unseen="error", missing=missing)
+    train = TRAIN.drop_nulls()
+    encoder.fit(train, TARGETS["bernoulli"][: train.height])
+    unseen = {"shop": ([999], True), "size": ([None], missing == "error")}
+    for name, (values, refused) in unseen.items():
+        table = train[:1].with_columns(polars.Series(name, values, dtype=train[name].dtype))
+        found = encoded_by(dialect, encoder, table)
+        assert (found[f"{name}_encoded"][0] is None) == refused
+        assert sum(column[0] is None for column in found) == refused
+        if refused:
+            with pytest.raises(InputError):
+                encoder.transform(table)
+        else:
+            np.testing.assert_allclose(found.to_numpy(), encoder.transform(table), rtol=1e-12)
+
+
+@pytest.mark.parametrize("missing", ["prior", "error"])
+def test_where_transform_raises_a_graph_gives_nan(missing):
+    table = polars.DataFrame({"city": ["a", "b", "a"], "size": [1.0, 2.0, 2.0]})
+    encoder = SamplingBayesianEncoder("all", unseen="error", missing=missing).fit(table, [0, 1, 1])
+    new = polars.DataFrame({"city": ["a", "z", None, "b"], "size": [9.0, 1.0, 2.0, None]})
+    refused = [[False, True], [True, False], [missing == "error", False], [False, missing == "error"]]
+    found = by_onnx(encoder.to_onnx(), new)
+    np.testing.assert_array_equal(np.isnan(found), refused)
+    if missing == "prior":
+        gap = polars.DataFrame({"city": [None], "size": [None]}, schema=new.schema)
+        np.testing.assert_array_equal([found[2, 0], found[3, 1]], encoder.transform(gap)[0])
+
+
+def test_nan_is_missing_where_the_database_knows_it():
+    train = polars.DataFrame({"size": [0.5, 0.5, 1.5, None, None]})
+    encoder = SamplingBayesianEncoder("all", prior=0).fit(train, [0, 1, 1, 0, 0])
+    new = polars.DataFrame({"size": [0.5, np.nan, None, np.inf]})
+    np.testing.assert_allclose(encoded_by("duckdb", encoder, new).to_numpy(), encoder.transform(new), rtol=1e-12)
+    assert "CAST('NaN' AS DOUBLE PRECISION)" in encoder.to_sql("postgres")  # equal to itself there
+    assert "nan" not in encoder.to_sql("mysql").lower()
+
+
+@pytest.mark.parametrize("kind", ["DECIMAL(9, 2)", "INTEGER", "FLOAT", "DOUBLE"])
+def test_numbers_are_compared_as_numbers(kind):
+    train = polars.DataFrame({"size": [1.0, 1.0, 2.0, None, None]})
+    encoder = SamplingBayesianEncoder("all", prior=0).fit(train, [0, 1, 1, 0, 0])
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"CREATE TABLE rows AS SELECT CAST(size AS {kind}) AS size FROM (VALUES (1), (2)) AS t(size)"
+        )
+        found = connection.sql(encoder.to_sql()).fetchall()
+    np.testing.assert_allclose([row[1] for row in sorted(found)], encoder.transform(train[[0, 2]])[:, 0], rtol=1e-12)
+
+
+def test_a_column_that_grew_from_whole_numbers_to_floats_is_of_numbers():
+    encoder = SamplingBayesianEncoder(["shop"]).partial_fit(pandas.DataFrame({"shop": [1, 2, 2, 1]}), [0, 1, 1, 1])
+    encoder.partial_fit(pandas.DataFrame({"shop": [1, 3, None]}), [0, 1, 1])
+    new = polars.DataFrame({"shop": [1, 2, 3, 4, None]})
+    np.testing.assert_allclose(encoded_by("duckdb", encoder, new).to_numpy(), encoder.transform(new), rtol=1e-12)
+
+
+def test_a_column_without_any_value_can_be_exported():
+    train = polars.DataFrame({"city": [None, None, None]}, schema={"city": polars.String})
+    new = polars.DataFrame({"city": [None, "a"]})
+    for missing in ("category", "prior"):
+        encoder = SamplingBayesianEncoder(missing=missing).fit(train, [0, 1, 1])
+        np.testing.assert_allclose(encoded_by("duckdb", encoder, new).to_numpy(), encoder.transform(new), rtol=1e-12)
+        np.testing.assert_array_equal(by_onnx(encoder.to_onnx(), new), encoder.transform(new))
+
+
+def test_the_empty_string_means_the_category_where_it_is_one():
+    train = polars.DataFrame({"city": ["", "", "a", None]})
+    encoder = SamplingBayesianEncoder().fit(train, [0, 0, 1, 1])
+    empty, gap = encoder.transform(polars.DataFrame({"city": ["", None]}))[:, 0]
+    assert empty != gap
+    np.testing.assert_array_equal(by_onnx(encoder.to_onnx(), polars.DataFrame({"city": [""]})), [[empty]])
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_can_read_its_query(dialect):
+    encoder = SamplingBayesianEncoder("all", mapping="polynomial").fit(TRAIN, TARGETS["normal"])
+    query = encoder.to_sql(dialect, table="sales.visits")
+    assert isinstance(sqlglot.parse_one(query, read=dialect), sqlglot.exp.Select)
+
+
+SHOPS = Level(
+    ("city", "shop"),
+    [("Oslo", 1), ("Oslo", 2), ("Rome", 1), (None, 2), ("Oslo", None), (None, None)],
+    np.array([[0.1, 1.0], [0.2, 2.0], [0.3, 3.0], [0.4, 4.0], [0.5, 5.0], [0.6, 6.0]]),
+)
+CITIES = Level(("city",), [("Oslo",), ("Rome",), (None,)], np.array([[0.7, 7.0], [0.8, 8.0], [0.9, 9.0]]))
+VISITS = {
+    ("Oslo", 1.0): 1.0,
+    ("Oslo", 2.0): 2.0,
+    ("Rome", 1.0): 3.0,
+    (None, 2.0): 4.0,
+    ("Oslo", None): 5.0,
+    (None, None): 6.0,
+    ("Oslo", 9.0): 7.0,
+    ("Rome", 2.0): 8.0,
+    ("Rome", None): 8.0,
+    (None, 9.0): 9.0,
+    ("Bonn", 1.0): 10.0,
+}
+
+
+@pytest.mark.parametrize("required", [(), ("city",), ("city", "shop")])
+def test_a_combination_falls_back_to_a_part_of_it(required):
+    levels = (Level(SHOPS.columns, [(c, s and float(s)) for c, s in SHOPS.keys], SHOPS.outputs), CITIES)
+    lookup = Lookup("shop_encoded", ("low", "high"), levels, np.array([1.0, 10.0]), required)
+    table = polars.DataFrame(list(VISITS), schema=["city", "shop"], orient="row")
+    refused = [any(row[name] is None for name in required) for row in table.iter_rows(named=True)]
+    high = np.where(refused, np.nan, list(VISITS.values()))
+    expected = np.stack([high / 10, high], axis=1)
+    for dialect, run in RUN.items():
+        found = run(write_sql([lookup], dialect, "rows"), table)["low", "high"]
+        np.testing.assert_allclose(found.cast(polars.Float64).to_numpy(), expected, rtol=1e-12)
+    np.testing.assert_allclose(by_onnx(write_onnx([lookup]), table), expected, rtol=1e-12)
+
+
+def test_names_in_a_graph_are_clean_and_told_apart():
+    table = polars.DataFrame({"a b": ["x", "y", "y"], "a-b": ["x", "x", "y"]})
+    model = SamplingBayesianEncoder(mapping="polynomial").fit(table, [0, 1, 1]).to_onnx()
+    assert [given.name for given in model.graph.input] == ["a_b", "a_b_2"]
+    assert [given.name for given in model.graph.output] == ["a_b_encoded", "a_b_encoded_2"]
+    about = {entry.key: entry.value for entry in model.metadata_props}
+    assert about["a_b_2"] == '"a-b"'
+    assert about["a_b_encoded"] == '["a b_encoded_mean", "a b_encoded_square"]'
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1, "a", 1], "of several types, text, whole numbers"),
+        ([True, 2, 2], "of several types, booleans, whole numbers"),
+        ([Decimal(1), Decimal(2), Decimal(1)], r"the category Decimal\('1'\)"),
+        ([datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)] * 3, "Turn the column into text"),
+    ],
+)
+def test_categories_that_cannot_be_compared_elsewhere_are_refused(values, words):
+    encoder = SamplingBayesianEncoder("all").fit(
+        pandas.DataFrame({"odd": pandas.Series(values, dtype=object)}), [0, 1, 1]
+    )
+    for export in (encoder.to_sql, encoder.to_onnx):
+        with pytest.raises(InputError, match=words):
+            export()
+
+
+def test_what_a_format_cannot_say_is_refused():
+    def fitted(*values):
+        return SamplingBayesianEncoder("all").fit(pandas.DataFrame({"odd": values}), [0, 1, 1])
+
+    with pytest.raises(InputError, match="no SQL for it"):
+        fitted(1.0, np.inf, 2.0).to_sql()
+    with pytest.raises(InputError, match="holds dates, and ONNX has no such type"):
+        fitted(*KNOWN["day"]).to_onnx()
+    with pytest.raises(InputError, match="more than 64 bits"):
+        fitted(1, 2**63, 2).to_onnx()
+    level = Level(tuple("abcdefgh"), [(value,) * 8 for value in range(300)], np.zeros((300, 1)))
+    with pytest.raises(InputError, match="too many to number"):
+        write_onnx([Lookup("many", ("many",), (level,), np.zeros(1))])
+
+
+def test_an_export_asks_for_a_fitted_encoder_with_names_and_room_for_new_ones():
+    with pytest.raises(NotFittedError):
+        SamplingBayesianEncoder().to_sql()
+    with pytest.raises(InputError, match="Fit it on a frame"):
+        SamplingBayesianEncoder().fit([["a"], ["b"]], [0, 1]).to_onnx()
+    taken = polars.DataFrame({"city": ["a", "b"], "city_encoded": [1, 2]})
+    with pytest.raises(InputError, match="has a column 'city_encoded' already"):
+        SamplingBayesianEncoder().fit(taken, [0, 1]).to_sql()
+
+
+def test_dialect_and_table_are_checked():
+    encoder = SamplingBayesianEncoder().fit(polars.DataFrame({"city": ["a", "b"]}), [0, 1])
+    with pytest.raises(InputError, match=r"dialect='db3': expected one of .*\"duckdb\""):
+        encoder.to_sql("db3")
+    for table in ("", None):
+        with pytest.raises(InputError, match="expected the name of a table"):
+            encoder.to_sql(table=table)
+    assert 'FROM sales."my visits" AS' in encoder.to_sql(table='sales."my visits"')
+    assert 'FROM "DROP TABLE x" AS' in encoder.to_sql(table="DROP TABLE x")
+
+
+@pytest.mark.parametrize(("package", "method"), [("sqlglot", "to_sql"), ("onnx", "to_onnx")])
+def test_a_missing_library_is_named_with_its_extra(package, method, monkeypatch):
+    encoder = SamplingBayesianEncoder().fit(polars.DataFrame({"city": ["a", "b"]}), [0, 1])
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, f"catbayes.export.{method[3:]}")
+    with pytest.raises(ImportError, match=rf'pip install "catbayes\[{method[3:]}\]"'):
+        getattr(encoder, method)()
+
+
+@EACH_DATABASE
+def test_fifty_thousand_categories_fit_in_a_query(dialect):
+    values = [f"customer {number}" for number in range(50_000)]
+    table = polars.DataFrame({"customer": values})
+    encoder = SamplingBayesianEncoder(prior=1e-4).fit(table, RANDOM.normal(size=50_000))
+    new = polars.DataFrame({"customer": [*values[::1000], "nobody", None]})
+    np.testing.assert_allclose(encoded_by(dialect, encoder, new).to_numpy(), encoder.transform(new), rtol=1e-12)
