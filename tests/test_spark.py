@@ -84,6 +84,14 @@ def test_spark_encodes_the_same(frame, family, options, tmp_path):
     np.testing.assert_array_equal(there, here[there.columns])
 
 
+@pytest.mark.parametrize("mapping", ["mean", "polynomial"])
+def test_an_exported_query_gives_what_transform_gives(spark, frame, mapping):
+    encoder = SamplingBayesianEncoder(COLUMNS, mapping=mapping).fit(TABLE[COLUMNS], TABLE["categorical"])
+    frame.createOrReplaceTempView("visits")
+    found = added(spark.sql(encoder.to_sql("spark", table="visits")))
+    np.testing.assert_allclose(found, encoder.transform(TABLE[COLUMNS]), rtol=1e-12)
+
+
 def test_partitions_change_no_draw(frame):
     encoder = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(TABLE, "bernoulli")
     one = added(encode(frame, encoder, n_draws=2, row_id="name"))

@@ -61,7 +61,16 @@ class Lookup:
 
 
 def input_kinds(lookups: Iterable[Lookup]) -> dict[str, Kind]:
-    """Tell what each input column holds; one that never held a value counts as text."""
+    """Tell what each input column holds; one that never held a value counts as text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes.export import Level, Lookup, input_kinds
+    >>> shops = Level(("city", "shop"), [("Oslo", 1), (None, 2)], np.array([[0.2], [0.4]]))
+    >>> {name: kind.value for name, kind in input_kinds([Lookup("s", ("s",), (shops,), np.zeros(1))]).items()}
+    {'city': 'text', 'shop': 'whole numbers'}
+    """
     values: dict[str, list[Hashable]] = {}
     for lookup in lookups:
         for level in lookup.levels:

@@ -83,13 +83,10 @@ class _Graph:
         """Give the outputs of a lookup out, (n, output)."""
         tables = [*(level.outputs for level in lookup.levels), lookup.otherwise[None, :]]
         starts = np.cumsum([0, *map(len, tables)]).tolist()
-        nothing = starts[-2]
-        slot = ""
-        for level, start in reversed(list(zip(lookup.levels, starts, strict=False))):
-            if not slot:
-                slot = self._slots(level, start, nothing)
-                continue
-            found = self._slots(level, start, -1)
+        *upper, (last, start) = zip(lookup.levels, starts, strict=False)
+        slot = self._slots(last, start, default=starts[-2])
+        for level, start in reversed(upper):
+            found = self._slots(level, start, default=-1)
             held = self._add("GreaterOrEqual", found, self._constant(np.array(0)))
             slot = self._add("Where", held, found, slot)
         refused = [missing for column in lookup.required if (missing := self._missing(column, lookup))]
