@@ -33,6 +33,7 @@ KNOWN = {
 }
 STRANGE = ["Atlantis", 999, 0.1000001, None, datetime.date(1999, 1, 1), datetime.datetime(2024, 1, 1, 12, 30, 1)]
 GRAPHED = list(KNOWN)[:4]  # ONNX has no dates
+INTERACTIONS = [('the "city"', "shop"), ("member", "shop", "size")]
 TARGETS = {
     "bernoulli": RANDOM.choice(["no", "yes"], N_ROWS),
     "categorical": RANDOM.choice(["red", "it's", "blue"], N_ROWS),
@@ -60,6 +61,8 @@ ENCODERS = [
     # An expectation by draws is another for each slot, so that one in the place of another would show.
     SamplingBayesianEncoder("all", family="bernoulli", mapping=np.sqrt, temperature=1, missing="prior", random_state=0),
     ConjugateMomentEncoder("all", family="normal", n_moments=3),
+    SamplingBayesianEncoder("all", family="normal", interactions=INTERACTIONS, random_state=0),
+    SamplingBayesianEncoder("all", family="bernoulli", interactions=INTERACTIONS, missing="prior", random_state=0),
 ]
 EACH_ENCODER = pytest.mark.parametrize("encoder", ENCODERS, ids=str)
 

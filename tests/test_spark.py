@@ -11,7 +11,7 @@ import pytest
 
 import catbayes
 from catbayes import InputError, SamplingBayesianEncoder, encode, gather
-from engines import COLUMNS, TABLE, start_spark, write_files
+from engines import COLUMNS, INTERACTIONS, TABLE, start_spark, write_files
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
@@ -46,8 +46,9 @@ def added(result):
     ("family", "weight"), [("bernoulli", None), ("categorical", "weight"), ("normal", None), ("normal", "weight")]
 )
 def test_spark_gives_the_same_statistics(frame, family, weight):
-    found = gather(frame, COLUMNS, family, family=family, weight=weight)
-    expected = gather(TABLE, COLUMNS, family, family=family, weight=weight)
+    settings = {"interactions": INTERACTIONS, "family": family, "weight": weight}
+    found = gather(frame, COLUMNS, family, **settings)
+    expected = gather(TABLE, COLUMNS, family, **settings)
     for one, other in zip(found.columns, expected.columns, strict=True):
         assert one.categories.values == other.categories.values
         for name in one.statistics.__slots__:
@@ -76,6 +77,7 @@ def test_spark_encodes_the_same(frame, family, options, tmp_path):
     if options.get("target"):
         options["target"] = family
     some = TABLE.head(2_000)  # so that some categories are unseen
+    settings["interactions"] = INTERACTIONS
     encoder = SamplingBayesianEncoder(COLUMNS, family=family, random_state=0, **settings).fit(
         some, family, options.get("weight")
     )

@@ -25,6 +25,7 @@ class Purpose(IntEnum):
     PREDICT = 4
     ESTIMATOR = 5
     HELD_OUT = 6
+    ORDER = 7
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

@@ -32,6 +32,33 @@ def _sums(codes: Codes, values: Array | None, n_slots: int) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """For each row, the rows of its category with a lower rank: sums over them, by one sort and a running total."""
+
+    order: Codes
+    first: Codes  # where the category of each row begins, in that order
+    own: Codes  # where the rank of each row begins
+
+    @classmethod
+    def of(cls, codes: Codes, rank: Codes) -> Past:
+        """Sort by category and rank; rows of one rank do not see each other."""
+        order = np.lexsort((rank, codes))
+        code, when = codes[order], rank[order]
+        place = np.arange(len(order))
+        new_code = np.append(True, code[1:] != code[:-1])
+        new_rank = new_code | np.append(True, when[1:] != when[:-1])
+        first, own = np.empty_like(place), np.empty_like(place)
+        first[order] = np.maximum.accumulate(np.where(new_code, place, 0))
+        own[order] = np.maximum.accumulate(np.where(new_rank, place, 0))
+        return cls(order, first, own)
+
+    def sums(self, values: Array) -> Array:
+        """Sum of the values of the rows before each row, exactly zero where there are none."""
+        running = np.append(0.0, np.cumsum(values[self.order]))
+        return np.asarray(running[self.own] - running[self.first])
+
+
+@dataclass(frozen=True, slots=True)
 class Tally:
     """Weight of each class in each category, (category, class).
 
@@ -69,6 +96,14 @@ class Tally:
             cell = codes[rows].astype(np.intp) * n_classes + target[rows]
             total += _sums(cell, None if weight is None else weight[rows], total.size)
         return cls(total.reshape(n_slots, n_classes))
+
+    @classmethod
+    def before(
+        cls, codes: Codes, rank: Codes, target: npt.NDArray[np.intp], weight: Array | None = None, *, n_classes: int
+    ) -> Tally:
+        """Count, for each row, the rows of its category that have a lower rank."""
+        past, one = Past.of(codes, rank), np.ones(len(codes)) if weight is None else weight
+        return cls(np.stack([past.sums(np.where(target == label, one, 0.0)) for label in range(n_classes)], axis=1))
 
     @property
     def count(self) -> Array:
@@ -171,6 +206,20 @@ class Moments:
         slip = total(rest) / divisor
         m2 = total(rest * rest) - count * slip**2
         return cls(count, mean + slip, np.maximum(m2, 0.0))
+
+    @classmethod
+    def before(cls, codes: Codes, rank: Codes, target: Array, weight: Array | None = None, *, n_slots: int) -> Moments:
+        """Describe, for each row, the rows of its category that have a lower rank.
+
+        Sums are of distances from the mean of the category, so that nothing cancels in a target far from zero.
+        """
+        past, one = Past.of(codes, rank), np.ones(len(codes)) if weight is None else weight
+        centre = cls.from_codes(codes, target, weight, n_slots=n_slots).mean[codes]
+        rest = target - centre
+        count, total = past.sums(one), past.sums(one * rest)
+        mean = np.divide(total, count, out=np.zeros_like(count), where=count > 0)
+        m2 = np.maximum(past.sums(one * rest * rest) - total * mean, 0.0)
+        return cls(count, np.where(count > 0, centre + mean, 0.0), m2)
 
     def varies(self) -> bool:
         """Tell whether the target takes more than one value."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -211,6 +211,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """How far draws lie from the posterior mean."""
         return Spread()
 
+    def _set_aside(self, names: list[Any]) -> list[int]:
+        """Positions of the columns that are neither encoded nor passed on."""
+        return []
+
     def _check(self) -> None:
         """Check the parameters; the encoders add theirs."""
         check_option("unseen", self.unseen, UNSEEN)
@@ -233,7 +237,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
         weight = check_weights(sample_weight, table.n_rows)
         target = read_target(y, self.family, table.n_rows)
-        positions = find_columns(table.names, table.categorical(), self.columns)
+        aside = self._set_aside(table.names)
+        categorical = [position for position in table.categorical() if position not in aside]
+        positions = [p for p in find_columns(table.names, categorical, self.columns) if p not in aside]
         interactions = find_interactions(table.names, positions, self.interactions)
         evidence, codes = gather_table(table, positions, interactions, target, weight, self._parallel)
         check_classes(evidence)
@@ -267,7 +273,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             if known is not None:
                 self._check_inputs(table)
             X = _native(table)
-        return gather(
+        evidence = gather(
             X,
             self.columns,
             y,
@@ -277,6 +283,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             classes=classes,
             like=known,
         )
+        aside = self._set_aside(list(evidence.inputs))
+        return replace(evidence, columns=tuple(c for c in evidence.columns if not {*c.parts} & {*aside}))
 
     def _check_evidence(self, evidence: Evidence, y: Any) -> Evidence:
         """Require evidence for the columns that the encoder is to encode."""
@@ -427,7 +435,11 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------------------ output
 
     def _layout(self) -> Layout:
-        return Layout(self.n_features_in_, self.columns_fitted_)
+        return self._layout_of(list(self.evidence_.inputs), self.columns_fitted_)
+
+    def _layout_of(self, names: list[Any], columns: list[EncodedColumn]) -> Layout:
+        """Where the outputs go, of a table with columns of these names."""
+        return Layout(len(names), columns, self._set_aside(names))
 
     def _assemble(self, table: Table, blocks: list[Array]) -> Any:
         """Put encoded columns in their places, as an array or as the frame that `set_output` asked for."""

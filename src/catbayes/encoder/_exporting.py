@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from catbayes.combinations import Combinations
 from catbayes.encoder._base import PosteriorEncoder
 from catbayes.encoder._column import EncodedColumn
 from catbayes.export import Level, Lookup
@@ -112,17 +113,29 @@ class ExportableEncoder(PosteriorEncoder):
         return [self._lookup(column, plan.names(column)) for column in plan.columns]
 
     def _lookup(self, column: EncodedColumn, outputs: list[str]) -> Lookup:
-        """One level with one column; the missing value is a key like any other, unless it is refused."""
+        """One level; a missing value is a key like any other, unless it is refused.
+
+        A new combination of known categories is nothing to refuse, so an interaction always has an answer.
+        """
         categories, expectation = column.posterior.categories, column.expectation
-        keys, slots = [(value,) for value in categories.values], list(range(len(categories.values)))
-        if self.missing != "error":
-            keys.append((None,))
-            slots.append(categories.missing if self.missing == "category" else categories.unseen)
-        otherwise = expectation[categories.unseen]
+        names = tuple(self.feature_names_in_[part] for part in column.parts)
+        slots, otherwise = np.arange(categories.missing), expectation[categories.unseen]
+        if isinstance(categories, Combinations):
+            keys = list(categories.values)
+            if self.missing == "error":
+                slots = np.setdiff1d(slots, categories.lacking)
+                keys = [keys[slot] for slot in slots]
+        else:
+            keys = [(value,) for value in categories.values]
+            if self.missing != "error":
+                keys.append((None,))
+                slots = np.append(slots, categories.missing if self.missing == "category" else categories.unseen)
+            if self.unseen == "error":
+                otherwise = np.full_like(otherwise, np.nan)
         return Lookup(
-            f"{column.name}_encoded",
+            f"{column.label}_encoded",
             tuple(outputs),
-            (Level((column.name,), keys, expectation[slots]),),
-            otherwise if self.unseen == "prior" else np.full_like(otherwise, np.nan),
-            (column.name,) if self.missing == "error" else (),
+            (Level(names, keys, expectation[slots]),),
+            otherwise,
+            names if self.missing == "error" else (),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from catbayes.tables import Table
 class Layout:
     """Which outputs there are: those of each input column, or itself where it passes through, then the interactions."""
 
-    def __init__(self, n_inputs: int, columns: list[EncodedColumn]) -> None:
+    def __init__(self, n_inputs: int, columns: list[EncodedColumn], dropped: Sequence[int] = ()) -> None:
         self.columns = columns
-        outputs = {column.position: column.mapping.names() for column in columns}
+        outputs: dict[int, list[str]] = {position: [] for position in dropped}
+        outputs |= {column.position: column.mapping.names() for column in columns}
         self.passing = [position for position in range(n_inputs) if position not in outputs]
         self.interactions = [column for column in columns if len(column.parts) > 1]
         n_all = n_inputs + len(self.interactions)

@@ -56,6 +56,11 @@ class Plan:
         check_count("n_draws", n_draws)
         if not isinstance(encoder, SamplingBayesianEncoder):
             raise InputError(f"A {type(encoder).__name__} makes no draws. Leave n_draws out.")
+        if target is not None and encoder.own_target == "ordered":
+            raise InputError(
+                'target: own_target="ordered" needs all rows in their order, which fit_transform has and a stream of '
+                'rows has not. Use own_target="exclude" here.'
+            )
         if target is not None:
             known = any(c.mapping.known(c.posterior.posterior) is not None for c in encoder.columns_fitted_)
             if known or not encoder._hides:

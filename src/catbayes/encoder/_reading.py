@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_array, column_or_1d
 from catbayes._keyed import Keys, row_keys
 from catbayes._random import Purpose, stream
 from catbayes._validation import Codes, is_number
+from catbayes.categories import Categories
 from catbayes.errors import InputError
 from catbayes.evidence import Target
-from catbayes.tables import Table, no_column
+from catbayes.tables import Table, find_columns, no_column
 
 
 def read_table(X: Any, estimator: Any) -> Table:
@@ -50,6 +51,14 @@ def read_row_keys(table: Table, row_id: Any) -> Keys:
         series = nw.from_native(row_id, series_only=True, pass_through=True)
         row_id = series.to_numpy() if isinstance(series, nw.Series) else row_id
     return row_keys(row_id, table.n_rows)
+
+
+def read_order(table: Table, order: Any) -> Codes:
+    """Rank of each row by the column that tells the time; rows of one time share a rank."""
+    categories, codes = Categories.of(table.column(find_columns(table.names, [], [order])[0]))
+    if (codes == categories.missing).any():
+        raise InputError(f"order={order!r} is missing in {(codes == categories.missing).sum()} rows. Drop those rows.")
+    return codes
 
 
 def read_folds(cv: Any, target: Target, y: Any, groups: Any, seed: int) -> list[tuple[Codes, Codes]]:

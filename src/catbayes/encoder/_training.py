@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from catbayes._keyed import Keys
-from catbayes._random import Purpose
+from catbayes._random import Purpose, stream
 from catbayes._validation import Array, Codes
 from catbayes.encoder._column import EncodedColumn, cross_fit
 from catbayes.encoder._output import Layout
-from catbayes.encoder._reading import read_folds
+from catbayes.encoder._reading import read_folds, read_order
 from catbayes.errors import InputWarning
-from catbayes.evidence import Evidence, Target
+from catbayes.evidence import Evidence, Target, gather_before
 from catbayes.families import Family
 from catbayes.sampling import Entries, Spread, draw
 from catbayes.tables import Table
@@ -80,6 +80,10 @@ class TrainingDraws:
 
 def training_draws(encoder: SamplingBayesianEncoder, learned: Learned, groups: Any) -> TrainingDraws:
     """Prepare the training draws; nothing is drawn yet."""
+    if encoder.own_target == "ordered":
+        if groups is not None:
+            warnings.warn('own_target="ordered" makes no folds, so groups do nothing.', InputWarning, stacklevel=3)
+        return ordered_draws(encoder, learned)
     leave_out = encoder.own_target == "exclude" and groups is None and hides(encoder, learned.evidence)
     known = any(column.mapping.known(column.posterior.posterior) is not None for column in learned.columns)
     folds = []
@@ -105,8 +109,29 @@ def training_draws(encoder: SamplingBayesianEncoder, learned: Learned, groups: A
         return block
 
     blocks = encoder._parallel(prepare, list(zip(learned.columns, learned.codes, strict=True)))
-    layout = Layout(learned.table.n_columns, learned.columns)
+    layout = encoder._layout_of(learned.table.names, learned.columns)
     return TrainingDraws(learned.table, layout, lambda k: encoder._parallel(lambda block: block(k), blocks))
+
+
+def ordered_draws(encoder: SamplingBayesianEncoder, learned: Learned) -> TrainingDraws:
+    """Draws of each row from the posterior of the rows before it: in time, or in a new random order for each draw."""
+    rank = None if encoder.order is None else read_order(learned.table, encoder.order)
+    n_rows = learned.table.n_rows
+
+    def blocks(k: int) -> list[Array]:
+        when = stream(learned.seed, Purpose.ORDER, k).permutation(n_rows) if rank is None else rank
+
+        def block(item: tuple[EncodedColumn, Codes]) -> Array:
+            column, codes = item
+            before = gather_before(codes, when, learned.target, learned.weight, column.posterior.categories.n_slots)
+            entries = Entries(column.posterior.given(before), before.count)
+            drawn = _sampler(encoder, column, entries.take, n_rows)(learned.seed, (Purpose.TRAIN, column.position, k))
+            known = column.mapping.known(entries.family)
+            return drawn if known is None else np.concatenate([drawn, known], axis=1)
+
+        return encoder._parallel(block, list(zip(learned.columns, learned.codes, strict=True)))
+
+    return TrainingDraws(learned.table, encoder._layout_of(learned.table.names, learned.columns), blocks)
 
 
 def draw_rows(

@@ -12,11 +12,13 @@ from catbayes.encoder._column import EncodedColumn
 from catbayes.encoder._reading import read_row_keys
 from catbayes.encoder._training import TrainingDraws, draw_rows, hides, training_draws
 from catbayes.encoder._updating import UpdatableEncoder
+from catbayes.errors import InputError
 from catbayes.evidence import Evidence
 from catbayes.mappings import Mapping, resolve_mapping
 from catbayes.sampling import SAMPLERS, Spread
+from catbayes.tables import find_columns
 
-OWN_TARGET = ("exclude", "cross_fit", "include")
+OWN_TARGET = ("exclude", "cross_fit", "ordered", "include")
 DRAW_PER = ("row", "category")
 ESTIMATE = "estimate"
 
@@ -53,13 +55,18 @@ class SamplingBayesianEncoder(UpdatableEncoder):
     mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", callable or mapping object
         From θ to features. A callable gets θ of shape (…, parameter), and `transform` averages it over draws of each
         category; with `temperature=1.0` and `steady=None` a method `expected(posterior)` of it takes their place.
-    own_target : "exclude", "cross_fit", "include"
+    own_target : "exclude", "cross_fit", "ordered", "include"
         Whether row n's own y has a part in its training features. "exclude": none, but for its share in the prior that
         all rows have in common and in categories of `steady` rows; it is taken out of the posterior in closed form
         where the draw hides the step, and by folds for everything that is not drawn a row at a time
         (`draw_per="category"`, `temperature` below 0.3, heavy weights, counts far from Poisson's, the precision of
         "mean_precision") and for rows that come in groups.
-        "cross_fit": by folds throughout. "include": as in the paper; it leaks where categories are rare.
+        "cross_fit": by folds throughout. "ordered": a row knows the rows before it only, as in CatBoost: in the order
+        of the column `order`, or in a new random order for each draw. "include": as in the paper; it leaks where
+        categories are rare.
+    order : name or position of a column, or None
+        For `own_target="ordered"`, the column that tells the time of a row. It is not among the outputs. Rows of one
+        time do not know each other.
     cv : int or splitter
         Folds, wherever they are used: see `own_target`. A number means shuffled folds, which keep groups together if
         there are any; groups come by `fit_transform(X, y, groups=…)` or metadata routing.
@@ -138,6 +145,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         prior: Any = "empirical",
         mapping: Any = "mean",
         own_target: str = "exclude",
+        order: Any = None,
         cv: Any = 5,
         draw_per: str = "row",
         temperature: float | str = "estimate",
@@ -155,6 +163,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         self.prior = prior
         self.mapping = mapping
         self.own_target = own_target
+        self.order = order
         self.cv = cv
         self.draw_per = draw_per
         self.temperature = temperature
@@ -297,6 +306,10 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         super()._check()
         check_option("own_target", self.own_target, OWN_TARGET)
         check_option("draw_per", self.draw_per, DRAW_PER)
+        if self.own_target == "ordered" and self.draw_per == "category":
+            raise InputError('own_target="ordered" gives each row a posterior of its own: use draw_per="row".')
+        if self.order is not None and self.own_target != "ordered":
+            raise InputError(f'order={self.order!r} is for own_target="ordered", and it is "{self.own_target}".')
         check_option("sampler", self.sampler, SAMPLERS)
         if isinstance(self.temperature, str):
             check_option("temperature", self.temperature, (ESTIMATE,))
@@ -304,6 +317,9 @@ class SamplingBayesianEncoder(UpdatableEncoder):
             check_number("temperature", self.temperature, 0.0, 1.0)
         if self.steady is not None:
             check_count("steady", self.steady, 2)
+
+    def _set_aside(self, names: list[Any]) -> list[int]:
+        return [] if self.order is None else find_columns(names, [], [self.order])
 
     def _mapping(self) -> Mapping:
         return resolve_mapping(self.mapping)

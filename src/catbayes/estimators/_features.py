@@ -95,5 +95,6 @@ class FittedFeatures:
             )
         inputs = getattr(self, "feature_names_in_", range(self.n_features_in_))
         names = [*inputs, *(column.name for column in self._layout.interactions)]
-        averages = [values[..., place].mean(axis=-1) for place in self._layout.places]
-        return {name: float(mean) if mean.ndim == 0 else mean for name, mean in zip(names, averages, strict=True)}
+        pairs = zip(names, self._layout.places, strict=True)
+        averages = {name: values[..., place].mean(axis=-1) for name, place in pairs if place.stop > place.start}
+        return {name: float(mean) if mean.ndim == 0 else mean for name, mean in averages.items()}

@@ -18,7 +18,16 @@ from catbayes.families import TINY, BetaBernoulli, DirichletCategorical, Family,
 from catbayes.statistics import Moments, Statistics, Tally
 from catbayes.tables import Table
 
-__all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "gather_codes", "gather_table", "settle_family"]
+__all__ = [
+    "Candidate",
+    "ColumnEvidence",
+    "Evidence",
+    "check_classes",
+    "gather_before",
+    "gather_codes",
+    "gather_table",
+    "settle_family",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +282,15 @@ def gather_codes(codes: Codes, target: Target, weight: Array | None, n_slots: in
     else:
         statistics = Moments.from_codes(codes, values, weight, n_slots=n_slots)
     return statistics.without(n_slots - 1)
+
+
+def gather_before(codes: Codes, rank: Codes, target: Target, weight: Array | None, n_slots: int) -> Statistics:
+    """Count (or describe), for each row, the rows of its category with a lower rank; an unseen one learns nothing."""
+    unseen = np.flatnonzero(codes == n_slots - 1)
+    if target.classes is not None:
+        tally = Tally.before(codes, rank, target.values, weight, n_classes=len(target.classes))
+        return tally.without(unseen)
+    return Moments.before(codes, rank, target.values, weight, n_slots=n_slots).without(unseen)
 
 
 def settle_family(family: Any, evidence: Evidence) -> type[Family]:
