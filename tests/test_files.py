@@ -33,6 +33,7 @@ TARGETS = {
     "categorical": random.integers(3, 6, 400),
     "normal": random.normal(size=400),
     "poisson": random.poisson(2, 400),
+    "lognormal": random.lognormal(size=400),
 }
 
 ENCODERS = [

@@ -10,7 +10,7 @@ import pytest
 from catbayes import InputError, SamplingBayesianEncoder, encode, gather
 from engines import COLUMNS, FILES, IN_MEMORY, LAZY, TABLE, write_files
 
-FAMILIES = ["bernoulli", "categorical", "normal", "poisson"]
+FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson"]
 
 
 @pytest.fixture(scope="module")
@@ -367,3 +367,10 @@ def test_an_index_is_no_column(tmp_path):
     encoder = SamplingBayesianEncoder(["city"]).fit(TABLE, "bernoulli")
     out = encode(TABLE[TABLE["zip"] > 200], encoder, tmp_path / "out.parquet")
     assert pyarrow.parquet.read_schema(out).names == [*TABLE.columns, "city_encoded"]
+
+
+def test_amounts_without_a_logarithm_are_refused_wherever_they_are():
+    table = TABLE.assign(lognormal=TABLE["lognormal"] - TABLE["lognormal"].min())
+    for source in (table, polars.from_pandas(table).lazy()):
+        with pytest.raises(InputError, match=r"takes amounts > 0, and y holds 0: use \"normal\""):
+            gather(source, ["city"], "lognormal", family="lognormal")

@@ -6,7 +6,7 @@ from catbayes.encoding import encode
 from catbayes.errors import InputError, InputWarning
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
 from catbayes.evidence import Evidence, gather
-from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
 from catbayes.priors import Empirical, Scaled
 
 __version__ = "0.1.0.dev0"
@@ -22,6 +22,7 @@ __all__ = [
     "GammaPoisson",
     "InputError",
     "InputWarning",
+    "LogNormalGamma",
     "NormalGamma",
     "SamplingBayesianEncoder",
     "SamplingClassifier",

@@ -68,7 +68,10 @@ class Mapping:
 
 
 class Mean(Mapping):
-    """The mean of the target given θ: the probability, the class probabilities, μ, or the rate."""
+    """The mean of the target given θ: the probability, the class probabilities, μ, or the rate.
+
+    μ is the mean of log y in the log-normal family: the logarithm of y's median, not of its mean.
+    """
 
     __slots__ = ()
     quadratic = True

@@ -33,7 +33,7 @@ from catbayes.evidence import (
     settle_family,
     take_named,
 )
-from catbayes.families import BetaBernoulli, GammaPoisson
+from catbayes.families import BetaBernoulli, GammaPoisson, LogNormalGamma
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
 from catbayes.priors import resolve_prior
@@ -153,7 +153,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def posteriors_(self) -> PosteriorFrames:
-        """Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of every category, a frame per column."""
+        """Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of every category, a frame per column.
+
+        They are about the mean of the target; with `family="lognormal"`, about the mean of its logarithm.
+        """
         check_is_fitted(self)
         fitted = {column.name: column for column in self.columns_fitted_}
 
@@ -177,7 +180,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         tags.non_deterministic = True  # fit_transform is not fit().transform(), on purpose
         if self.family in ("bernoulli", BetaBernoulli):
             tags.classifier_tags = ClassifierTags(multi_class=False)
-        if self.family in ("poisson", GammaPoisson):
+        if self.family in ("lognormal", "poisson", LogNormalGamma, GammaPoisson):
             tags.target_tags.positive_only = True
         return tags
 

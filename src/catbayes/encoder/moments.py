@@ -25,7 +25,7 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         What to encode; the other columns pass through.
     n_moments : int from 1 to 4
         Mean, variance, skewness and excess kurtosis, as many as asked for.
-    family : "auto", "bernoulli", "categorical", "normal", "poisson", or a family class
+    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
         Likelihood of the target.
     prior : "empirical", number ≥ 0, or prior object
         As for `SamplingBayesianEncoder`.

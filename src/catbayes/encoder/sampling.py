@@ -42,8 +42,9 @@ class SamplingBayesianEncoder(UpdatableEncoder):
     columns : "auto", "all", or list of names or positions
         What to encode. "auto" takes string, object, categorical, enum and boolean columns of a frame, and all columns
         of an array. The other columns pass through.
-    family : "auto", "bernoulli", "categorical", "normal", "poisson", or a family class
-        Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes.
+    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
+        Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes. "lognormal" is
+        for amounts > 0 that vary by factors: everything, the posteriors and "mean" included, is then about log y.
     prior : "empirical", number ≥ 0, or prior object
         "empirical" makes each column most likely; a number is the paper's γ; `Scaled(γ, strength=0)` its regression
         prior to the letter; `BetaBernoulli(alpha=2, beta=8)` and its like are your own.
@@ -91,7 +92,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
     Attributes
     ----------
     posteriors_ : mapping of column name to frame
-        Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of each category.
+        Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of each category; with "lognormal", of log y.
     columns_ : list
         Names of the encoded columns.
     classes_ : ndarray or None

@@ -46,7 +46,7 @@ def gather(
         What to encode, as for the encoders.
     target : str or array-like
         Name of the target; for a table in memory, its values.
-    family : "auto", "bernoulli", "categorical", "normal", "poisson", or a family class
+    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
         Likelihood of the target.
     weight : str or array-like, optional
         Name of a column of weights; for a table in memory, their values.

@@ -13,8 +13,8 @@ from catbayes.categories import Categories, canonical_list
 from catbayes.errors import InputError
 from catbayes.evidence._evidence import ColumnEvidence
 from catbayes.evidence._target import (
-    check_counts,
     check_integer_classes,
+    check_lowest,
     check_no_amount,
     choose_family,
     join_classes,
@@ -22,7 +22,7 @@ from catbayes.evidence._target import (
     no_dates,
     read_family,
 )
-from catbayes.families import Family, GammaPoisson, NormalGamma
+from catbayes.families import Family, NormalGamma
 from catbayes.statistics import Moments, Tally
 from catbayes.tables import check_free, no_column
 
@@ -106,9 +106,9 @@ class Query:
                 check_no_amount(known)
         if wanted is not None and not wanted.classes:
             squares = cls._check(facts, weight, target)
-            if wanted is GammaPoisson:
-                check_counts(float(facts["low"]))
-            frame = frame.with_columns(nw.col(TARGET).cast(nw.Float64))
+            check_lowest(wanted, float(facts["low"]))
+            number = nw.col(TARGET).cast(nw.Float64)
+            frame = frame.with_columns(number.log() if wanted.log_target else number)
             return cls(frame, wanted, None, weight is not None, squares)
         seen, facts = cls._look_at_classes(frame, weight, facts)
         squares = cls._check(facts, weight, target)
