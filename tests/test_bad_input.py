@@ -14,6 +14,7 @@ from catbayes import (
     InputError,
     LogNormalGamma,
     NormalGamma,
+    PredictiveQuantiles,
     SamplingBayesianEncoder,
     Scaled,
 )
@@ -78,6 +79,9 @@ BAD_SETTINGS = {
         {"family": "normal", "prior": LogNormalGamma(0, 1, 1, 1)},
         "prior is a LogNormalGamma, and the target needs a NormalGamma",
     ),
+    "quantiles of a class": ({"mapping": PredictiveQuantiles()}, "a class has no quantiles"),
+    "no probabilities": ({"mapping": PredictiveQuantiles(()), "family": "normal"}, "expected different numbers"),
+    "a probability of one": ({"mapping": PredictiveQuantiles((0.5, 1)), "family": "poisson"}, "between 0 and 1"),
     "counts wanted, negative given": ({"family": "poisson", "labels": -1}, "counts ≥ 0"),
     "numbers wanted, words given": ({"family": "normal", "labels": "words"}, "must hold numbers"),
 }

@@ -9,7 +9,7 @@ from scipy.special import betaln
 
 import reference
 from cases import PRIORS, make_target, parameters
-from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
 from catbayes.families import FAMILIES
 from catbayes.statistics import Moments, Tally
 
@@ -116,6 +116,26 @@ def test_moments_and_quantiles_are_those_of_scipy(family):
         wanted = marginal.stats("sk")
         np.testing.assert_allclose(skewness[:, i], wanted[0], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(kurtosis[:, i], wanted[1], rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("family", ["normal", "lognormal", "poisson"])
+@pytest.mark.parametrize("probability", [0.02, 0.5, 0.9])
+def test_predictive_quantiles_are_those_of_new_targets(family, probability):
+    """θ is drawn from the posterior and y given θ: a share of at most p lies below the quantile, and p at or below."""
+    random, size = np.random.default_rng(6), 200_000
+    rows = make_target(family, np.repeat(PRIORS[family].mean()[None], 7, axis=0), random)
+    posterior = PRIORS[family].update(gather(family, rows))
+    quantile = posterior.predictive_quantile(probability)
+    new = make_target(family, posterior.take(np.zeros(size, int)).sample(random), random)
+    error = 4 * np.sqrt(probability * (1 - probability) / size)
+    assert (new < quantile).mean() - error < probability < (new <= quantile).mean() + error
+
+
+def test_predictive_quantiles_are_finite_however_little_is_known():
+    vague = LogNormalGamma(centre=0.0, strength=1e-9, alpha=0.1, beta=1.0)
+    assert np.isfinite([vague.predictive_quantile(p) for p in (0.001, 0.999)]).all()
+    certain = GammaPoisson(alpha=3e12, beta=1e12)  # a Poisson count of mean 3
+    assert certain.predictive_quantile(0.9) == stats.poisson(3).ppf(0.9)
 
 
 @pytest.mark.parametrize("family", PRIORS)

@@ -7,6 +7,7 @@ from catbayes.errors import InputError, InputWarning
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
 from catbayes.evidence import Evidence, gather
 from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
+from catbayes.mappings import PredictiveQuantiles
 from catbayes.priors import Empirical, Scaled
 
 __version__ = "0.1.0.dev0"
@@ -24,6 +25,7 @@ __all__ = [
     "InputWarning",
     "LogNormalGamma",
     "NormalGamma",
+    "PredictiveQuantiles",
     "SamplingBayesianEncoder",
     "SamplingClassifier",
     "SamplingRegressor",

@@ -24,7 +24,7 @@ from catbayes.encoder._base import PosteriorEncoder
 from catbayes.errors import InputError
 from catbayes.evidence import ColumnEvidence, Evidence, label_array
 from catbayes.families import FAMILIES, Family
-from catbayes.mappings import MAPPINGS, Mapping
+from catbayes.mappings import MAPPINGS, Mapping, PredictiveQuantiles
 from catbayes.posteriors import ColumnPosterior, posterior_of
 from catbayes.priors import Empirical, Scaled
 from catbayes.statistics import Moments, Statistics, Tally
@@ -227,6 +227,8 @@ def _write_setting(name: str, value: Any) -> Any:
     if isinstance(value, Family):
         return _write_family(value)
     if isinstance(value, Mapping):
+        if isinstance(value, PredictiveQuantiles):
+            return {"mapping": type(value).__name__, "probabilities": [float(p) for p in value.probabilities]}
         for known, mapping in MAPPINGS.items():
             if type(mapping) is type(value):
                 return known
@@ -240,10 +242,14 @@ def _write_setting(name: str, value: Any) -> Any:
 
 
 def _read_setting(value: Any) -> Any:
-    if isinstance(value, dict) and "prior" in value:
+    if not isinstance(value, dict):
+        return value
+    if "prior" in value:
         kinds: dict[str, Any] = {"Empirical": Empirical, "Scaled": Scaled}
         return kinds[value["prior"]](**{name: entry for name, entry in value.items() if name != "prior"})
-    return _read_family_object(value) if isinstance(value, dict) else value
+    if "mapping" in value:
+        return {"PredictiveQuantiles": PredictiveQuantiles}[value["mapping"]](tuple(value["probabilities"]))
+    return _read_family_object(value)
 
 
 def _build(kind: type[PosteriorEncoder], header: Any, table: Any) -> PosteriorEncoder:

@@ -49,8 +49,9 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         "empirical" makes each column most likely; a number is the paper's γ; `Scaled(γ, strength=0)` its regression
         prior to the letter; `BetaBernoulli(alpha=2, beta=8)` and its like are your own.
     mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", callable or mapping object
-        From θ to features. A callable gets θ of shape (…, parameter), and `transform` averages it over draws of each
-        category; with `temperature=1.0` and `steady=None` a method `expected(posterior)` of it takes their place.
+        From θ to features; or `PredictiveQuantiles()`, quantiles of the target of a new row. A callable gets θ of shape
+        (…, parameter), and `transform` averages it over draws of each category; with `temperature=1.0` and
+        `steady=None` a method `expected(posterior)` of it takes their place.
     own_target : "exclude", "cross_fit", "include"
         Whether row n's own y has a part in its training features. "exclude": none, but for its share in the prior that
         all rows have in common and in categories of `steady` rows; it is taken out of the posterior in closed form

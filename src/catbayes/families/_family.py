@@ -123,6 +123,10 @@ class Family(ABC):
     def quantile(self, probability: float) -> Array:
         """Quantile of each parameter by itself, (…, parameter)."""
 
+    def predictive_quantile(self, probability: float) -> Array:
+        """Quantile of the target of a new row, θ integrated out, one for each entry; classes have none."""
+        raise NotImplementedError(f"{type(self).__name__} has no quantiles of the target.")
+
     @abstractmethod
     def sample(self, random: Random) -> Array:
         """Draw θ once for each entry, exactly, (…, parameter)."""

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
+from catbayes._validation import Array
 from catbayes.families.normal import NormalGamma
+
+LARGEST = np.log(np.finfo(np.float64).max)
 
 
 class LogNormalGamma(NormalGamma):
@@ -31,3 +36,7 @@ class LogNormalGamma(NormalGamma):
     __slots__ = ()
 
     log_target: ClassVar[bool] = True
+
+    def predictive_quantile(self, probability: float) -> Array:
+        """The exponential of that of log y, or the largest number where it is above all numbers."""
+        return np.asarray(np.exp(np.minimum(super().predictive_quantile(probability), LARGEST)))

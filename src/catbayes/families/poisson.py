@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import digamma, gammaincinv
+from scipy.stats import nbinom
 
 from catbayes._validation import Array
 from catbayes.families._family import TINY, Family, Random, log_rising, maximise, no_signal
@@ -103,6 +104,10 @@ class GammaPoisson(Family):
     def quantile(self, probability: float) -> Array:
         """Invert the incomplete gamma function."""
         return np.asarray(gammaincinv(self.alpha, probability) / self.beta)[..., None]
+
+    def predictive_quantile(self, probability: float) -> Array:
+        """A new count is negative binomial: α successes, each with probability β / (β + 1)."""
+        return np.asarray(nbinom.ppf(probability, self.alpha, self.beta / (self.beta + 1.0)))
 
     def sample(self, random: Random) -> Array:
         """λ ~ Gamma(α, rate β)."""
