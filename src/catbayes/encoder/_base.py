@@ -29,6 +29,7 @@ from catbayes.evidence import (
     check_classes,
     gather,
     gather_table,
+    per_unit,
     read_target,
     settle_family,
     take_named,
@@ -76,7 +77,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
 
     _backend: Any = None  # the library that the table came in, and that posteriors_ are given in
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, exposure: Any = None) -> Any:
         """Learn the posterior of every category.
 
         .. note:: `fit(X, y).transform(X)` is not `fit_transform(X, y)`: the latter keeps a row's own target out of
@@ -92,6 +93,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             Target: classes of any type, or numbers; or the name of its column in X.
         sample_weight : array-like of shape (n_rows,), or str, optional
             A row of weight 2 counts as two rows; scale survey weights to a mean of 1. Or the name of a column in X.
+        exposure : array-like of shape (n_rows,), or str, optional
+            For `family="poisson"`: in how many units of time or anything else the events of each row were counted,
+            finite and > 0; or the name of a column in X. θ is then the rate in one unit, and a row counts for as many
+            observations as it has units.
 
         Returns
         -------
@@ -100,12 +105,12 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """
         if isinstance(X, Evidence) or is_source(X):
             self._check()
-            evidence = self._gather_any(X, y, sample_weight)
+            evidence = self._gather_any(X, y, sample_weight, exposure=exposure)
             check_classes(evidence)
             self._refit(evidence, self._new_seed())
             self._backend = "polars" if type(X).__module__.startswith("polars") else None
             return self
-        self._keep(self._learn(X, y, sample_weight))
+        self._keep(self._learn(X, y, sample_weight, exposure))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -167,7 +172,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         return PosteriorFrames(make, list(fitted))
 
     def get_metadata_routing(self) -> Any:
-        """Route `sample_weight` to `fit`, and groups to the splitter `cv` of `fit_transform`."""
+        """Route `sample_weight` and `exposure` to `fit`, and groups to the splitter `cv` of `fit_transform`."""
         router = MetadataRouter(owner=self).add_self_request(self)
         return router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit_transform", callee="split"))
 
@@ -207,14 +212,17 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
     def _new_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Learned:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, exposure: Any = None) -> Learned:
         """Fit every column of a table in memory, without touching the encoder."""
         self._check()
-        table, y, sample_weight = self._read(X, y, sample_weight)
+        table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
         if table.n_rows < 2:
             raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
         weight = check_weights(sample_weight, table.n_rows)
         target = read_target(y, self.family, table.n_rows)
+        if exposure is not None:
+            target, weight = per_unit(target, weight, exposure)
+            y = target.values
         positions = find_columns(table.names, table.categorical(), self.columns)
         evidence, codes = gather_table(table, positions, target, weight, self._parallel)
         check_classes(evidence)
@@ -223,28 +231,35 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         codes = [self._admit(c.posterior.categories, code, c.name) for c, code in zip(columns, codes, strict=True)]
         return Learned(table, evidence, columns, codes, y, target, weight, seed)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Any, Any]:
-        """Wrap a table in memory, with its target and weights; those given by name are taken out of it."""
+    def _read(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Table, Any, Any, Any]:
+        """Wrap a table in memory, with its target, weights and exposure; those given by name are taken out of it."""
         if is_source(X):
             raise InputError(
                 "X is not in memory: fit and partial_fit take it as it is, catbayes.encode encodes it where it is, and "
                 ".collect() or a reader brings it here."
             )
-        table, y, sample_weight = take_named(read_table(X, self), y, sample_weight)
-        return table, read_y(y), sample_weight
+        table, y, sample_weight, exposure = take_named(read_table(X, self), y, sample_weight, exposure)
+        return table, read_y(y), sample_weight, exposure
 
     def _gather_any(
-        self, X: Any, y: Any, sample_weight: Any, known: Evidence | None = None, classes: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        known: Evidence | None = None,
+        classes: Any = None,
+        exposure: Any = None,
     ) -> Evidence:
         """Gather from any source; columns, classes and kind of target as they are known."""
         if isinstance(X, Evidence):
             return self._check_evidence(X, y)
         if not is_source(X):
-            table, y, sample_weight = self._read(X, y, sample_weight)
+            table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
             if known is not None:
                 self._check_inputs(table)
             X = _native(table)
-        return gather(X, self.columns, y, family=self.family, weight=sample_weight, classes=classes, like=known)
+        given = {"weight": sample_weight, "exposure": exposure, "classes": classes, "like": known}
+        return gather(X, self.columns, y, family=self.family, **given)
 
     def _check_evidence(self, evidence: Evidence, y: Any) -> Evidence:
         """Require evidence for the columns that the encoder is to encode."""

@@ -17,7 +17,9 @@ from catbayes.evidence import Evidence, check_classes
 class UpdatableEncoder(PosteriorEncoder):
     """A posterior encoder whose evidence may grow, shrink and fade."""
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None, exposure: Any = None
+    ) -> Self:
         """Learn from the next batch of rows; the batches together give what one fit on all of them would.
 
         Parameters
@@ -26,6 +28,8 @@ class UpdatableEncoder(PosteriorEncoder):
             As for `fit`.
         classes : array-like, optional
             All class labels, if the first batch may hold only one of them. New ones may turn up later.
+        exposure : array-like of shape (n_rows,), or str, optional
+            As for `fit`.
 
         Returns
         -------
@@ -43,17 +47,17 @@ class UpdatableEncoder(PosteriorEncoder):
         """
         self._check()
         known = getattr(self, "evidence_", None)
-        fresh = self._gather_any(X, y, sample_weight, known, classes)
+        fresh = self._gather_any(X, y, sample_weight, known, classes, exposure)
         if known is None:
             return self._refit(fresh, self._new_seed())
         return self._refit(known + fresh, self._seed)
 
-    def remove(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def remove(self, X: Any, y: Any = None, sample_weight: Any = None, exposure: Any = None) -> Self:
         """Take rows out again, as if they had never been fitted on: a customer asks to be forgotten.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, exposure
             The rows, as they were given to `fit` or `partial_fit`.
 
         Returns
@@ -69,7 +73,7 @@ class UpdatableEncoder(PosteriorEncoder):
         ('a', 'b')
         """
         known = self._known()
-        left = known - self._gather_any(X, y, sample_weight, known)
+        left = known - self._gather_any(X, y, sample_weight, known, exposure=exposure)
         check_classes(left)
         return self._refit(left, self._seed)
 

@@ -161,14 +161,14 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, exposure: Any = None) -> Any:
         """Fit, and encode the training rows by one draw each, their own targets kept out.
 
         .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, exposure
             As for `fit`.
         groups : array-like of shape (n_rows,), optional
             Rows of one group stay out of each other's features; handed to `cv`.
@@ -178,17 +178,19 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         features : array or frame of shape (n_rows, n_outputs)
             One draw for each row; columns that are not encoded as they were.
         """
-        learned = self._learn(X, y, sample_weight)
+        learned = self._learn(X, y, sample_weight, exposure)
         blocks = training_draws(self, learned, groups).blocks(0)
         self._keep(learned)
         return self._assemble(learned.table, blocks)
 
-    def fit_draws(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> TrainingDraws:
+    def fit_draws(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, exposure: Any = None
+    ) -> TrainingDraws:
         """Fit, and prepare as many draws of the training rows as a model asks for, to be made one at a time.
 
         Parameters
         ----------
-        X, y, sample_weight, groups
+        X, y, sample_weight, groups, exposure
             As for `fit_transform`, whose result is draw 0.
 
         Returns
@@ -196,17 +198,19 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         TrainingDraws
             Its `features(k)` is draw k as an array, for fresh draws at every epoch.
         """
-        learned = self._learn(X, y, sample_weight)
+        learned = self._learn(X, y, sample_weight, exposure)
         draws = training_draws(self, learned, groups)
         self._keep(learned)
         return draws
 
-    def augment(self, X: Any, y: Any, n_draws: int = 5, sample_weight: Any = None, groups: Any = None) -> Augmented:
+    def augment(
+        self, X: Any, y: Any, n_draws: int = 5, sample_weight: Any = None, groups: Any = None, exposure: Any = None
+    ) -> Augmented:
         """Fit, and stack `n_draws` drawn copies of the training rows: step 3 of the paper.
 
         Parameters
         ----------
-        X, y, sample_weight, groups
+        X, y, sample_weight, groups, exposure
             As for `fit_transform`; the first copy is its result.
         n_draws : int
             K, the number of copies.
@@ -215,7 +219,8 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         -------
         Augmented
             Named tuple of `X` (an array of K·N rows), `y`, `sample_weight` (each row's weight divided by K, so that
-            leaf sizes and penalties keep their meaning) and `row`, the row that each copy came from.
+            leaf sizes and penalties keep their meaning) and `row`, the row that each copy came from. With `exposure`,
+            y is the number of events in one unit, and the weight has been multiplied by the units.
 
         Examples
         --------
@@ -226,7 +231,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         ((12, 1), 4.0, [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3])
         """
         check_count("n_draws", n_draws)
-        learned = self._learn(X, y, sample_weight)
+        learned = self._learn(X, y, sample_weight, exposure)
         copies = training_draws(self, learned, groups).copies(n_draws)
         self._keep(learned)
         n_rows = learned.table.n_rows

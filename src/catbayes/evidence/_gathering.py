@@ -12,6 +12,7 @@ import numpy as np
 from catbayes._validation import check_option, check_weights
 from catbayes.errors import InputError
 from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_table
+from catbayes.evidence._exposure import per_unit, per_unit_lazily
 from catbayes.evidence._query import Query
 from catbayes.evidence._target import read_target
 from catbayes.sources import ENGINES, batches, is_reader, is_source, lazy_frame
@@ -29,6 +30,7 @@ def gather(
     *,
     family: Any = "auto",
     weight: Any = None,
+    exposure: Any = None,
     classes: Any = None,
     like: Evidence | None = None,
     engine: str = "auto",
@@ -50,6 +52,9 @@ def gather(
         Likelihood of the target.
     weight : str or array-like, optional
         Name of a column of weights; for a table in memory, their values.
+    exposure : str or array-like, optional
+        Name of a column, or its values: in how many units of time or anything else each row's events were counted. For
+        `family="poisson"`; finite and > 0.
     classes : list, optional
         Class labels that are known already, though this table need not hold all of them.
     like : Evidence, optional
@@ -83,11 +88,13 @@ def gather(
     check_option("engine", engine, ENGINES)
     asked = as_before(like, columns, family, classes)
     if not is_source(source):
-        return _gather_memory(Table.of(source), asked.columns, target, asked.family, weight, asked.classes)
+        return _gather_memory(Table.of(source), asked.columns, target, asked.family, weight, exposure, asked.classes)
     if is_reader(source):
-        return _gather_batches(source, asked.columns, target, asked.family, weight, asked.classes)
+        return _gather_batches(source, asked.columns, target, asked.family, weight, exposure, asked.classes)
     progress = progress or (lambda done, total: None)
     with lazy_frame(source, engine, memory_limit, asked.text(target)) as frame:
+        if exposure is not None:
+            frame, weight = per_unit_lazily(frame, target, weight, exposure, asked.family)
         return _gather_lazy(frame, asked.columns, target, asked.family, weight, asked.classes, progress)
 
 
@@ -139,34 +146,37 @@ def _gather_lazy(
     return Evidence(tuple(found), query.family, query.classes, tuple(inputs), query.squares, weight is not None)
 
 
-def take_named(table: Table, target: Any, weight: Any) -> tuple[Table, Any, Any]:
-    """Take the target and the weight out of a table in memory, where they are given by name."""
-    named = [name for name in (target, weight) if isinstance(name, str)]
+def take_named(table: Table, *given: Any) -> tuple[Any, ...]:
+    """Take the target, the weight and the exposure out of a table in memory, where they are given by name."""
+    named = list(dict.fromkeys(name for name in given if isinstance(name, str)))
     for name in named:
         if table.frame is None or name not in table.names:
             raise no_column(name, table.names)
-    y, weights = (
-        table.values(table.names.index(given)) if isinstance(given, str) else given for given in (target, weight)
-    )
+    values = [table.values(table.names.index(one)) if isinstance(one, str) else one for one in given]
     if named:
         assert table.frame is not None
         table = Table.of(table.frame.drop(named).to_native())
-    return table, y, weights
+    return table, *values
 
 
 def _gather_memory(
-    table: Table, columns: Any, target: Any, family: Any, weight: Any, classes: Any, whole: bool = True
+    table: Table, columns: Any, target: Any, family: Any, weight: Any, exposure: Any, classes: Any, whole: bool = True
 ) -> Evidence:
-    table, y, weights = take_named(table, target, weight)
+    table, y, weights, units = take_named(table, target, weight, exposure)
     if y is None:
         raise InputError("target: expected the name of a column of the table, or the values of the target.")
     positions = find_columns(table.names, table.categorical(), columns)
     weights = check_weights(weights, table.n_rows, whole)
-    evidence, _ = gather_table(table, positions, read_target(np.asarray(y), family, table.n_rows, classes), weights)
+    values = read_target(np.asarray(y), family, table.n_rows, classes)
+    if units is not None:
+        values, weights = per_unit(values, weights, units)
+    evidence, _ = gather_table(table, positions, values, weights)
     return evidence
 
 
-def _gather_batches(reader: Any, columns: Any, target: Any, family: Any, weight: Any, classes: Any) -> Evidence:
+def _gather_batches(
+    reader: Any, columns: Any, target: Any, family: Any, weight: Any, exposure: Any, classes: Any
+) -> Evidence:
     """Read a stream once, a million rows at a time; the first ones settle the family and the columns."""
     import pyarrow
 
@@ -176,7 +186,7 @@ def _gather_batches(reader: Any, columns: Any, target: Any, family: Any, weight:
     def add() -> Evidence:
         table = Table.of(pyarrow.concat_tables(parts))
         asked = as_before(evidence, columns, family, classes)
-        fresh = _gather_memory(table, asked.columns, target, asked.family, weight, asked.classes, whole=False)
+        fresh = _gather_memory(table, asked.columns, target, asked.family, weight, exposure, asked.classes, whole=False)
         parts.clear()
         return fresh if evidence is None else evidence + fresh
 

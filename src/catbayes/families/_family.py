@@ -91,8 +91,8 @@ class Family(ABC):
             """How many observations the distribution of the mean is worth."""
 
     @classmethod
-    def dispersion(cls, statistics: Any) -> float:
-        """Variance of the target within categories, as a multiple of what the family says it is."""
+    def dispersion(cls, statistics: Any, row: float = 1.0) -> float:
+        """Variance of the target within categories, for rows of weight `row`, as a multiple of what the family says."""
         return 1.0
 
     @abstractmethod

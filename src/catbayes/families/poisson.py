@@ -16,7 +16,7 @@ from catbayes.statistics import Moments
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GammaPoisson(Family):
-    """λ ~ Gamma(α, *rate* β): α counts the events, β the observations.
+    """λ ~ Gamma(α, *rate* β): α counts the events, β the observations, or the units of exposure.
 
     The paper stops at three families; this one follows its recipe. The rate of an unseen category is drawn as if one
     average observation had been made, at least.
@@ -70,10 +70,10 @@ class GammaPoisson(Family):
         return cls(mean * beta, beta)
 
     @classmethod
-    def dispersion(cls, statistics: Moments) -> float:
+    def dispersion(cls, statistics: Moments, row: float = 1.0) -> float:
         """Var y / E y within categories: 1 for Poisson counts, more for most real ones."""
         events, size = (statistics.count * statistics.mean).sum(), statistics.count.sum()
-        degrees = size - (statistics.count > 0).sum()  # each category has a mean of its own
+        degrees = size - row * (statistics.count > 0).sum()  # each category has a mean of its own
         return float(statistics.m2.sum() / events * size / degrees) if events > 0 and degrees > 0 else 1.0
 
     @property
