@@ -1,7 +1,14 @@
 """Encode categorical columns by draws from the posterior of the target."""
 
 from catbayes.comparison import Comparison, compare
-from catbayes.encoder import Augmented, ConjugateMomentEncoder, SamplingBayesianEncoder, TrainingDraws, load
+from catbayes.encoder import (
+    Augmented,
+    ConjugateMomentEncoder,
+    MultiTargetEncoder,
+    SamplingBayesianEncoder,
+    TrainingDraws,
+    load,
+)
 from catbayes.encoding import encode
 from catbayes.errors import InputError, InputWarning
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
@@ -24,6 +31,7 @@ __all__ = [
     "InputError",
     "InputWarning",
     "LogNormalGamma",
+    "MultiTargetEncoder",
     "NormalGamma",
     "PredictiveQuantiles",
     "SamplingBayesianEncoder",

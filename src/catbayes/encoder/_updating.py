@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any, Self, cast
 
 from sklearn.utils.validation import check_is_fitted
 
 from catbayes._validation import check_number
 from catbayes.encoder._base import PosteriorEncoder
-from catbayes.encoder._file import load_encoder, save_encoder
+from catbayes.encoder._file import build_encoder, load_encoder, save_encoder
 from catbayes.errors import InputError
 from catbayes.evidence import Evidence, check_classes
 
@@ -177,7 +178,7 @@ class UpdatableEncoder(PosteriorEncoder):
         >>> SamplingBayesianEncoder.load(file).transform([["a"]])
         array([[0.5]])
         """
-        return cast(Self, load_encoder(path, {cls.__name__: cls}))
+        return cast(Self, load_encoder(path, {cls.__name__: partial(build_encoder, cls)}))
 
     def __add__(self, other: Self) -> Self:
         return self.merge(other) if isinstance(other, PosteriorEncoder) else NotImplemented
