@@ -8,10 +8,12 @@ import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_blobs
 from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import make_pipeline
 
 import catbayes
 from catbayes import ConjugateMomentEncoder, InputError, MultiTargetEncoder, SamplingBayesianEncoder
@@ -143,6 +145,14 @@ def test_weights_groups_and_units_reach_every_target():
     rates = make(family="poisson").fit(X, counts, exposure=units)
     one = SamplingBayesianEncoder(family="poisson").fit(X, counts[:, 1], exposure=units)
     same(rates.transform(X)[:, 1], one.transform(X)[:, 0])
+
+
+def test_weights_and_groups_are_routed():
+    weight, groups = random.integers(1, 3, N_ROWS).astype(float), np.arange(N_ROWS) // 10
+    direct = make(cv=GroupKFold(3)).fit_transform(X, Y, sample_weight=weight, groups=groups)
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(make(cv=GroupKFold(3)).set_fit_request(sample_weight=True))
+        same(pipeline.fit_transform(X, Y, sample_weight=weight, groups=groups), direct)
 
 
 def make_seed():

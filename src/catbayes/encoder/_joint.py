@@ -42,10 +42,12 @@ class JointLayout:
         """Outputs of the encoders, (…, output) each, as one array."""
         return np.stack([parts[number][..., output] for number, output in self.order], axis=-1)
 
-    def frame(self, parts: list[Any], names: list[str]) -> Any:
-        """Outputs of the encoders as one frame, in which each column keeps its type."""
+    def join(self, parts: list[Any], inputs: list[Any]) -> Any:
+        """Outputs of the encoders as one array, or as one frame in which each column keeps its type."""
+        if isinstance(parts[0], np.ndarray):
+            return self.stack(parts)
         frames = [nw.from_native(part, eager_only=True) for part in parts]
-        pairs = zip(self.order, names, strict=True)
+        pairs = zip(self.order, self.names(inputs), strict=True)
         return (
             frames[0].select(*(frames[number][:, output].alias(name) for (number, output), name in pairs)).to_native()
         )

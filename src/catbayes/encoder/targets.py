@@ -10,6 +10,7 @@ import numpy as np
 from sklearn import clone, config_context, get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -50,10 +51,6 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         The fitted encoder of each target, by its name, or by its number if y was an array.
     n_features_in_, feature_names_in_
         As in scikit-learn.
-
-    See Also
-    --------
-    SamplingBayesianEncoder : one target.
 
     Examples
     --------
@@ -119,7 +116,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         given = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure}
         with self._output():
             encoders, parts = self._fit_each("fit_transform", X, y, **given)
-        return self._become(encoders)._join(parts)
+        return JointLayout(self._become(encoders).encoders_).join(parts, input_names(self))
 
     def transform(self, X: Any) -> Any:
         """Encode new rows by the posterior expectation for each target.
@@ -136,7 +133,8 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         with self._output():
-            return self._join([encoder.transform(X) for encoder in self.encoders_.values()])
+            parts = [encoder.transform(X) for encoder in self.encoders_.values()]
+        return JointLayout(self.encoders_).join(parts, input_names(self))
 
     @available_if(lambda self: hasattr(self._template(), "sample"))
     def sample(self, X: Any, n_draws: int = 1, random_state: Any = None, row_id: Any = None) -> np.ndarray[Any, Any]:
@@ -252,6 +250,12 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array(JointLayout(self.encoders_).names(input_names(self, input_features)), dtype=object)
 
+    def get_metadata_routing(self) -> Any:
+        """Route `sample_weight` and `exposure` to `fit`, and groups to the splitter `cv` of the encoder."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        mapping = MethodMapping().add(caller="fit_transform", callee="split")
+        return router.add(splitter=self._template().cv, method_mapping=mapping)
+
     def __sklearn_tags__(self) -> Any:
         tags = get_tags(self._template())
         tags.target_tags.multi_output = True
@@ -290,9 +294,3 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         """Let the encoders give what `set_output` asked for here."""
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
         return config_context(transform_output=chosen)
-
-    def _join(self, parts: list[Any]) -> Any:
-        """Put the outputs of all encoders side by side."""
-        if isinstance(parts[0], np.ndarray):
-            return JointLayout(self.encoders_).stack(parts)
-        return JointLayout(self.encoders_).frame(parts, self.get_feature_names_out().tolist())
