@@ -128,7 +128,8 @@ class PosteriorEmbedding(nn.Module):
             In training: the rows' own targets, class numbers or amounts as `fit` took them, which are left out of
             their posteriors. Give them whenever the rows are among those that the encoder was fitted on.
         weight : tensor of n_rows values, optional
-            Their weights, if the encoder was fitted with any.
+            Their weights, if the encoder was fitted with any. If it was fitted with `exposure`, the targets are events
+            per unit and the weights w · e.
 
         Returns
         -------
@@ -154,7 +155,9 @@ class PosteriorEmbedding(nn.Module):
                 "weights, or counts far from Poisson's; see own_target): train on SamplingBayesianEncoder.fit_draws."
             )
         if self._encoder._weighted and weight is None:
-            raise InputError("The encoder was fitted with sample_weight: give the weight of each row with its target.")
+            raise InputError(
+                "The encoder was fitted with sample_weight or exposure: give the weight of each row with its target."
+            )
         target = target.reshape(-1).to(codes.device)
         n_classes = 0 if self._encoder.classes_ is None else len(self._encoder.classes_)
         if len(target) != len(codes) or (n_classes and not ((target >= 0) & (target < n_classes)).all()):

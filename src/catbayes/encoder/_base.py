@@ -96,7 +96,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         exposure : array-like of shape (n_rows,), or str, optional
             For `family="poisson"`: in how many units of time or anything else the events of each row were counted,
             finite and > 0; or the name of a column in X. θ is then the rate in one unit, and a row counts for as many
-            observations as it has units.
+            observations as it has units, in `posteriors_` too.
 
         Returns
         -------
