@@ -54,6 +54,17 @@ def test_every_source_gives_the_same_statistics(name, family, weight, folder):
     np.testing.assert_allclose(found.columns[1].statistics.count[:-2], by_hand)
 
 
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("name", [*IN_MEMORY, *LAZY, *FILES])
+def test_every_source_divides_by_the_exposure(name, weight, folder):
+    source, engine = open_source(name, folder)
+    how = {"family": "poisson", "weight": weight, "exposure": "lognormal"}
+    found = gather(source, COLUMNS, "poisson", engine=engine, **how)
+    same_statistics(gather(TABLE, COLUMNS, "poisson", **how), found)
+    weights = TABLE["lognormal"] * (TABLE["weight"] if weight else 1.0)
+    np.testing.assert_allclose(found.columns[1].statistics.count[:-2], weights.groupby(TABLE["zip"]).sum())
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", OFTEN)
 def test_an_encoder_fitted_on_any_source_believes_the_same(name, family, folder):

@@ -43,11 +43,20 @@ def added(result):
 
 
 @pytest.mark.parametrize(
-    ("family", "weight"), [("bernoulli", None), ("categorical", "weight"), ("normal", None), ("normal", "weight")]
+    ("family", "options"),
+    [
+        ("bernoulli", {}),
+        ("categorical", {"weight": "weight"}),
+        ("normal", {}),
+        ("normal", {"weight": "weight"}),
+        ("lognormal", {}),
+        ("poisson", {"weight": "weight", "exposure": "lognormal"}),
+    ],
+    ids=str,
 )
-def test_spark_gives_the_same_statistics(frame, family, weight):
-    found = gather(frame, COLUMNS, family, family=family, weight=weight)
-    expected = gather(TABLE, COLUMNS, family, family=family, weight=weight)
+def test_spark_gives_the_same_statistics(frame, family, options):
+    found = gather(frame, COLUMNS, family, family=family, **options)
+    expected = gather(TABLE, COLUMNS, family, family=family, **options)
     for one, other in zip(found.columns, expected.columns, strict=True):
         assert one.categories.values == other.categories.values
         for name in one.statistics.__slots__:
@@ -65,6 +74,7 @@ def test_spark_gives_the_same_statistics(frame, family, weight):
         ("bernoulli", {"n_draws": 1, "row_id": "id", "target": True}),
         ("normal", {"n_draws": 1, "row_id": "id", "target": True}),
         ("bernoulli", {"n_draws": 1, "row_id": "id", "target": True, "weight": "weight"}),
+        ("lognormal", {"n_draws": 1, "row_id": "id", "target": True}),
         ("normal", {"n_draws": 2, "row_id": "id", "draw_per": "category"}),
         ("normal", {"n_draws": 1, "row_id": "id", "mapping": "mean_precision"}),
     ],
