@@ -38,7 +38,7 @@ def read_y(y: Any) -> np.ndarray[Any, Any]:
     if y is None:
         raise InputError("The encoder requires y to be passed, but the target y is None.")
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    shape = np.shape(y)
+    shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         raise InputError(
             f"y has {shape[1]} columns: expected one target. MultiTargetEncoder(encoder) encodes towards each of them."
