@@ -2,19 +2,20 @@
 
 import numpy as np
 
-from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
 
 PRIORS = {
     "bernoulli": BetaBernoulli(alpha=2.0, beta=3.0),
     "categorical": DirichletCategorical(alpha=[1.0, 2.0, 0.5]),
     "normal": NormalGamma(centre=1.0, strength=2.0, alpha=3.0, beta=4.0),
+    "lognormal": LogNormalGamma(centre=1.0, strength=2.0, alpha=3.0, beta=4.0),
     "poisson": GammaPoisson(alpha=3.0, beta=1.5),
 }
 
 
 def parameters(prior):
     """The numbers of a prior, as tests/reference.py takes them."""
-    return tuple(getattr(prior, name) for name in prior.__slots__)
+    return tuple(prior.arrays().values())
 
 
 def make_target(family, theta, random):
@@ -23,6 +24,12 @@ def make_target(family, theta, random):
         return (random.random(len(theta)) < theta[:, 0]).astype(int)
     if family == "categorical":
         return (random.random((len(theta), 1)) > np.cumsum(theta, axis=1)).sum(axis=1).clip(max=2)
-    if family == "normal":
-        return theta[:, 0] + random.standard_normal(len(theta)) / np.sqrt(theta[:, 1])
+    if family in ("normal", "lognormal"):
+        y = theta[:, 0] + random.standard_normal(len(theta)) / np.sqrt(theta[:, 1])
+        return np.exp(y) if family == "lognormal" else y
     return random.poisson(theta[:, 0]).astype(float)
+
+
+def as_read(family, y):
+    """The target as the family takes it."""
+    return np.log(y) if PRIORS[family].log_target else y

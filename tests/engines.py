@@ -32,6 +32,7 @@ def make_table():
             "normal": 1e6 + random.normal(size=N_ROWS),
             "poisson": random.poisson(2.0, N_ROWS),
             "weight": random.integers(0, 4, N_ROWS) / 2,
+            "lognormal": np.exp(random.normal(size=N_ROWS)),
         }
     )
 

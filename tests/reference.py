@@ -20,6 +20,8 @@ def posterior(family, prior, y, weight):
         for value, w in zip(y, weight, strict=True):
             alpha, beta = alpha + w * value, beta + w
         return alpha, beta
+    if family == "lognormal":
+        y = np.log(y)
     centre, strength, alpha, beta = prior
     for value, w in zip(y, weight, strict=True):  # each observation updates the posterior of those before it
         beta = beta + w * strength * (value - centre) ** 2 / (2 * (strength + w))
@@ -32,7 +34,7 @@ def mean(family, parameters):
     """Expectation of the target's mean."""
     if family == "categorical":
         return parameters[0] / parameters[0].sum()
-    if family == "normal":
+    if family in ("normal", "lognormal"):
         return np.array([parameters[0]])
     alpha, beta = parameters
     return np.array([alpha / (alpha + beta) if family == "bernoulli" else alpha / beta])

@@ -12,7 +12,9 @@ from catbayes import (
     ConjugateMomentEncoder,
     DirichletCategorical,
     InputError,
+    LogNormalGamma,
     NormalGamma,
+    PredictiveQuantiles,
     SamplingBayesianEncoder,
     Scaled,
 )
@@ -50,7 +52,7 @@ BAD_SETTINGS = {
     "infinite γ": ({"prior": INF}, "prior=inf"),
     "unknown prior": ({"prior": "flat"}, "prior='flat'"),
     "negative γ in an object": ({"prior": Scaled(-1.0)}, "gamma=-1.0: expected a number ≥ 0"),
-    "ν without a normal": ({"prior": Scaled(0.1, strength=0)}, "only the normal family"),
+    "ν without a normal": ({"prior": Scaled(0.1, strength=0)}, "only the normal families"),
     "prior of another family": ({"prior": NormalGamma(0, 1, 1, 1)}, "needs a BetaBernoulli"),
     "prior below zero": ({"prior": BetaBernoulli(-1, 1)}, r"alpha=-1\.0: expected finite numbers > 0"),
     "prior of another shape": (
@@ -72,6 +74,14 @@ BAD_SETTINGS = {
     "unknown missing": ({"missing": "drop"}, "missing"),
     "temperature above one": ({"temperature": 2}, "temperature=2: expected a number from 0 to 1"),
     "two classes wanted, three given": ({"family": "bernoulli", "labels": 3}, 'use "categorical"'),
+    "amounts wanted, zero given": ({"family": "lognormal"}, "takes amounts > 0, and y holds 0: use"),
+    "log-normal prior for a normal target": (
+        {"family": "normal", "prior": LogNormalGamma(0, 1, 1, 1)},
+        "prior is a LogNormalGamma, and the target needs a NormalGamma",
+    ),
+    "quantiles of a class": ({"mapping": PredictiveQuantiles()}, "a class has no quantiles"),
+    "no probabilities": ({"mapping": PredictiveQuantiles(()), "family": "normal"}, "expected different numbers"),
+    "a probability of one": ({"mapping": PredictiveQuantiles((0.5, 1)), "family": "poisson"}, "between 0 and 1"),
     "counts wanted, negative given": ({"family": "poisson", "labels": -1}, "counts ≥ 0"),
     "numbers wanted, words given": ({"family": "normal", "labels": "words"}, "must hold numbers"),
 }

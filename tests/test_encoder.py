@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_info
 
 import reference
-from cases import PRIORS, make_target, parameters
+from cases import PRIORS, as_read, make_target, parameters
 from catbayes import (
     BetaBernoulli,
     ConjugateMomentEncoder,
@@ -404,7 +404,7 @@ def test_a_column_of_missing_values_has_the_prior_of_the_target(family, prior):
     encoder = SamplingBayesianEncoder(family=family, prior=prior, missing="prior", random_state=0)
     assert np.isfinite(encoder.fit_transform(X, y)).all()
     if prior == "empirical":
-        wanted = np.eye(3)[y].mean(axis=0) if family == "categorical" else y.mean()
+        wanted = np.eye(3)[y].mean(axis=0) if family == "categorical" else as_read(family, y).mean()
         np.testing.assert_allclose(encoder.transform(X)[0], wanted, rtol=1e-6)
 
 
@@ -502,3 +502,15 @@ def test_training_draws_keep_the_settings_they_were_made_with():
     before = draws.features(3)
     encoder.set_params(temperature=0.5, sampler="normal", draw_per="category")
     np.testing.assert_array_equal(draws.features(3), before)
+
+
+def test_amounts_are_encoded_as_their_logarithms_would_be():
+    codes, y, weight = make_table("lognormal", 300)
+    settings = {"columns": "all", "random_state": 0}
+    logged = SamplingBayesianEncoder(family="normal", **settings)
+    amounts = SamplingBayesianEncoder(family="lognormal", **settings)
+    X = codes[:, None]
+    np.testing.assert_array_equal(amounts.fit_transform(X, y, weight), logged.fit_transform(X, np.log(y), weight))
+    np.testing.assert_array_equal(amounts.transform(X), logged.transform(X))
+    assert amounts.posteriors_[0]["raw_mean"].equals(logged.posteriors_[0]["raw_mean"])
+    assert amounts.augment(X, y).y[:300].tolist() == y.tolist()  # what a model predicts stays as it is

@@ -9,7 +9,7 @@ from scipy.special import betaln
 
 import reference
 from cases import PRIORS, make_target, parameters
-from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
 from catbayes.families import FAMILIES
 from catbayes.statistics import Moments, Tally
 
@@ -22,7 +22,8 @@ def gather(family, y, weight=None, codes=None, n_slots=1):
     if FAMILIES[family].classes:
         n_classes = 3 if family == "categorical" else 2
         return Tally.from_codes(codes, y, weight, n_slots=n_slots, n_classes=n_classes)
-    return Moments.from_codes(codes, y.astype(float), weight, n_slots=n_slots)
+    y = np.log(y) if FAMILIES[family].log_target else y.astype(float)
+    return Moments.from_codes(codes, y, weight, n_slots=n_slots)
 
 
 def marginals(family):
@@ -69,7 +70,7 @@ def test_gamma_poisson_beta_is_a_rate_and_not_a_scale():
 def test_normal_gamma_beta_is_a_rate_and_grows_with_the_variance():
     # y = 1, 2, 3 on (μ₀, ν, α, β) = (0, 1, 2, 1): ȳ = 2, ν = 4, μ = 6/4, α = 3.5, β = 1 + 1 + 3/4·4/2
     posterior = NormalGamma(centre=0, strength=1, alpha=2, beta=1).update(gather("normal", [1, 2, 3]))
-    assert [getattr(posterior, name)[0] for name in posterior.__slots__] == [1.5, 4.0, 3.5, 3.5]
+    assert [getattr(posterior, name)[0] for name in posterior.arrays()] == [1.5, 4.0, 3.5, 3.5]
     assert posterior.mean()[0].tolist() == [1.5, 1.0]  # E τ = α / β
     assert posterior.variance()[0, 0] == pytest.approx(3.5 / (4 * 2.5), abs=1e-15)
     many = NormalGamma(*(np.full(200_000, v) for v in (1.5, 4.0, 3.5, 7.0))).sample(np.random.default_rng(0))
@@ -84,6 +85,7 @@ def test_normal_gamma_beta_is_a_rate_and_grows_with_the_variance():
 def test_update_and_leave_out_equal_the_loop(family, data):
     size = data.draw(st.integers(1, 12))
     value = {"bernoulli": st.integers(0, 1), "categorical": st.integers(0, 2), "poisson": st.integers(0, 30)}
+    value["lognormal"] = st.floats(1e-6, 1e6)
     y = data.draw(st.lists(value.get(family, st.floats(-50, 50)), min_size=size, max_size=size))
     weight = data.draw(st.lists(st.floats(0.1, 4.0), min_size=size, max_size=size))
     prior = PRIORS[family]
@@ -92,7 +94,8 @@ def test_update_and_leave_out_equal_the_loop(family, data):
         parameters(posterior.take(0)), reference.posterior(family, parameters(prior), y, weight), strict=True
     ):
         np.testing.assert_allclose(mine, loop, rtol=1e-11, atol=1e-11)
-    left = posterior.leave_out(np.array(y[-1:]), np.array(weight[-1:])).take(0)
+    own = np.log(y[-1:]) if prior.log_target else np.array(y[-1:])
+    left = posterior.leave_out(own, np.array(weight[-1:])).take(0)
     refit = reference.posterior(family, parameters(prior), y[:-1], weight[:-1])
     for mine, loop in zip(parameters(left), refit, strict=True):
         np.testing.assert_allclose(mine, loop, rtol=1e-7, atol=1e-9)
@@ -113,6 +116,26 @@ def test_moments_and_quantiles_are_those_of_scipy(family):
         wanted = marginal.stats("sk")
         np.testing.assert_allclose(skewness[:, i], wanted[0], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(kurtosis[:, i], wanted[1], rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("family", ["normal", "lognormal", "poisson"])
+@pytest.mark.parametrize("probability", [0.02, 0.5, 0.9])
+def test_predictive_quantiles_are_those_of_new_targets(family, probability):
+    """θ is drawn from the posterior and y given θ: a share of at most p lies below the quantile, and p at or below."""
+    random, size = np.random.default_rng(6), 200_000
+    rows = make_target(family, np.repeat(PRIORS[family].mean()[None], 7, axis=0), random)
+    posterior = PRIORS[family].update(gather(family, rows))
+    quantile = posterior.predictive_quantile(probability)
+    new = make_target(family, posterior.take(np.zeros(size, int)).sample(random), random)
+    error = 4 * np.sqrt(probability * (1 - probability) / size)
+    assert (new < quantile).mean() - error < probability < (new <= quantile).mean() + error
+
+
+def test_predictive_quantiles_are_finite_however_little_is_known():
+    vague = LogNormalGamma(centre=0.0, strength=1e-9, alpha=0.1, beta=1.0)
+    assert np.isfinite([vague.predictive_quantile(p) for p in (0.001, 0.999)]).all()
+    certain = GammaPoisson(alpha=3e12, beta=1e12)  # a Poisson count of mean 3
+    assert certain.predictive_quantile(0.9) == stats.poisson(3).ppf(0.9)
 
 
 @pytest.mark.parametrize("family", PRIORS)
@@ -161,7 +184,9 @@ def test_the_normal_error_is_bounded_as_promised(scale):
 
 @pytest.mark.parametrize("family", PRIORS)
 def test_normal_draws_have_the_mean_and_covariance_of_the_posterior(family):
-    one = PRIORS[family].update(gather(family, np.tile([0, 1, 2] if family == "categorical" else [0, 1], 400)))
+    one = PRIORS[family].update(
+        gather(family, np.tile({"categorical": [0, 1, 2], "lognormal": [1, 2]}.get(family, [0, 1]), 400))
+    )
     many = one.take(np.zeros(60_000, int))
     exact, normal = many.sample(np.random.default_rng(0)), many.sample_normal(np.random.default_rng(1))
     np.testing.assert_allclose(normal.mean(axis=0), one.mean()[0], rtol=0.01)
@@ -210,9 +235,9 @@ def test_the_empirical_prior_is_a_maximum_of_the_marginal_likelihood(family):
     found = FAMILIES[family].empirical(statistics)
     best = found.log_marginal(statistics).sum()
     assert best >= PRIORS[family].log_marginal(statistics).sum()
-    for name in set(found.__slots__) - {"centre"}:  # the centre of the normal family is a mean, not a maximum
+    for name in set(found.arrays()) - {"centre"}:  # the centre of the normal family is a mean, not a maximum
         for factor in (0.95, 1.05):
-            changed = {n: getattr(found, n) for n in found.__slots__} | {name: getattr(found, name) * factor}
+            changed = found.arrays() | {name: getattr(found, name) * factor}
             assert type(found)(**changed).log_marginal(statistics).sum() < best + 1e-6
 
 
@@ -223,7 +248,7 @@ def test_the_empirical_prior_finds_the_prior_that_made_the_data(family):
     theta = PRIORS[family].take(np.newaxis).take(np.zeros(4000, int)).sample(random)[codes]
     statistics = gather(family, make_target(family, theta, random), codes=codes, n_slots=4000)
     found = FAMILIES[family].empirical(statistics)
-    for name in found.__slots__:
+    for name in found.arrays():
         np.testing.assert_allclose(getattr(found, name), getattr(PRIORS[family], name), rtol=0.15)
 
 

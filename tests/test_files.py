@@ -22,6 +22,7 @@ from catbayes import (
     Empirical,
     InputError,
     NormalGamma,
+    PredictiveQuantiles,
     SamplingBayesianEncoder,
     Scaled,
 )
@@ -33,6 +34,7 @@ TARGETS = {
     "categorical": random.integers(3, 6, 400),
     "normal": random.normal(size=400),
     "poisson": random.poisson(2, 400),
+    "lognormal": random.lognormal(size=400),
 }
 
 ENCODERS = [
@@ -43,6 +45,7 @@ ENCODERS = [
     SamplingBayesianEncoder(prior=BetaBernoulli(2.0, 3.0), own_target="cross_fit", cv=3),
     SamplingBayesianEncoder(family="categorical", prior=DirichletCategorical([1.0, 2.0, 0.5]), drop_first=True),
     SamplingBayesianEncoder(family=NormalGamma, prior=Scaled(1e-6, strength=0), mapping="identity"),
+    SamplingBayesianEncoder(family="poisson", mapping=PredictiveQuantiles((0.25, 0.999)), random_state=0),
     ConjugateMomentEncoder(n_moments=4, random_state=0),
 ]
 

@@ -10,7 +10,7 @@ import pytest
 from catbayes import InputError, SamplingBayesianEncoder, encode, gather
 from engines import COLUMNS, FILES, IN_MEMORY, INTERACTIONS, LAZY, TABLE, write_files
 
-FAMILIES = ["bernoulli", "categorical", "normal", "poisson"]
+FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson"]
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,17 @@ def test_every_source_gives_the_same_statistics(name, family, weight, folder):
     same_statistics(gather(TABLE[kept], COLUMNS, family, **settings), found)
     by_hand = TABLE.assign(w=TABLE["weight"] if weight else 1.0).groupby("zip")["w"].sum()
     np.testing.assert_allclose(found.columns[1].statistics.count[:-2], by_hand)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("name", [*IN_MEMORY, *LAZY, *FILES])
+def test_every_source_divides_by_the_exposure(name, weight, folder):
+    source, engine = open_source(name, folder)
+    how = {"family": "poisson", "weight": weight, "exposure": "lognormal"}
+    found = gather(source, COLUMNS, "poisson", engine=engine, **how)
+    same_statistics(gather(TABLE, COLUMNS, "poisson", **how), found)
+    weights = TABLE["lognormal"] * (TABLE["weight"] if weight else 1.0)
+    np.testing.assert_allclose(found.columns[1].statistics.count[:-2], weights.groupby(TABLE["zip"]).sum())
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -368,3 +379,10 @@ def test_an_index_is_no_column(tmp_path):
     encoder = SamplingBayesianEncoder(["city"]).fit(TABLE, "bernoulli")
     out = encode(TABLE[TABLE["zip"] > 200], encoder, tmp_path / "out.parquet")
     assert pyarrow.parquet.read_schema(out).names == [*TABLE.columns, "city_encoded"]
+
+
+def test_amounts_without_a_logarithm_are_refused_wherever_they_are():
+    table = TABLE.assign(lognormal=TABLE["lognormal"] - TABLE["lognormal"].min())
+    for source in (table, polars.from_pandas(table).lazy()):
+        with pytest.raises(InputError, match=r"takes amounts > 0, and y holds 0: use \"normal\""):
+            gather(source, ["city"], "lognormal", family="lognormal")

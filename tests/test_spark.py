@@ -43,10 +43,19 @@ def added(result):
 
 
 @pytest.mark.parametrize(
-    ("family", "weight"), [("bernoulli", None), ("categorical", "weight"), ("normal", None), ("normal", "weight")]
+    ("family", "options"),
+    [
+        ("bernoulli", {}),
+        ("categorical", {"weight": "weight"}),
+        ("normal", {}),
+        ("normal", {"weight": "weight"}),
+        ("lognormal", {}),
+        ("poisson", {"weight": "weight", "exposure": "lognormal"}),
+    ],
+    ids=str,
 )
-def test_spark_gives_the_same_statistics(frame, family, weight):
-    settings = {"interactions": INTERACTIONS, "family": family, "weight": weight}
+def test_spark_gives_the_same_statistics(frame, family, options):
+    settings = {"interactions": INTERACTIONS, "family": family, **options}
     found = gather(frame, COLUMNS, family, **settings)
     expected = gather(TABLE, COLUMNS, family, **settings)
     for one, other in zip(found.columns, expected.columns, strict=True):
@@ -66,6 +75,7 @@ def test_spark_gives_the_same_statistics(frame, family, weight):
         ("bernoulli", {"n_draws": 1, "row_id": "id", "target": True}),
         ("normal", {"n_draws": 1, "row_id": "id", "target": True}),
         ("bernoulli", {"n_draws": 1, "row_id": "id", "target": True, "weight": "weight"}),
+        ("lognormal", {"n_draws": 1, "row_id": "id", "target": True}),
         ("normal", {"n_draws": 2, "row_id": "id", "draw_per": "category"}),
         ("normal", {"n_draws": 1, "row_id": "id", "mapping": "mean_precision"}),
     ],

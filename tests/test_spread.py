@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from cases import PRIORS, make_target, parameters
+from cases import PRIORS, as_read, make_target, parameters
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier
 from catbayes.evidence import Target, gather_codes
 from catbayes.families import FAMILIES
@@ -21,7 +21,9 @@ def posteriors(family, n_categories, rows, seed=0):
     codes = np.repeat(np.arange(n_categories), rows)
     y = make_target(family, truth[codes], random)
     classes = range(3 if family == "categorical" else 2) if FAMILIES[family].classes else None
-    statistics = gather_codes(codes, Target(y, FAMILIES[family], classes), None, n_categories + 1)  # one for unseen
+    statistics = gather_codes(
+        codes, Target(as_read(family, y), FAMILIES[family], classes), None, n_categories + 1
+    )  # one for unseen
     return truth, prior.update(statistics).take(np.arange(n_categories))
 
 

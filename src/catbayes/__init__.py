@@ -1,12 +1,20 @@
 """Encode categorical columns by draws from the posterior of the target."""
 
 from catbayes.comparison import Comparison, compare
-from catbayes.encoder import Augmented, ConjugateMomentEncoder, SamplingBayesianEncoder, TrainingDraws, load
+from catbayes.encoder import (
+    Augmented,
+    ConjugateMomentEncoder,
+    MultiTargetEncoder,
+    SamplingBayesianEncoder,
+    TrainingDraws,
+    load,
+)
 from catbayes.encoding import encode
 from catbayes.errors import InputError, InputWarning
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
 from catbayes.evidence import Evidence, gather
-from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
+from catbayes.mappings import PredictiveQuantiles
 from catbayes.priors import Empirical, Scaled
 
 __version__ = "0.1.0.dev0"
@@ -22,7 +30,10 @@ __all__ = [
     "GammaPoisson",
     "InputError",
     "InputWarning",
+    "LogNormalGamma",
+    "MultiTargetEncoder",
     "NormalGamma",
+    "PredictiveQuantiles",
     "SamplingBayesianEncoder",
     "SamplingClassifier",
     "SamplingRegressor",

@@ -60,7 +60,8 @@ def encode(
     target : str, optional
         Column of the target, for draws of the rows that the encoder was fitted on.
     weight : str, optional
-        Column of the weights that it was fitted with.
+        Column of the weights that it was fitted with. For an encoder that was fitted with `exposure`, the target is a
+        column of events per unit, y / e, and the weight one of w · e: the exposure itself, if there were no weights.
     drop : bool
         Leave the original columns out, where they were encoded.
     engine : "auto", "duckdb", "polars"

@@ -65,9 +65,9 @@ class Scaled:
         prior = family.scaled(statistics.total(), self.gamma)
         if self.strength is not None:
             check_number("strength", self.strength, 0.0)
-            if "strength" not in getattr(prior, "__slots__", ()):
+            if "strength" not in prior.arrays():
                 raise InputError(
-                    f"Scaled(strength={self.strength!r}): only the normal family has one; leave it out for "
+                    f"Scaled(strength={self.strength!r}): only the normal families have one; leave it out for "
                     f"{family.__name__}."
                 )
             prior = replace(prior, strength=self.strength)
@@ -82,15 +82,15 @@ class Given:
 
     def fit(self, family: Any, statistics: Any) -> tuple[Any, Any]:
         """Return the prior as it is, once it is known to fit the target."""
-        if not isinstance(self.prior, family):
+        if type(self.prior) is not family:
             raise InputError(
                 f"prior is a {type(self.prior).__name__}, and the target needs a {family.__name__}. "
                 "Give that one, or set family= to match the prior."
             )
         self.prior.check()
         expected = family.scaled(statistics.total(), 0.0)
-        for name in expected.__slots__:
-            given, wanted = getattr(self.prior, name).shape, getattr(expected, name).shape
+        for name, values in self.prior.arrays().items():
+            given, wanted = values.shape, expected.arrays()[name].shape
             if given != wanted:
                 raise InputError(f"prior: {name} has shape {given}, and this target needs {wanted}.")
         return self.prior, self.prior

@@ -72,7 +72,7 @@ class PosteriorEmbedding(nn.Module):
         self._encoder = copy.deepcopy(encoder)  # as it is now, should it be fitted again
         self._columns = self._encoder.columns_fitted_
         self._family = encoder.family_
-        self._names: list[str] = list(self._family.__slots__)
+        self._names: list[str] = list(self._columns[0].posterior.posterior.arrays())
         self.n_outputs = sum(column.expectation.shape[1] for column in self._columns)
         for number, column in enumerate(self._columns):
             _require_drawn(column.mapping)
@@ -125,10 +125,11 @@ class PosteriorEmbedding(nn.Module):
         codes : LongTensor of shape (n_rows, n_encoded_columns)
             From `codes`.
         target : tensor of n_rows values, optional
-            In training: the rows' own targets, class numbers or amounts, which are left out of their posteriors. Give
-            them whenever the rows are among those that the encoder was fitted on.
+            In training: the rows' own targets, class numbers or amounts as `fit` took them, which are left out of
+            their posteriors. Give them whenever the rows are among those that the encoder was fitted on.
         weight : tensor of n_rows values, optional
-            Their weights, if the encoder was fitted with any.
+            Their weights, if the encoder was fitted with any. If it was fitted with `exposure`, the targets are events
+            per unit and the weights w · e.
 
         Returns
         -------
@@ -154,12 +155,18 @@ class PosteriorEmbedding(nn.Module):
                 "weights, or counts far from Poisson's; see own_target): train on SamplingBayesianEncoder.fit_draws."
             )
         if self._encoder._weighted and weight is None:
-            raise InputError("The encoder was fitted with sample_weight: give the weight of each row with its target.")
+            raise InputError(
+                "The encoder was fitted with sample_weight or exposure: give the weight of each row with its target."
+            )
         target = target.reshape(-1).to(codes.device)
         n_classes = 0 if self._encoder.classes_ is None else len(self._encoder.classes_)
         if len(target) != len(codes) or (n_classes and not ((target >= 0) & (target < n_classes)).all()):
             wanted = f"class numbers from 0 to {n_classes - 1}" if n_classes else "numbers"
             raise InputError(f"target has {len(target)} values for {len(codes)} rows: expected {wanted}, one for each.")
+        if self._family.log_target:
+            if not (target > 0).all():
+                raise InputError(f'target holds {float(target.min()):g}: family="lognormal" takes amounts > 0.')
+            target = torch.log(target.double())
         return target, torch.ones_like(target) if weight is None else weight.reshape(-1).to(codes.device)
 
     def _buffer(self, name: str, number: int) -> torch.Tensor:

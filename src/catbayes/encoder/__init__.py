@@ -1,16 +1,26 @@
 """Encoders for scikit-learn: categorical columns in, features from the posterior of the target out."""
 
+from functools import partial
 from typing import Any
 
 from catbayes.encoder._file import load_encoder
+from catbayes.encoder._targets_file import build_targets
 from catbayes.encoder._training import TrainingDraws
 from catbayes.encoder.moments import ConjugateMomentEncoder
 from catbayes.encoder.sampling import Augmented, SamplingBayesianEncoder
+from catbayes.encoder.targets import KINDS, MultiTargetEncoder
 
-__all__ = ["Augmented", "ConjugateMomentEncoder", "SamplingBayesianEncoder", "TrainingDraws", "load"]
+__all__ = [
+    "Augmented",
+    "ConjugateMomentEncoder",
+    "MultiTargetEncoder",
+    "SamplingBayesianEncoder",
+    "TrainingDraws",
+    "load",
+]
 
 
-def load(path: Any) -> SamplingBayesianEncoder | ConjugateMomentEncoder:
+def load(path: Any) -> Any:
     """Read an encoder of any kind that its method `save` wrote.
 
     Parameters
@@ -31,5 +41,4 @@ def load(path: Any) -> SamplingBayesianEncoder | ConjugateMomentEncoder:
     >>> catbayes.load(file)
     ConjugateMomentEncoder()
     """
-    kinds = {kind.__name__: kind for kind in (SamplingBayesianEncoder, ConjugateMomentEncoder)}
-    return load_encoder(path, kinds)
+    return load_encoder(path, {**KINDS, "MultiTargetEncoder": partial(build_targets, MultiTargetEncoder, KINDS)})

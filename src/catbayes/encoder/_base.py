@@ -31,11 +31,12 @@ from catbayes.evidence import (
     choose,
     gather,
     gather_table,
+    per_unit,
     read_target,
     settle_family,
     take_named,
 )
-from catbayes.families import BetaBernoulli, GammaPoisson
+from catbayes.families import BetaBernoulli, GammaPoisson, LogNormalGamma
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
 from catbayes.priors import resolve_prior
@@ -79,7 +80,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
 
     _backend: Any = None  # the library that the table came in, and that posteriors_ are given in
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, exposure: Any = None) -> Any:
         """Learn the posterior of every category.
 
         .. note:: `fit(X, y).transform(X)` is not `fit_transform(X, y)`: the latter keeps a row's own target out of
@@ -95,6 +96,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             Target: classes of any type, or numbers; or the name of its column in X.
         sample_weight : array-like of shape (n_rows,), or str, optional
             A row of weight 2 counts as two rows; scale survey weights to a mean of 1. Or the name of a column in X.
+        exposure : array-like of shape (n_rows,), or str, optional
+            For `family="poisson"`: in how many units of time or anything else the events of each row were counted,
+            finite and > 0; or the name of a column in X. θ is then the rate in one unit, and a row counts for as many
+            observations as it has units, in `posteriors_` too.
 
         Returns
         -------
@@ -103,12 +108,12 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """
         if isinstance(X, Evidence) or is_source(X):
             self._check()
-            evidence = self._gather_any(X, y, sample_weight)
+            evidence = self._gather_any(X, y, sample_weight, exposure=exposure)
             check_classes(evidence)
             self._refit(evidence, self._new_seed())
             self._backend = "polars" if type(X).__module__.startswith("polars") else None
             return self
-        self._keep(self._learn(X, y, sample_weight))
+        self._keep(self._learn(X, y, sample_weight, exposure))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -157,7 +162,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def posteriors_(self) -> PosteriorFrames:
-        """Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of every category, a frame per column."""
+        """Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of every category, a frame per column.
+
+        They are about the mean of the target; with `family="lognormal"`, about the mean of its logarithm.
+        """
         check_is_fitted(self)
         fitted = {column.name: column for column in self.columns_fitted_}
 
@@ -185,7 +193,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         return make_frame(record, self._backend)
 
     def get_metadata_routing(self) -> Any:
-        """Route `sample_weight` to `fit`, and groups to the splitter `cv` of `fit_transform`."""
+        """Route `sample_weight` and `exposure` to `fit`, and groups to the splitter `cv` of `fit_transform`."""
         router = MetadataRouter(owner=self).add_self_request(self)
         return router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit_transform", callee="split"))
 
@@ -198,7 +206,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         tags.non_deterministic = True  # fit_transform is not fit().transform(), on purpose
         if self.family in ("bernoulli", BetaBernoulli):
             tags.classifier_tags = ClassifierTags(multi_class=False)
-        if self.family in ("poisson", GammaPoisson):
+        if self.family in ("lognormal", "poisson", LogNormalGamma, GammaPoisson):
             tags.target_tags.positive_only = True
         return tags
 
@@ -229,14 +237,17 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
     def _new_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Learned:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, exposure: Any = None) -> Learned:
         """Fit every column of a table in memory, without touching the encoder."""
         self._check()
-        table, y, sample_weight = self._read(X, y, sample_weight)
+        table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
         if table.n_rows < 2:
             raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
         weight = check_weights(sample_weight, table.n_rows)
         target = read_target(y, self.family, table.n_rows)
+        if exposure is not None:
+            target, weight = per_unit(target, weight, exposure)
+            y = target.values
         aside = self._set_aside(table.names)
         categorical = [position for position in table.categorical() if position not in aside]
         positions = [p for p in find_columns(table.names, categorical, self.columns) if p not in aside]
@@ -252,37 +263,35 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         codes = [self._admit(c.posterior.categories, code) for c, code in zip(columns, codes, strict=True)]
         return Learned(table, evidence, columns, codes, y, target, weight, seed)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Any, Any]:
-        """Wrap a table in memory, with its target and weights; those given by name are taken out of it."""
+    def _read(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Table, Any, Any, Any]:
+        """Wrap a table in memory, with its target, weights and exposure; those given by name are taken out of it."""
         if is_source(X):
             raise InputError(
                 "X is not in memory: fit and partial_fit take it as it is, catbayes.encode encodes it where it is, and "
                 ".collect() or a reader brings it here."
             )
-        table, y, sample_weight = take_named(read_table(X, self), y, sample_weight)
-        return table, read_y(y), sample_weight
+        table, y, sample_weight, exposure = take_named(read_table(X, self), y, sample_weight, exposure)
+        return table, read_y(y), sample_weight, exposure
 
     def _gather_any(
-        self, X: Any, y: Any, sample_weight: Any, known: Evidence | None = None, classes: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        known: Evidence | None = None,
+        classes: Any = None,
+        exposure: Any = None,
     ) -> Evidence:
         """Gather from any source; columns, classes and kind of target as they are known."""
         if isinstance(X, Evidence):
             return self._check_evidence(X, y)
         if not is_source(X):
-            table, y, sample_weight = self._read(X, y, sample_weight)
+            table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
             if known is not None:
                 self._check_inputs(table)
             X = _native(table)
-        evidence = gather(
-            X,
-            self.columns,
-            y,
-            interactions=self.interactions,
-            family=self.family,
-            weight=sample_weight,
-            classes=classes,
-            like=known,
-        )
+        given = {"weight": sample_weight, "exposure": exposure, "classes": classes, "like": known}
+        evidence = gather(X, self.columns, y, interactions=self.interactions, family=self.family, **given)
         aside = self._set_aside(list(evidence.inputs))
         return replace(evidence, columns=tuple(c for c in evidence.columns if not {*c.parts} & {*aside}))
 

@@ -10,7 +10,6 @@ import datetime
 import json
 import os
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from hashlib import sha256
 from importlib.metadata import version
@@ -22,12 +21,18 @@ from catbayes._atomic import replacing
 from catbayes.categories import Categories
 from catbayes.combinations import Combinations
 from catbayes.encoder._base import PosteriorEncoder
+from catbayes.encoder._settings import (
+    family_name,
+    read_family_object,
+    read_settings,
+    write_family,
+    write_name,
+    write_settings,
+)
 from catbayes.errors import InputError
 from catbayes.evidence import Candidate, ColumnEvidence, Evidence, label_array
-from catbayes.families import FAMILIES, Family
-from catbayes.mappings import MAPPINGS, Mapping
+from catbayes.families import FAMILIES
 from catbayes.posteriors import ColumnPosterior, posterior_of
-from catbayes.priors import Empirical, Scaled
 from catbayes.statistics import Moments, Statistics, Tally
 
 FORMAT, VERSION = "catbayes encoder", 2
@@ -52,9 +57,14 @@ _TYPES: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
 
 def save_encoder(encoder: PosteriorEncoder, path: Any) -> None:
     """Write a fitted encoder to a path, or to an open binary file."""
+    save_table(lambda: encoder_table(encoder), path)
+
+
+def save_table(make: Callable[[], Any], path: Any) -> None:
+    """Make a table with a header, and write it to a path, or to an open binary file."""
     parquet = _parquet()
     try:
-        table = _table(encoder)
+        table = make()
     except UnicodeEncodeError as error:
         raise InputError(f"A category cannot be saved, because it is no proper text: {error}.") from error
     options = {"compression": "zstd", "write_page_checksum": True}
@@ -65,8 +75,8 @@ def save_encoder(encoder: PosteriorEncoder, path: Any) -> None:
         parquet.write_table(table, temporary, **options)
 
 
-def load_encoder(path: Any, kinds: dict[str, type[PosteriorEncoder]]) -> PosteriorEncoder:
-    """Read an encoder from a path, or from an open binary file."""
+def load_encoder(path: Any, kinds: dict[str, Callable[[Any, Any], Any]]) -> Any:
+    """Read an encoder from a path, or from an open binary file; `kinds` make one of a header and a table."""
     parquet = _parquet()
     if isinstance(path, str | os.PathLike) and not os.path.isfile(path):
         raise InputError(f"There is no file {os.fspath(path)!r}.")
@@ -85,7 +95,7 @@ def load_encoder(path: Any, kinds: dict[str, type[PosteriorEncoder]]) -> Posteri
     if kind is None:
         raise InputError(f"{name} holds a {header.get('encoder')!r}: expected one of {', '.join(kinds)}.")
     try:
-        return _build(kind, header, table)
+        return kind(header, table)
     except Exception as error:
         raise InputError(f"{name} is damaged: its table does not fit its header ({error}).") from error
 
@@ -109,7 +119,8 @@ def _read_header(metadata: dict[bytes, bytes], name: str) -> Any:
 # ------------------------------------------------------------------------------ writing
 
 
-def _table(encoder: PosteriorEncoder) -> Any:
+def encoder_table(encoder: PosteriorEncoder) -> Any:
+    """A row for each category, and all else in the header."""
     import pyarrow
 
     evidence: Evidence = encoder.evidence_
@@ -119,16 +130,16 @@ def _table(encoder: PosteriorEncoder) -> Any:
         "version": VERSION,
         "catbayes": version("catbayes"),
         "encoder": type(encoder).__name__,
-        "settings": {name: _write_setting(name, value) for name, value in encoder.get_params(deep=False).items()},
+        "settings": write_settings(encoder),
         "seed": encoder._seed,
-        "family": _family_name(evidence.family),
+        "family": family_name(evidence.family),
         "classes": None if evidence.classes is None else _write_values(evidence.classes.tolist(), "class"),
         "class_type": None if evidence.classes is None else evidence.classes.dtype.str,
-        "inputs": [_write_name(name) for name in evidence.inputs],
+        "inputs": [write_name(name) for name in evidence.inputs],
         "squares": evidence.squares,
         "weighted": evidence.weighted,
         "candidates": [
-            [list(map(_write_name, found.columns)), found.categories, found.gain, found.kept]
+            [list(map(write_name, found.columns)), found.categories, found.gain, found.kept]
             for found in evidence.candidates
         ],
         "columns": [
@@ -136,15 +147,19 @@ def _table(encoder: PosteriorEncoder) -> Any:
                 "parts": column.parts,
                 "position": column.position,
                 "rows": len(part),
-                "prior": _write_family(column.posterior.prior),
-                "unseen": _write_family(column.posterior.unseen),
+                "prior": write_family(column.posterior.prior),
+                "unseen": write_family(column.posterior.unseen),
             }
             for column, part in zip(encoder.columns_fitted_, parts, strict=True)
         ],
     }
+    return with_header(pyarrow.concat_tables(parts), header)
+
+
+def with_header(table: Any, header: dict[str, Any]) -> Any:
+    """The table with a header and its checksum."""
     text = json.dumps(header, allow_nan=False).encode()
-    metadata = {HEADER: text, DIGEST: sha256(text).hexdigest().encode()}
-    return pyarrow.concat_tables(parts).replace_schema_metadata(metadata)
+    return table.replace_schema_metadata({HEADER: text, DIGEST: sha256(text).hexdigest().encode()})
 
 
 def _column_table(column: ColumnEvidence) -> Any:
@@ -202,69 +217,12 @@ def _read_value(pair: Any) -> Any:
     return None if kind is None else _TYPES[kind][2](text)
 
 
-def _write_name(name: Any) -> str | int:
-    if isinstance(name, str):
-        return name
-    if isinstance(name, int | np.integer):
-        return int(name)
-    raise InputError(f"Column {name!r} cannot be saved: its name must be text. Rename it.")
-
-
-def _family_name(family: type[Family]) -> str:
-    for name, known in FAMILIES.items():
-        if family is known:
-            return name
-    raise InputError(f"family={family.__name__} cannot be saved: only those of catbayes can.")
-
-
-def _write_family(prior: Family) -> dict[str, Any]:
-    return {"family": _family_name(type(prior)), **{name: values.tolist() for name, values in prior.arrays().items()}}
-
-
-def _read_family_object(record: dict[str, Any]) -> Family:
-    values = {name: value for name, value in record.items() if name != "family"}
-    return FAMILIES[record["family"]](**values)
-
-
-def _write_setting(name: str, value: Any) -> Any:
-    """A parameter as JSON: plain values as they are, our own objects by name and fields."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if name == "columns" and isinstance(value, list | tuple | np.ndarray):
-        return [_write_name(column) for column in value]
-    if name == "interactions" and isinstance(value, list | tuple):
-        return [[_write_name(column) for column in interaction] for interaction in value]
-    if name == "family" and isinstance(value, type):
-        return _family_name(value)
-    if isinstance(value, Empirical | Scaled) and is_dataclass(value):
-        record = {field.name: _write_setting(field.name, getattr(value, field.name)) for field in fields(value)}
-        return {"prior": type(value).__name__, **record}
-    if isinstance(value, Family):
-        return _write_family(value)
-    if isinstance(value, Mapping):
-        for known, mapping in MAPPINGS.items():
-            if type(mapping) is type(value):
-                return known
-    raise InputError(
-        f"{name}={value!r} cannot be saved, because a file holds no code. Replace it by a plain value first: "
-        f"encoder.set_params({name}=…)."
-    )
-
-
 # ------------------------------------------------------------------------------ reading
 
 
-def _read_setting(value: Any) -> Any:
-    if isinstance(value, dict) and "prior" in value:
-        kinds: dict[str, Any] = {"Empirical": Empirical, "Scaled": Scaled}
-        return kinds[value["prior"]](**{name: entry for name, entry in value.items() if name != "prior"})
-    return _read_family_object(value) if isinstance(value, dict) else value
-
-
-def _build(kind: type[PosteriorEncoder], header: Any, table: Any) -> PosteriorEncoder:
-    encoder = kind(**{name: _read_setting(value) for name, value in header["settings"].items()})
+def build_encoder(kind: type[PosteriorEncoder], header: Any, table: Any) -> PosteriorEncoder:
+    """Make a fitted encoder of what was read."""
+    encoder = kind(**read_settings(header["settings"]))
     encoder._check()
     classes = None
     if header["classes"] is not None:
@@ -288,7 +246,7 @@ def _build(kind: type[PosteriorEncoder], header: Any, table: Any) -> PosteriorEn
     )
     seed, fitted = int(header["seed"]), []
     for column, record in zip(columns, header["columns"], strict=True):
-        prior, unseen = _read_family_object(record["prior"]), _read_family_object(record["unseen"])
+        prior, unseen = read_family_object(record["prior"]), read_family_object(record["unseen"])
         statistics = encoder._settle_missing(column)
         updated = posterior_of(statistics, prior, unseen)
         posterior = ColumnPosterior(column.categories, statistics, prior, unseen, updated)

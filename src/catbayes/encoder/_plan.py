@@ -71,8 +71,8 @@ class Plan:
                 )
             if encoder._weighted and weight is None:
                 raise InputError(
-                    "The encoder's rows do not count as one each (sample_weight, or forget): name the column that says "
-                    "how much, weight=…."
+                    "The encoder's rows do not count as one each (sample_weight, exposure or forget): name the column "
+                    "that says how much, weight=…."
                 )
         return cls(encoder, n_draws, row_id, target, weight, drop)
 

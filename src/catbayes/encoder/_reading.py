@@ -15,7 +15,7 @@ from catbayes._random import Purpose, stream
 from catbayes._validation import Codes, is_number
 from catbayes.categories import Categories
 from catbayes.errors import InputError
-from catbayes.evidence import Target
+from catbayes.evidence import Target, take_named
 from catbayes.tables import Table, find_columns, no_column
 
 
@@ -38,7 +38,35 @@ def read_y(y: Any) -> np.ndarray[Any, Any]:
     """Take a target in memory as one array."""
     if y is None:
         raise InputError("The encoder requires y to be passed, but the target y is None.")
-    return np.asarray(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))
+    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    shape = np.asarray(y).shape
+    if len(shape) == 2 and shape[1] > 1:
+        raise InputError(
+            f"y has {shape[1]} columns: expected one target. MultiTargetEncoder(encoder) encodes towards each of them."
+        )
+    return np.asarray(column_or_1d(y, warn=True))
+
+
+def read_targets(table: Table, y: Any) -> tuple[Table, dict[Any, Any]]:
+    """Take several targets, of an array, a frame or columns of the table, by name or number; also the table without."""
+    named = [y] if isinstance(y, str) else list(y) if isinstance(y, list | tuple) else []
+    if named and all(isinstance(name, str) and name in table.names for name in named) and len({*named}) == len(named):
+        table, *values = take_named(table, *named)
+        return table, dict(zip(named, values, strict=True))
+    if y is None:
+        read_y(y)
+    if Table.is_frame(y):
+        targets = Table.of(y)
+        return table, {name: targets.values(i) for i, name in enumerate(targets.names)}
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return table, {series.name or 0: series.to_numpy()}
+    array = np.asarray(y)
+    if array.dtype.kind in "US" and not isinstance(y, np.ndarray):  # a list of mixed cells, turned into text
+        array = np.asarray(y, dtype=object)
+    if array.ndim > 2:
+        raise InputError(f"y has {array.ndim} dimensions: expected a row for each row of X, and a column a target.")
+    return table, dict(enumerate(array.T)) if array.ndim == 2 else {0: read_y(array)}
 
 
 def read_row_keys(table: Table, row_id: Any) -> Keys:

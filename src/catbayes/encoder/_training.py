@@ -189,7 +189,7 @@ def hides(encoder: SamplingBayesianEncoder, evidence: Evidence) -> bool:
     would have it. Rows of weight w shift the posterior w times as far and spread it √w as wide; counts that vary
     more than Poisson's shift it further than it is spread.
     """
-    dispersion = max(evidence.family.dispersion(column.statistics) for column in evidence.columns)
+    dispersion = max(evidence.family.dispersion(column.statistics, evidence.heaviness) for column in evidence.columns)
     excess = evidence.heaviness * dispersion
     temperature = 1.0 if isinstance(encoder.temperature, str) else encoder.temperature
     return encoder.draw_per == "row" and temperature >= HIDING_TEMPERATURE * np.sqrt(excess)

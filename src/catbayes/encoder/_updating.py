@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any, Self, cast
 
 from sklearn.utils.validation import check_is_fitted
@@ -10,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from catbayes._validation import check_number
 from catbayes.encoder._base import PosteriorEncoder
 from catbayes.encoder._exporting import ExportableEncoder
-from catbayes.encoder._file import load_encoder, save_encoder
+from catbayes.encoder._file import build_encoder, load_encoder, save_encoder
 from catbayes.errors import InputError
 from catbayes.evidence import Evidence, check_classes
 
@@ -18,7 +19,9 @@ from catbayes.evidence import Evidence, check_classes
 class UpdatableEncoder(ExportableEncoder):
     """A posterior encoder whose evidence may grow, shrink and fade."""
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None, exposure: Any = None
+    ) -> Self:
         """Learn from the next batch of rows; the batches together give what one fit on all of them would.
 
         Parameters
@@ -27,6 +30,8 @@ class UpdatableEncoder(ExportableEncoder):
             As for `fit`.
         classes : array-like, optional
             All class labels, if the first batch may hold only one of them. New ones may turn up later.
+        exposure : array-like of shape (n_rows,), or str, optional
+            As for `fit`.
 
         Returns
         -------
@@ -44,17 +49,17 @@ class UpdatableEncoder(ExportableEncoder):
         """
         self._check()
         known = getattr(self, "evidence_", None)
-        fresh = self._gather_any(X, y, sample_weight, known, classes)
+        fresh = self._gather_any(X, y, sample_weight, known, classes, exposure)
         if known is None:
             return self._refit(fresh, self._new_seed())
         return self._refit(known + fresh, self._seed)
 
-    def remove(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def remove(self, X: Any, y: Any = None, sample_weight: Any = None, exposure: Any = None) -> Self:
         """Take rows out again, as if they had never been fitted on: a customer asks to be forgotten.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, exposure
             The rows, as they were given to `fit` or `partial_fit`.
 
         Returns
@@ -70,7 +75,7 @@ class UpdatableEncoder(ExportableEncoder):
         ('a', 'b')
         """
         known = self._known()
-        left = known - self._gather_any(X, y, sample_weight, known)
+        left = known - self._gather_any(X, y, sample_weight, known, exposure=exposure)
         check_classes(left)
         return self._refit(left, self._seed)
 
@@ -174,7 +179,7 @@ class UpdatableEncoder(ExportableEncoder):
         >>> SamplingBayesianEncoder.load(file).transform([["a"]])
         array([[0.5]])
         """
-        return cast(Self, load_encoder(path, {cls.__name__: cls}))
+        return cast(Self, load_encoder(path, {cls.__name__: partial(build_encoder, cls)}))
 
     def __add__(self, other: Self) -> Self:
         return self.merge(other) if isinstance(other, PosteriorEncoder) else NotImplemented

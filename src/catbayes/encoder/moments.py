@@ -27,7 +27,7 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         As for `SamplingBayesianEncoder`.
     n_moments : int from 1 to 4
         Mean, variance, skewness and excess kurtosis, as many as asked for.
-    family : "auto", "bernoulli", "categorical", "normal", "poisson", or a family class
+    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
         Likelihood of the target.
     prior : "empirical", number ≥ 0, or prior object
         As for `SamplingBayesianEncoder`.
@@ -93,14 +93,14 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, exposure: Any = None) -> Any:
         """Fit, and encode the training rows, their own targets kept out by folds.
 
         .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, exposure
             As for `fit`.
         groups : array-like of shape (n_rows,), optional
             Handed to `cv`.
@@ -110,7 +110,7 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         features : array or frame of shape (n_rows, n_outputs)
             Moments for each row; columns that are not encoded as they were.
         """
-        learned = self._learn(X, y, sample_weight)
+        learned = self._learn(X, y, sample_weight, exposure)
         folds = []
         if self.own_target == "cross_fit":
             folds = read_folds(self.cv, learned.target, learned.y, groups, learned.seed)

@@ -47,14 +47,16 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         Combinations of columns that are encoded as columns of their own, each with its own prior, behind the others:
         `[("user", "door")]`, or all pairs (and triples) of the encoded columns. "auto" takes the pairs that say more
         than their columns do one by one, by the gain in marginal likelihood; `interactions_` tells which and why.
-    family : "auto", "bernoulli", "categorical", "normal", "poisson", or a family class
-        Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes.
+    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
+        Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes. "lognormal" is
+        for amounts > 0 that vary by factors: everything, the posteriors and "mean" included, is then about log y.
     prior : "empirical", number ≥ 0, or prior object
         "empirical" makes each column most likely; a number is the paper's γ; `Scaled(γ, strength=0)` its regression
         prior to the letter; `BetaBernoulli(alpha=2, beta=8)` and its like are your own.
     mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", callable or mapping object
-        From θ to features. A callable gets θ of shape (…, parameter), and `transform` averages it over draws of each
-        category; with `temperature=1.0` and `steady=None` a method `expected(posterior)` of it takes their place.
+        From θ to features; or `PredictiveQuantiles()`, quantiles of the target of a new row. A callable gets θ of shape
+        (…, parameter), and `transform` averages it over draws of each category; with `temperature=1.0` and
+        `steady=None` a method `expected(posterior)` of it takes their place.
     own_target : "exclude", "cross_fit", "ordered", "include"
         Whether row n's own y has a part in its training features. "exclude": none, but for its share in the prior that
         all rows have in common and in categories of `steady` rows; it is taken out of the posterior in closed form
@@ -101,7 +103,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
     Attributes
     ----------
     posteriors_ : mapping of column name to frame
-        Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of each category.
+        Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of each category; with "lognormal", of log y.
     columns_ : list
         Names of the encoded columns; tuples of names for interactions.
     interactions_ : frame
@@ -175,14 +177,14 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, exposure: Any = None) -> Any:
         """Fit, and encode the training rows by one draw each, their own targets kept out.
 
         .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, exposure
             As for `fit`.
         groups : array-like of shape (n_rows,), optional
             Rows of one group stay out of each other's features; handed to `cv`.
@@ -192,17 +194,19 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         features : array or frame of shape (n_rows, n_outputs)
             One draw for each row; columns that are not encoded as they were.
         """
-        learned = self._learn(X, y, sample_weight)
+        learned = self._learn(X, y, sample_weight, exposure)
         blocks = training_draws(self, learned, groups).blocks(0)
         self._keep(learned)
         return self._assemble(learned.table, blocks)
 
-    def fit_draws(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> TrainingDraws:
+    def fit_draws(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, exposure: Any = None
+    ) -> TrainingDraws:
         """Fit, and prepare as many draws of the training rows as a model asks for, to be made one at a time.
 
         Parameters
         ----------
-        X, y, sample_weight, groups
+        X, y, sample_weight, groups, exposure
             As for `fit_transform`, whose result is draw 0.
 
         Returns
@@ -210,17 +214,19 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         TrainingDraws
             Its `features(k)` is draw k as an array, for fresh draws at every epoch.
         """
-        learned = self._learn(X, y, sample_weight)
+        learned = self._learn(X, y, sample_weight, exposure)
         draws = training_draws(self, learned, groups)
         self._keep(learned)
         return draws
 
-    def augment(self, X: Any, y: Any, n_draws: int = 5, sample_weight: Any = None, groups: Any = None) -> Augmented:
+    def augment(
+        self, X: Any, y: Any, n_draws: int = 5, sample_weight: Any = None, groups: Any = None, exposure: Any = None
+    ) -> Augmented:
         """Fit, and stack `n_draws` drawn copies of the training rows: step 3 of the paper.
 
         Parameters
         ----------
-        X, y, sample_weight, groups
+        X, y, sample_weight, groups, exposure
             As for `fit_transform`; the first copy is its result.
         n_draws : int
             K, the number of copies.
@@ -229,7 +235,8 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         -------
         Augmented
             Named tuple of `X` (an array of K·N rows), `y`, `sample_weight` (each row's weight divided by K, so that
-            leaf sizes and penalties keep their meaning) and `row`, the row that each copy came from.
+            leaf sizes and penalties keep their meaning) and `row`, the row that each copy came from. With `exposure`,
+            y is the number of events in one unit, and the weight has been multiplied by the units.
 
         Examples
         --------
@@ -240,7 +247,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         ((12, 1), 4.0, [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3])
         """
         check_count("n_draws", n_draws)
-        learned = self._learn(X, y, sample_weight)
+        learned = self._learn(X, y, sample_weight, exposure)
         copies = training_draws(self, learned, groups).copies(n_draws)
         self._keep(learned)
         n_rows = learned.table.n_rows

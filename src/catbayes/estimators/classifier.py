@@ -18,7 +18,7 @@ from catbayes.estimators._fitting import last_step
 from catbayes.estimators._model import SamplingModel
 from catbayes.estimators._taylor import as_probabilities
 from catbayes.evidence import plain
-from catbayes.families import GammaPoisson, NormalGamma
+from catbayes.families import FAMILIES
 
 
 def _has(name: str) -> Any:
@@ -117,7 +117,8 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
             assert_all_finite(y, input_name="y")
         if y.dtype.kind == "O" and any(label is None or label != label for label in y):  # NaN is not itself
             raise InputError("Input y contains missing values. Drop those rows before fitting.")
-        if getattr(self.encoder, "family", "auto") in ("normal", "poisson", NormalGamma, GammaPoisson):
+        numeric = {name: kind for name, kind in FAMILIES.items() if not kind.classes}
+        if getattr(self.encoder, "family", "auto") in (*numeric, *numeric.values()):
             raise InputError(
                 f'family={self.encoder.family!r} is for numbers, and a classifier has classes: use "auto".'
             )

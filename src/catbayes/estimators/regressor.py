@@ -81,7 +81,9 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         assert_all_finite(y, input_name="y")
         family = getattr(self.encoder, "family", "auto")
         if family in ("bernoulli", "categorical", BetaBernoulli, DirichletCategorical):
-            raise InputError(f'family={family!r} is for classes, and a regressor has numbers: use "auto" or "poisson".')
+            raise InputError(
+                f'family={family!r} is for classes, and a regressor has numbers: use "auto", "lognormal" or "poisson".'
+            )
         return y, "normal", None
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

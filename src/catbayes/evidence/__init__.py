@@ -11,6 +11,7 @@ from catbayes.evidence._evidence import (
     gather_table,
     settle_family,
 )
+from catbayes.evidence._exposure import per_unit
 from catbayes.evidence._gathering import gather, take_named
 from catbayes.evidence._target import Target, label_array, plain, read_target
 
@@ -26,6 +27,7 @@ __all__ = [
     "gather_codes",
     "gather_table",
     "label_array",
+    "per_unit",
     "plain",
     "read_target",
     "settle_family",

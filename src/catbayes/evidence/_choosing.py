@@ -58,7 +58,7 @@ def gain(column: ColumnEvidence, evidence: Evidence, means: dict[int, Array]) ->
     every = np.arange(combinations.missing)
     cells: Any = column.statistics.take(every)
     # Rows that weigh more than one, and counts that vary more than Poisson's, say less than they seem to.
-    cells = cells.scaled(1.0 / (evidence.heaviness * evidence.family.dispersion(cells)))
+    cells = cells.scaled(1.0 / (evidence.heaviness * evidence.family.dispersion(cells, evidence.heaviness)))
     for number, part in enumerate(column.parts):
         if part not in means:
             parent = cells.place(combinations.cells[:, number], combinations.parents[number].n_slots)

@@ -308,8 +308,10 @@ def settle_family(family: Any, evidence: Evidence) -> type[Family]:
     assert isinstance(total, Moments)
     rounding = 4.0 * np.finfo(np.float64).eps * abs(total.mean[0])
     if total.m2[0] <= total.count[0] * rounding**2:
+        what = "log y" if evidence.family.log_target else "y"
         raise InputError(
-            f"y is constant, {total.mean[0]:g}, over n_samples={total.count[0]:g}: there is nothing to encode towards."
+            f"{what} is constant, {total.mean[0]:g}, over n_samples={total.count[0]:g}: there is nothing to encode "
+            "towards."
         )
     return evidence.family
 

@@ -13,6 +13,7 @@ from catbayes._validation import check_option, check_weights
 from catbayes.errors import InputError
 from catbayes.evidence._choosing import choose
 from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_table
+from catbayes.evidence._exposure import per_unit, per_unit_lazily
 from catbayes.evidence._query import Query
 from catbayes.evidence._target import read_target
 from catbayes.sources import ENGINES, batches, is_reader, is_source, lazy_frame
@@ -31,6 +32,7 @@ def gather(
     interactions: Any = None,
     family: Any = "auto",
     weight: Any = None,
+    exposure: Any = None,
     classes: Any = None,
     like: Evidence | None = None,
     engine: str = "auto",
@@ -50,10 +52,13 @@ def gather(
         Name of the target; for a table in memory, its values.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         Combinations of columns to count too, as for the encoders; "auto" counts all pairs and keeps those that pay.
-    family : "auto", "bernoulli", "categorical", "normal", "poisson", or a family class
+    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
         Likelihood of the target.
     weight : str or array-like, optional
         Name of a column of weights; for a table in memory, their values.
+    exposure : str or array-like, optional
+        Name of a column, or its values: in how many units of time or anything else each row's events were counted. For
+        `family="poisson"`; finite and > 0.
     classes : list, optional
         Class labels that are known already, though this table need not hold all of them.
     like : Evidence, optional
@@ -87,12 +92,14 @@ def gather(
     check_option("engine", engine, ENGINES)
     asked = as_before(like, Asked(columns, interactions, family, classes))
     if not is_source(source):
-        evidence = _gather_memory(Table.of(source), asked, target, weight)
+        evidence = _gather_memory(Table.of(source), asked, target, weight, exposure)
     elif is_reader(source):
-        evidence = _gather_batches(source, asked, target, weight)
+        evidence = _gather_batches(source, asked, target, weight, exposure)
     else:
         progress = progress or (lambda done, total: None)
         with lazy_frame(source, engine, memory_limit, asked.text(target)) as frame:
+            if exposure is not None:
+                frame, weight = per_unit_lazily(frame, target, weight, exposure, asked.family)
             evidence = _gather_lazy(frame, asked, target, weight, progress)
     return choose(evidence) if isinstance(asked.interactions, str) and asked.interactions == "auto" else evidence
 
@@ -148,33 +155,33 @@ def _gather_lazy(frame: nw.LazyFrame[Any], asked: Asked, target: Any, weight: An
     return Evidence(tuple(found), query.family, query.classes, tuple(inputs), query.squares, weight is not None)
 
 
-def take_named(table: Table, target: Any, weight: Any) -> tuple[Table, Any, Any]:
-    """Take the target and the weight out of a table in memory, where they are given by name."""
-    named = [name for name in (target, weight) if isinstance(name, str)]
+def take_named(table: Table, *given: Any) -> tuple[Any, ...]:
+    """Take the target, the weight and the exposure out of a table in memory, where they are given by name."""
+    named = list(dict.fromkeys(name for name in given if isinstance(name, str)))
     for name in named:
         if table.frame is None or name not in table.names:
             raise no_column(name, table.names)
-    y, weights = (
-        table.values(table.names.index(given)) if isinstance(given, str) else given for given in (target, weight)
-    )
+    values = [table.values(table.names.index(one)) if isinstance(one, str) else one for one in given]
     if named:
         assert table.frame is not None
         table = Table.of(table.frame.drop(named).to_native())
-    return table, y, weights
+    return table, *values
 
 
-def _gather_memory(table: Table, asked: Asked, target: Any, weight: Any, whole: bool = True) -> Evidence:
-    table, y, weights = take_named(table, target, weight)
+def _gather_memory(table: Table, asked: Asked, target: Any, weight: Any, exposure: Any, whole: bool = True) -> Evidence:
+    table, y, weights, units = take_named(table, target, weight, exposure)
     if y is None:
         raise InputError("target: expected the name of a column of the table, or the values of the target.")
     positions = find_columns(table.names, table.categorical(), asked.columns)
     interactions = find_interactions(table.names, positions, asked.interactions)
     weights = check_weights(weights, table.n_rows, whole)
     known = read_target(np.asarray(y), asked.family, table.n_rows, asked.classes)
+    if units is not None:
+        known, weights = per_unit(known, weights, units)
     return gather_table(table, positions, interactions, known, weights)[0]
 
 
-def _gather_batches(reader: Any, asked: Asked, target: Any, weight: Any) -> Evidence:
+def _gather_batches(reader: Any, asked: Asked, target: Any, weight: Any, exposure: Any) -> Evidence:
     """Read a stream once, a million rows at a time; the first ones settle the family and the columns."""
     import pyarrow
 
@@ -183,7 +190,7 @@ def _gather_batches(reader: Any, asked: Asked, target: Any, weight: Any) -> Evid
 
     def add() -> Evidence:
         table = Table.of(pyarrow.concat_tables(parts))
-        fresh = _gather_memory(table, as_before(evidence, asked), target, weight, whole=False)
+        fresh = _gather_memory(table, as_before(evidence, asked), target, weight, exposure, whole=False)
         parts.clear()
         return fresh if evidence is None else evidence + fresh
 

@@ -14,8 +14,8 @@ from catbayes.combinations import Combinations
 from catbayes.errors import InputError
 from catbayes.evidence._evidence import ColumnEvidence
 from catbayes.evidence._target import (
-    check_counts,
     check_integer_classes,
+    check_lowest,
     check_no_amount,
     choose_family,
     join_classes,
@@ -23,7 +23,7 @@ from catbayes.evidence._target import (
     no_dates,
     read_family,
 )
-from catbayes.families import TINY, Family, GammaPoisson, NormalGamma
+from catbayes.families import TINY, Family, NormalGamma
 from catbayes.statistics import Moments, Tally
 from catbayes.tables import check_free, no_column
 
@@ -32,11 +32,11 @@ BAD, SQUARE = "catbayes_bad", "catbayes_square"
 MOST_COLUMNS = 20
 
 
-def _check_names(frame: nw.LazyFrame[Any], names: list[str], target: Any, weight: Any) -> None:
-    """Require a target and a weight that are columns of the frame."""
+def check_names(frame: nw.LazyFrame[Any], names: list[str], **given: Any) -> None:
+    """Require a target, and whatever else is given, that are columns of the frame."""
     check_free(names)
-    for name, what in ((target, "target"), (weight, "weight")):
-        if name is None and what == "weight":
+    for what, name in given.items():
+        if name is None and what != "target":
             continue
         if not isinstance(name, str):
             raise InputError(
@@ -53,7 +53,7 @@ def _check_dots(frame: nw.LazyFrame[Any], name: str) -> None:
         raise InputError(f"Column {name!r}: Spark takes the dot for a field of a struct. Rename the column.")
 
 
-def _read_target(target: str, dtype: Any, wanted: type[Family] | None, known: Any) -> nw.Expr:
+def read_column(target: str, dtype: Any, wanted: type[Family] | None, known: Any) -> nw.Expr:
     """The target as the families take it."""
     y = nw.col(target)
     if isinstance(dtype, nw.Date | nw.Datetime | nw.Duration | nw.Time):
@@ -69,9 +69,14 @@ def _read_target(target: str, dtype: Any, wanted: type[Family] | None, known: An
     return y
 
 
-def _with_weight(frame: nw.LazyFrame[Any], weight: str, dtype: Any) -> nw.LazyFrame[Any]:
+def check_numeric(what: str, name: str, dtype: Any) -> None:
+    """Require a column of numbers."""
     if not dtype.is_numeric():
-        raise InputError(f"sample_weight must hold numbers, and {weight!r} is {dtype}.")
+        raise InputError(f"{what} must hold numbers, and {name!r} is {dtype}.")
+
+
+def _with_weight(frame: nw.LazyFrame[Any], weight: str, dtype: Any) -> nw.LazyFrame[Any]:
+    check_numeric("sample_weight", weight, dtype)
     frame = frame.with_columns(nw.col(weight).cast(nw.Float64).alias(WEIGHT))
     w = nw.col(WEIGHT)
     bad = w.is_null() | w.is_nan() | (w < 0.0) | (w == float("inf"))
@@ -92,9 +97,9 @@ class Query:
     def of(cls, frame: nw.LazyFrame[Any], target: Any, weight: Any, family: Any, known: Any) -> Query:
         """Look at the target and the weight once, in one query or two."""
         wanted, schema = read_family(family), frame.collect_schema()
-        _check_names(frame, list(schema.names()), target, weight)
+        check_names(frame, list(schema.names()), target=target, weight=weight)
         dtype = schema[target]
-        y = _read_target(target, dtype, wanted, known)
+        y = read_column(target, dtype, wanted, known)
         frame = frame.with_columns(y.alias(TARGET))
         if weight is not None:
             frame = _with_weight(frame, weight, schema[weight])
@@ -107,9 +112,9 @@ class Query:
                 check_no_amount(known)
         if wanted is not None and not wanted.classes:
             squares = cls._check(facts, weight, target)
-            if wanted is GammaPoisson:
-                check_counts(float(facts["low"]))
-            frame = frame.with_columns(nw.col(TARGET).cast(nw.Float64))
+            check_lowest(wanted, float(facts["low"]))
+            number = nw.col(TARGET).cast(nw.Float64)
+            frame = frame.with_columns(number.log() if wanted.log_target else number)
             return cls(frame, wanted, None, weight is not None, squares)
         seen, facts = cls._look_at_classes(frame, weight, facts)
         squares = cls._check(facts, weight, target)

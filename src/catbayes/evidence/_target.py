@@ -160,12 +160,15 @@ def _read_numbers(y: np.ndarray[Any, Any], family: type[Family]) -> Target:
     except (TypeError, ValueError) as error:
         raise InputError(f"y must hold numbers for {family.__name__}: {error}.") from error
     _check_finite(values)
-    if family is GammaPoisson:
-        check_counts(float(values.min()))
-    return Target(values, family)
+    check_lowest(family, float(values.min()))
+    return Target(np.log(values) if family.log_target else values, family)
 
 
-def check_counts(lowest: float) -> None:
-    """Refuse negative counts."""
-    if lowest < 0:
+def check_lowest(family: type[Family], lowest: float) -> None:
+    """Refuse negative counts, and amounts without a logarithm."""
+    if family is GammaPoisson and lowest < 0:
         raise InputError(f'family="poisson" takes counts ≥ 0, and y holds {lowest:g}: use "normal" for amounts.')
+    if family.log_target and lowest <= 0:
+        raise InputError(
+            f'family="lognormal" takes amounts > 0, and y holds {lowest:g}: use "normal", or drop or shift such rows.'
+        )

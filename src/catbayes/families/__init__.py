@@ -7,6 +7,7 @@ updated again. Axes: a family holds (…, category); θ has one more, (…, cate
 from catbayes.families._family import TINY, Family, Random, maximise, no_signal
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.categorical import DirichletCategorical
+from catbayes.families.lognormal import LogNormalGamma
 from catbayes.families.normal import NormalGamma
 from catbayes.families.poisson import GammaPoisson
 
@@ -17,6 +18,7 @@ __all__ = [
     "DirichletCategorical",
     "Family",
     "GammaPoisson",
+    "LogNormalGamma",
     "NormalGamma",
     "Random",
     "maximise",
@@ -27,5 +29,6 @@ FAMILIES: dict[str, type[Family]] = {
     "bernoulli": BetaBernoulli,
     "categorical": DirichletCategorical,
     "normal": NormalGamma,
+    "lognormal": LogNormalGamma,
     "poisson": GammaPoisson,
 }

@@ -32,6 +32,7 @@ class Family(ABC):
     __slots__ = ()
 
     classes: ClassVar[bool] = False  # whether the target is a class (a Tally) or a number (Moments)
+    log_target: ClassVar[bool] = False  # whether the number is the logarithm of what was given
     parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
     location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target
 
@@ -90,8 +91,8 @@ class Family(ABC):
             """How many observations the distribution of the mean is worth."""
 
     @classmethod
-    def dispersion(cls, statistics: Any) -> float:
-        """Variance of the target within categories, as a multiple of what the family says it is."""
+    def dispersion(cls, statistics: Any, row: float = 1.0) -> float:
+        """Variance of the target within categories, for rows of weight `row`, as a multiple of what the family says."""
         return 1.0
 
     @abstractmethod
@@ -121,6 +122,10 @@ class Family(ABC):
     @abstractmethod
     def quantile(self, probability: float) -> Array:
         """Quantile of each parameter by itself, (…, parameter)."""
+
+    def predictive_quantile(self, probability: float) -> Array:
+        """Quantile of the target of a new row, θ integrated out, one for each entry; classes have none."""
+        raise NotImplementedError(f"{type(self).__name__} has no quantiles of the target.")
 
     @abstractmethod
     def sample(self, random: Random) -> Array:

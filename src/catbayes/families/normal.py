@@ -141,6 +141,11 @@ class NormalGamma(Family):
         of_mean = self.centre + scale * stdtrit(2.0 * self.alpha, probability)
         return np.stack([of_mean, gammaincinv(self.alpha, probability) / self.beta], axis=-1)
 
+    def predictive_quantile(self, probability: float) -> Array:
+        """A new y is Student's t with 2α degrees of freedom and scale √(β (ν + 1) / (α ν))."""
+        scale = np.sqrt(self.beta * (self.strength + 1.0) / (self.alpha * self.strength))
+        return np.asarray(self.centre + scale * stdtrit(2.0 * self.alpha, probability))
+
     def sample(self, random: Random) -> Array:
         """τ ~ Gamma(α, rate β), then μ ~ N(μ₀, 1 / (ν τ))."""
         precision = np.maximum(random.standard_gamma(self.alpha) / self.beta, TINY)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import digamma, gammaincinv
+from scipy.stats import nbinom
 
 from catbayes._validation import Array
 from catbayes.families._family import TINY, Family, Random, log_rising, maximise, no_signal
@@ -15,7 +16,7 @@ from catbayes.statistics import Moments
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GammaPoisson(Family):
-    """λ ~ Gamma(α, *rate* β): α counts the events, β the observations.
+    """λ ~ Gamma(α, *rate* β): α counts the events, β the observations, or the units of exposure.
 
     The paper stops at three families; this one follows its recipe. The rate of an unseen category is drawn as if one
     average observation had been made, at least.
@@ -69,10 +70,10 @@ class GammaPoisson(Family):
         return cls(mean * beta, beta)
 
     @classmethod
-    def dispersion(cls, statistics: Moments) -> float:
+    def dispersion(cls, statistics: Moments, row: float = 1.0) -> float:
         """Var y / E y within categories: 1 for Poisson counts, more for most real ones."""
         events, size = (statistics.count * statistics.mean).sum(), statistics.count.sum()
-        degrees = size - (statistics.count > 0).sum()  # each category has a mean of its own
+        degrees = size - row * (statistics.count > 0).sum()  # each category has a mean of its own
         return float(statistics.m2.sum() / events * size / degrees) if events > 0 and degrees > 0 else 1.0
 
     @property
@@ -103,6 +104,10 @@ class GammaPoisson(Family):
     def quantile(self, probability: float) -> Array:
         """Invert the incomplete gamma function."""
         return np.asarray(gammaincinv(self.alpha, probability) / self.beta)[..., None]
+
+    def predictive_quantile(self, probability: float) -> Array:
+        """A new count is negative binomial: α successes, each with probability β / (β + 1)."""
+        return np.asarray(nbinom.ppf(probability, self.alpha, self.beta / (self.beta + 1.0)))
 
     def sample(self, random: Random) -> Array:
         """λ ~ Gamma(α, rate β)."""

@@ -1,9 +1,4 @@
-"""The paper's f: from a draw of θ to the features of a column.
-
-A mapping has outputs that are *drawn*, functions of θ, and may have outputs that are *known*, functions of the
-posterior itself, such as its precision. The difference matters: a known output of a left-out posterior gives the row's
-own target back, because nothing random hides it, so the encoder takes known outputs from other folds.
-"""
+"""Mappings of a draw of θ: the paper's f, its expectation, and names for its outputs."""
 
 from __future__ import annotations
 
@@ -18,26 +13,13 @@ from catbayes._validation import Array
 from catbayes.errors import InputError
 from catbayes.families import TINY, BetaBernoulli, DirichletCategorical, Family
 
-__all__ = [
-    "MAPPINGS",
-    "Function",
-    "Identity",
-    "Mapping",
-    "Mean",
-    "MeanPrecision",
-    "Polynomial",
-    "PosteriorMoments",
-    "WeightOfEvidence",
-    "resolve_mapping",
-]
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mapping:
     """f(θ) for one column: `bind` fits it to a family and prior, then draws and posteriors go through it."""
 
-    labels: tuple[str, ...] = ("",)  # one for each mean parameter that is kept
-    select: slice = field(default_factory=lambda: slice(None))  # where those are in θ
+    labels: tuple[str, ...] = field(default=("",), repr=False)  # one for each mean parameter that is kept
+    select: slice = field(default_factory=lambda: slice(None), repr=False)  # where those are in θ
 
     kinds: ClassVar[tuple[str, ...]] = ("",)  # outputs for each label
     quadratic: ClassVar[bool] = False  # whether f is a polynomial of degree two at most
@@ -68,7 +50,10 @@ class Mapping:
 
 
 class Mean(Mapping):
-    """The mean of the target given θ: the probability, the class probabilities, μ, or the rate."""
+    """The mean of the target given θ: the probability, the class probabilities, μ, or the rate.
+
+    μ is the mean of log y in the log-normal family: the logarithm of y's median, not of its mean.
+    """
 
     __slots__ = ()
     quadratic = True
@@ -108,10 +93,10 @@ class Polynomial(Mapping):
     def expected(self, posterior: Family) -> Array:
         """(E θ, (E θ)² + Var θ); a variance that does not exist gives way to the squared quartile distance."""
         mean = posterior.mean()[..., self.select]
-        return np.concatenate([mean, mean**2 + _finite_variance(posterior)[..., self.select]], axis=-1)
+        return np.concatenate([mean, mean**2 + finite_variance(posterior)[..., self.select]], axis=-1)
 
 
-def _finite_variance(posterior: Family) -> Array:
+def finite_variance(posterior: Family) -> Array:
     """Var θ, or the squared quartile distance where it is infinite."""
     variance = posterior.variance()
     if np.isfinite(variance).all():
@@ -228,54 +213,3 @@ class Function(Mapping):
             return None
         expected = np.asarray(closed_form(posterior), dtype=np.float64)
         return expected.reshape(len(posterior.strength), len(self.outputs))
-
-
-@dataclass(frozen=True, slots=True)
-class PosteriorMoments(Mapping):
-    """Mean, variance, skewness and excess kurtosis of the posterior of the mean: nothing is drawn (Slakey et al.)."""
-
-    n_moments: int = 2
-
-    quadratic: ClassVar[bool] = True  # nothing is drawn
-
-    def names(self) -> list[str]:
-        """The first `n_moments` of the four."""
-        kinds = ("mean", "variance", "skewness", "kurtosis")[: self.n_moments]
-        if kinds == ("mean",):
-            return list(self.labels)
-        return ["_".join(filter(None, (kind, label))) for kind in kinds for label in self.labels]
-
-    def drawn(self, theta: Array) -> Array:
-        """Nothing."""
-        return np.empty((*theta.shape[:-1], 0))
-
-    def known(self, posterior: Family) -> Array:
-        """Moments of the posterior; a skewness or kurtosis that does not exist is given as 0."""
-        moments = [posterior.mean(), _finite_variance(posterior)][: self.n_moments]
-        moments = [moment[..., self.select] for moment in moments]
-        if self.n_moments > 2:
-            shape = posterior.shape()[: self.n_moments - 2]
-            where = self.select if posterior.location == slice(None) else slice(None)
-            moments += [moment[..., where] for moment in shape]
-        return np.nan_to_num(np.concatenate(moments, axis=-1), nan=0.0)
-
-
-MAPPINGS: dict[str, Mapping] = {
-    "mean": Mean(),
-    "mean_precision": MeanPrecision(),
-    "polynomial": Polynomial(),
-    "weight_of_evidence": WeightOfEvidence(),
-    "identity": Identity(),
-}
-
-
-def resolve_mapping(mapping: Any) -> Mapping:
-    """Read the parameter `mapping` of an encoder."""
-    if isinstance(mapping, str) and mapping in MAPPINGS:
-        return MAPPINGS[mapping]
-    if isinstance(mapping, Mapping):
-        return mapping
-    if callable(mapping):
-        return Function(function=mapping)
-    accepted = ", ".join(f'"{name}"' for name in MAPPINGS)
-    raise InputError(f"mapping={mapping!r}: expected one of {accepted}, a callable of θ or a mapping object.")

@@ -1,0 +1,54 @@
+"""The paper's f: from a draw of θ to the features of a column.
+
+A mapping has outputs that are *drawn*, functions of θ, and may have outputs that are *known*, functions of the
+posterior itself, such as its precision. The difference matters: a known output of a left-out posterior gives the row's
+own target back, because nothing random hides it, so the encoder takes known outputs from other folds.
+"""
+
+from typing import Any
+
+from catbayes.errors import InputError
+from catbayes.mappings._drawn import (
+    Function,
+    Identity,
+    Mapping,
+    Mean,
+    MeanPrecision,
+    Polynomial,
+    WeightOfEvidence,
+)
+from catbayes.mappings._known import PosteriorMoments, PredictiveQuantiles
+
+__all__ = [
+    "MAPPINGS",
+    "Function",
+    "Identity",
+    "Mapping",
+    "Mean",
+    "MeanPrecision",
+    "Polynomial",
+    "PosteriorMoments",
+    "PredictiveQuantiles",
+    "WeightOfEvidence",
+    "resolve_mapping",
+]
+
+MAPPINGS: dict[str, Mapping] = {
+    "mean": Mean(),
+    "mean_precision": MeanPrecision(),
+    "polynomial": Polynomial(),
+    "weight_of_evidence": WeightOfEvidence(),
+    "identity": Identity(),
+}
+
+
+def resolve_mapping(mapping: Any) -> Mapping:
+    """Read the parameter `mapping` of an encoder."""
+    if isinstance(mapping, str) and mapping in MAPPINGS:
+        return MAPPINGS[mapping]
+    if isinstance(mapping, Mapping):
+        return mapping
+    if callable(mapping):
+        return Function(function=mapping)
+    accepted = ", ".join(f'"{name}"' for name in MAPPINGS)
+    raise InputError(f"mapping={mapping!r}: expected one of {accepted}, a callable of θ or a mapping object.")

@@ -1,0 +1,202 @@
+"""Events per unit of exposure: the closed form, from every source, without the own target, in any unit."""
+
+import duckdb
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+import sklearn
+from scipy.stats import spearmanr
+from sklearn.pipeline import make_pipeline
+
+from catbayes import ConjugateMomentEncoder, GammaPoisson, InputError, SamplingBayesianEncoder, encode, gather
+
+random = np.random.default_rng(0)
+N_ROWS = 600
+TABLE = pandas.DataFrame(
+    {
+        "id": np.arange(N_ROWS),
+        "city": random.choice(["Oslo", "Rome", "Bonn", None], N_ROWS, p=[0.6, 0.3, 0.05, 0.05]),
+        "years": random.gamma(2.0, 2.0, N_ROWS),
+        "weight": random.integers(1, 4, N_ROWS) / 2,
+    }
+)
+TABLE["claims"] = random.poisson(1.5 * TABLE["years"])
+PRIOR = GammaPoisson(alpha=3.0, beta=2.0)
+X, Y, E, W = TABLE[["city"]], TABLE["claims"].to_numpy(), TABLE["years"].to_numpy(), TABLE["weight"].to_numpy()
+
+
+def make(**settings):
+    return SamplingBayesianEncoder(["city"], family="poisson", **({"prior": PRIOR, "random_state": 0} | settings))
+
+
+def assert_same(one, other, exactly=1e-12):
+    for first, second in zip(one.columns, other.columns, strict=True):
+        assert first.categories.values == second.categories.values
+        np.testing.assert_allclose(first.statistics.count, second.statistics.count, rtol=exactly, atol=1e-12)
+        np.testing.assert_allclose(first.statistics.mean, second.statistics.mean, rtol=exactly, atol=1e-12)
+        np.testing.assert_allclose(first.statistics.m2, second.statistics.m2, rtol=1e-9, atol=1e-9)
+    assert one.squares == pytest.approx(other.squares)
+
+
+@pytest.mark.parametrize("weight", [None, W])
+def test_the_posterior_counts_events_and_units(weight):
+    column = make().fit(X, Y, weight, exposure=E).columns_fitted_[0].posterior
+    for slot, city in enumerate(column.categories.values):
+        rows = np.flatnonzero(X["city"] == city)
+        alpha, beta = 3.0, 2.0
+        for row in rows:
+            w = 1.0 if weight is None else weight[row]
+            alpha, beta = alpha + w * Y[row], beta + w * E[row]
+        assert column.posterior.alpha[slot] == pytest.approx(alpha, rel=1e-12)
+        assert column.posterior.beta[slot] == pytest.approx(beta, rel=1e-12)
+
+
+SOURCES = {
+    "pandas": lambda table: table,
+    "polars": polars.from_pandas,
+    "pyarrow": lambda table: pyarrow.Table.from_pandas(table, preserve_index=False),
+    "reader": lambda table: pyarrow.Table.from_pandas(table, preserve_index=False).to_reader(100),
+    "polars lazy": lambda table: polars.from_pandas(table).lazy(),
+    "DuckDB": lambda table: duckdb.from_df(table),
+}
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source_says_the_same_and_the_named_columns_are_taken_out(source, weight):
+    named = SOURCES[source](TABLE)
+    found = gather(named, ["city"], "claims", family="poisson", weight=weight, exposure="years")
+    wanted = gather(X, ["city"], Y, family="poisson", weight=None if weight is None else W, exposure=E)
+    assert_same(found, wanted)
+    assert found.inputs == tuple(name for name in TABLE.columns if name not in ("claims", "years", weight))
+    fitted = make().fit(SOURCES[source](TABLE), "claims", weight, exposure="years")
+    assert_same(fitted.evidence_, wanted)
+    assert list(fitted.feature_names_in_) == list(found.inputs)
+
+
+def test_parts_can_be_added_merged_and_taken_out_again():
+    whole = make().fit(X, Y, W, exposure=E)
+    first, second = slice(0, 250), slice(250, None)
+    stream = make().partial_fit(X[first], Y[first], W[first], exposure=E[first])
+    stream.partial_fit(X[second], Y[second], W[second], exposure=E[second])
+    assert_same(stream.evidence_, whole.evidence_)
+    parts = [make().fit(X[rows], Y[rows], W[rows], exposure=E[rows]) for rows in (first, second)]
+    assert_same((parts[0] + parts[1]).evidence_, whole.evidence_)
+    assert_same(stream.remove(X[second], Y[second], W[second], exposure=E[second]).evidence_, parts[0].evidence_, 1e-9)
+    assert_same(
+        gather(TABLE, ["city"], "claims", exposure="years", weight="weight", like=whole.evidence_), whole.evidence_
+    )
+
+
+def test_exposure_is_a_rate_with_a_weight():
+    """In every way of training; and one number serves all rows."""
+    given, rate = {"exposure": E}, Y / E
+    np.testing.assert_array_equal(make().fit_transform(X, Y, W, **given), make().fit_transform(X, rate, W * E))
+    np.testing.assert_array_equal(make().fit_draws(X, Y, **given).features(3), make().fit_draws(X, rate, E).features(3))
+    copies, wanted = make().augment(X, Y, 2, **given), make().augment(X, rate, 2, sample_weight=E)
+    for mine, other in zip(copies, wanted, strict=True):
+        np.testing.assert_array_equal(mine, other)
+    moments = ConjugateMomentEncoder(["city"], family="poisson", random_state=0)
+    np.testing.assert_array_equal(moments.fit_transform(X, Y, **given), moments.fit_transform(X, rate, E))
+    np.testing.assert_allclose(
+        make().fit(X, Y, exposure=2.0).transform(X), make().fit(X, Y / 2, np.full(N_ROWS, 2.0)).transform(X)
+    )
+
+
+def test_a_training_draw_comes_from_the_other_events_in_the_other_units():
+    """The average of many draws of a row is (α + Σ y) / (β + Σ e) over the other rows of its category."""
+    rows, n_draws = slice(0, 12), 3000
+    encoder = make(temperature=1.0, steady=None, missing="prior")
+    draws = encoder.fit_draws(X[rows], Y[rows], exposure=E[rows])
+    features = np.stack([draws.features(k)[:, 0] for k in range(n_draws)]).astype(float)
+    for row, city in enumerate(X["city"][rows]):
+        others = [m for m in range(12) if X["city"][m] == city and m != row]
+        alpha, beta = 3.0 + Y[others].sum(), 2.0 + E[others].sum()
+        error = np.sqrt(alpha) / beta / np.sqrt(n_draws)
+        assert features[:, row].mean() == pytest.approx(alpha / beta, abs=5 * error)
+
+
+@pytest.mark.parametrize("unit", [365.25, 1e-3])
+def test_draws_do_not_depend_on_the_unit(unit):
+    years = make().fit_transform(X, Y, exposure=E)
+    other = make(prior=GammaPoisson(3.0, 2.0 * unit)).fit_transform(X, Y, exposure=E * unit)
+    np.testing.assert_allclose(other * unit, years, rtol=1e-9)
+    years, other = (make(prior="empirical").fit(X, Y, exposure=E * size).transform(X) for size in (1.0, unit))
+    np.testing.assert_allclose(other * unit, years, rtol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [365.25, 1.0, 1e-3])
+@pytest.mark.parametrize("clumped", [False, True])
+def test_training_features_do_not_give_the_own_events_away(unit, clumped):
+    """Not even where events come in clumps: then folds take over, whatever the unit."""
+    stream = np.random.default_rng(1)
+    category, units = stream.integers(0, 40, 4000), stream.gamma(2.0, 1.0, 4000)
+    y = stream.poisson(units * 2e3 * stream.gamma(1.0, 1.0, 4000) if clumped else units)
+    encoder = SamplingBayesianEncoder("all", family="poisson", random_state=0)
+    feature = encoder.fit_transform(category[:, None], y, exposure=units * unit)[:, 0]
+    within = [spearmanr(feature[category == c], (y / units)[category == c])[0] for c in range(40)]
+    assert abs(np.mean(within)) < 0.25
+    assert encoder._hides != clumped
+
+
+def test_units_are_routed_to_the_encoder():
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(make().set_fit_request(exposure=True))
+        routed = pipeline.fit_transform(X, Y, exposure=E)
+    np.testing.assert_array_equal(routed, make().fit_transform(X, Y, exposure=E))
+
+
+def test_encode_takes_the_rate_and_the_units(tmp_path):
+    table = TABLE.assign(rate=Y / E)
+    fitted, plain = make().fit(X, Y, exposure=E), make().fit(X, Y / E, E)
+    asked = {"n_draws": 1, "row_id": "id", "target": "rate"}
+    paths = [
+        encode(table, encoder, tmp_path / name, weight="years", **asked)
+        for name, encoder in (("a.parquet", fitted), ("b.parquet", plain))
+    ]
+    one, other = (pandas.read_parquet(path)["city_draw0"] for path in paths)
+    assert one.equals(other)
+    with pytest.raises(InputError, match="do not count as one each"):
+        encode(table, fitted, tmp_path / "c.parquet", **asked)
+
+
+BAD = {
+    "zero": (np.where(Y > 3, 0.0, E), "zero or negative in .* rows: expected numbers > 0. Drop rows without exposure"),
+    "negative": (-E, "in 600 rows"),
+    "NaN": (np.where(Y > 3, np.nan, E), "missing"),
+    "infinite": (np.full(N_ROWS, np.inf), "infinite"),
+    "short": (E[:5], r"shape \(5,\): expected one number for each of 600"),
+    "text": (np.full(N_ROWS, "long"), "must hold numbers"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_units_that_cannot_be_used_are_explained(case):
+    units, message = BAD[case]
+    with pytest.raises(InputError, match=message):
+        make().fit(X, Y, exposure=units)
+    if case == "short":
+        return
+    table = polars.from_pandas(TABLE.assign(years=units)).lazy()
+    with pytest.raises(InputError, match=message):
+        make().fit(table, "claims", exposure="years")
+
+
+@pytest.mark.parametrize("family", ["auto", "normal", "lognormal", "bernoulli"])
+def test_only_counts_have_an_exposure(family):
+    y = Y % 2 if family in ("auto", "bernoulli") else Y + 1.0
+    for table, target, units in ((X, y, E), (polars.from_pandas(TABLE.assign(y=y)).lazy(), "y", "years")):
+        with pytest.raises(InputError, match=r'exposure is for counts.*family="poisson"'):
+            SamplingBayesianEncoder(["city"], family=family).fit(table, target, exposure=units)
+
+
+def test_columns_of_a_lazy_table_must_exist_and_hold_numbers():
+    lazy = polars.from_pandas(TABLE).lazy()
+    with pytest.raises(InputError, match="no column 'days'"):
+        make().fit(lazy, "claims", exposure="days")
+    with pytest.raises(InputError, match="exposure must hold numbers, and 'city' is"):
+        make().fit(lazy, "claims", exposure="city")
+    with pytest.raises(InputError, match="The exposure of a table that is not in memory must be the name"):
+        make().fit(lazy, "claims", exposure=E)
