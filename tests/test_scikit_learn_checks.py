@@ -26,6 +26,10 @@ ENCODERS = [
     *(ConjugateMomentEncoder(family=family) for family in FAMILIES),
     SamplingBayesianEncoder(own_target="cross_fit", mapping="mean_precision", prior=1e-3, n_jobs=2),
     SamplingBayesianEncoder(own_target="include", mapping="identity", sampler="exact"),
+    SamplingBayesianEncoder(
+        interactions="pairs", hierarchy={0: {0.0: "low", 1.0: "high"}}, own_target="ordered", mapping="mean_precision"
+    ),
+    ConjugateMomentEncoder(interactions="auto", hierarchy={0: {0.0: "low", 1.0: "high"}}),
 ]
 
 
@@ -43,7 +47,7 @@ AMOUNTS = SamplingBayesianEncoder(family="lognormal")
 POSITIVE = [(e, check) for e, check in estimator_checks_generator(AMOUNTS) if check.func.__name__ not in WITH_ZERO]
 
 
-@pytest.mark.parametrize(("estimator", "check"), POSITIVE, ids=lambda value: str(value)[:80])
+@pytest.mark.parametrize(("estimator", "check"), POSITIVE, ids=[check.func.__name__ for _, check in POSITIVE])
 def test_scikit_learn_checks_of_amounts(estimator, check):
     check(estimator)
 

@@ -76,6 +76,10 @@ class Categories:
         """Slot of values that are not among the categories."""
         return len(self.values) + 1
 
+    def labels(self) -> list[Any]:
+        """What each slot is called; None for missing and unseen."""
+        return [*self.values, None, None]
+
     @property
     def lacking(self) -> Codes:
         """Slots of the categories that are missing values."""
@@ -107,7 +111,7 @@ class Categories:
     def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
         """Join two sets of categories; returns where each slot of `self` and of `other` went."""
         joint = Categories(_sorted({*self.values, *other.values}))
-        return joint, joint._moved(self), joint._moved(other)
+        return joint, joint.moved(self), joint.moved(other)
 
     def keep(self, slots: Codes) -> Categories:
         """Some of the categories."""
@@ -118,7 +122,8 @@ class Categories:
         used = np.unique(slots[slots < self.missing])
         return self.keep(used), np.where(slots == self.missing, len(used), np.searchsorted(used, slots))
 
-    def _moved(self, part: Categories) -> Codes:
+    def moved(self, part: Categories) -> Codes:
+        """Where the slots of a part of these categories are among them."""
         slots = [self._slot[value] for value in part.values]
         return np.array([*slots, self.missing, self.unseen], dtype=np.intp)
 

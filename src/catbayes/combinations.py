@@ -16,7 +16,7 @@ from catbayes._validation import Codes
 from catbayes.categories import Categories
 from catbayes.errors import InputError
 
-__all__ = ["Combinations"]
+__all__ = ["Combinations", "label"]
 
 DENSE = 4
 """Keys are looked up in a table of all keys, if there are at most so many times as many of them as rows."""
@@ -83,6 +83,10 @@ class Combinations:
         """The combinations as tuples of values, None for a missing part."""
         return tuple(self.tuples([(*parent.values, None) for parent in self.parents]))
 
+    def labels(self) -> list[Any]:
+        """What each slot is called, with & between the parts; None for missing and unseen."""
+        return [*(label(value) for value in self.values), None, None]
+
     def tuples(self, names: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
         """What the slots of the parents are called, combination by combination; missing is the last of each."""
         columns = zip(names, self.cells.T, strict=True)
@@ -119,6 +123,11 @@ class Combinations:
             *(parent.keep_used(part) for parent, part in zip(self.parents, cells.T, strict=True)), strict=True
         )
         return Combinations(parents, np.stack(moved, axis=1))
+
+
+def label(value: tuple[Any, ...]) -> str:
+    """What a combination is called."""
+    return "&".join("(missing)" if part is None else str(part) for part in value)
 
 
 def _size(parents: Sequence[Categories]) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from catbayes.categories import Categories
 from catbayes.combinations import Combinations
 from catbayes.families import Family
+from catbayes.hierarchy import Chain, Tree
 from catbayes.priors import Prior
 from catbayes.statistics import Statistics
 
@@ -22,14 +23,16 @@ class ColumnPosterior:
     """Categories, statistics, prior and posteriors of one column; entries go by slot.
 
     A slot without observations, the unseen one above all, holds `unseen`: the prior, or the proper prior that stands
-    in for one too weak to be drawn from.
+    in for one too weak to be drawn from. In a hierarchy each slot has a prior of its `own`, from those above it.
     """
 
-    categories: Categories | Combinations
+    categories: Categories | Combinations | Tree
     statistics: Statistics
     prior: Any
     unseen: Any
     posterior: Family
+    own: Any = None  # the prior of every slot, in a hierarchy
+    chain: Chain | None = None
 
     @classmethod
     def fit(
@@ -44,9 +47,29 @@ class ColumnPosterior:
         before, unseen = prior.fit(family, evidence)
         return cls(categories, statistics, before, unseen, posterior_of(statistics, before, unseen))
 
-    def given(self, statistics: Statistics) -> Family:
-        """Posteriors under the same prior after other statistics, such as those of the other folds."""
-        return posterior_of(statistics, self.prior, self.unseen)
+    @classmethod
+    def fit_tree(
+        cls, tree: Tree, statistics: Statistics, family: type[Family], prior: Prior, evidence: Statistics
+    ) -> ColumnPosterior:
+        """Find what links the levels of a hierarchy, and update the prior of each category."""
+        return cls.of_tree(tree, statistics, Chain.fit(tree, statistics, family, prior, evidence))
+
+    @classmethod
+    def of_tree(cls, tree: Tree, statistics: Statistics, chain: Chain) -> ColumnPosterior:
+        """Update the priors that a hierarchy gives to its categories."""
+        own, outer = chain.priors(tree, statistics)
+        return cls(tree, statistics, outer, outer, posterior_of(statistics, own, own), own, chain)
+
+    def given(self, statistics: Statistics, slots: Any = None) -> Family:
+        """Posteriors under the same prior after other statistics: those of every slot, or of rows that are in some."""
+        if self.own is None:
+            return posterior_of(statistics, self.prior, self.unseen)
+        own = self.own if slots is None else self.own.take(slots)
+        return posterior_of(statistics, own, own)
+
+    def unseen_at(self, slots: Any) -> Family:
+        """What rows of some slots draw from if nothing is known of their category."""
+        return self.unseen if self.own is None else self.own.take(slots)  # type: ignore[no-any-return]
 
     def record(self, labels: Sequence[Any] | None, coverage: float = 0.9) -> dict[str, Any]:
         """One row per category (and class), as columns ready for a frame.
@@ -58,10 +81,11 @@ class ColumnPosterior:
         slots = slots[(slots != self.categories.missing) | (self.statistics.count > 0)]
         kind = np.full(self.categories.n_slots, "seen", dtype=object)
         kind[[self.categories.missing, self.categories.unseen]] = ["missing", "unseen"]
+        kind[self.categories.unseen + 1 :] = "parent"
         chosen = self.posterior.take(slots)
         location = self.posterior.location
         tail = (1.0 - coverage) / 2.0
-        strength = np.broadcast_to(self.prior.strength, chosen.strength.shape)
+        strength = np.broadcast_to((self.prior if self.own is None else self.own.take(slots)).strength, len(slots))
         raw = self.statistics.mean[slots]
         columns = {
             "raw_mean": np.where(self.statistics.count[slots] > 0, raw.T, np.nan).T,
@@ -73,7 +97,7 @@ class ColumnPosterior:
         width = columns["mean"].shape[1]
         if raw.ndim == 2 and width == 1:  # two classes: θ is the share of the second
             columns["raw_mean"] = columns["raw_mean"][:, 1]
-        values = [*self.categories.values, None, None]
+        values = self.categories.labels()
         record: dict[str, Any] = {
             "category": [values[slot] for slot in slots for _ in range(width)],
             "kind": np.repeat(kind[slots], width).tolist(),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import numpy as np
+
 from catbayes._validation import check_number, is_number
 from catbayes.errors import InputError
 
@@ -109,9 +111,10 @@ def resolve_prior(prior: Any) -> Prior:
     raise InputError(f'prior={prior!r}: expected "empirical", a number ≥ 0 or a prior object. Use 0 for a flat prior.')
 
 
-def worth(prior: Any, strength: float) -> Any:
-    """The prior with the same mean, worth so many rows."""
+def worth(prior: Any, strength: Any) -> Any:
+    """The prior with the same mean, worth so many rows; for an array of priors, each of them so many."""
     arrays = prior.arrays()
     if "strength" in arrays:
-        return replace(prior, strength=strength)
-    return replace(prior, **{name: values * (strength / prior.strength) for name, values in arrays.items()})
+        return replace(prior, strength=np.broadcast_to(strength, prior.strength.shape))
+    ratio = np.asarray(strength / prior.strength)
+    return replace(prior, **{name: (values.T * ratio).T for name, values in arrays.items()})

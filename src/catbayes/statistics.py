@@ -144,9 +144,9 @@ class Tally:
         weight[:, classes] = self.weight
         return Tally(weight)
 
-    def scaled(self, share: float) -> Tally:
-        """Let every row count for `share` of a row."""
-        return Tally(self.weight * share)
+    def scaled(self, share: float | Array) -> Tally:
+        """Let every row count for `share` of a row; a share for all, or for each category."""
+        return Tally((self.weight.T * share).T)
 
     def __add__(self, other: Tally) -> Tally:
         """Merge two disjoint samples."""
@@ -252,8 +252,8 @@ class Moments:
         """Pick some categories."""
         return Moments(self.count[slots], self.mean[slots], self.m2[slots])
 
-    def scaled(self, share: float) -> Moments:
-        """Let every row count for `share` of a row."""
+    def scaled(self, share: float | Array) -> Moments:
+        """Let every row count for `share` of a row; a share for all, or for each category."""
         return Moments(self.count * share, self.mean, self.m2 * share)
 
     def __add__(self, other: Moments) -> Moments:

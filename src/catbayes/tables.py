@@ -6,7 +6,7 @@ handed out as they are, never copied into another library.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import combinations
@@ -20,10 +20,12 @@ from catbayes.errors import InputError
 
 __all__ = [
     "CATEGORICAL",
+    "Group",
     "Table",
     "check_free",
     "find_columns",
-    "find_interactions",
+    "find_groups",
+    "is_column_list",
     "make_frame",
     "no_column",
     "shown",
@@ -154,6 +156,70 @@ def _find_column(names: list[Any], column: Any) -> int:
     if is_number(column) and column in range(-len(names), len(names)):
         return int(column) % len(names)
     raise InputError(f"columns names {column!r}, and X has no such column. It has {shown(names)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Columns whose values together are the categories of one encoded column.
+
+    A column alone stands at its position. So does one in a hierarchy, behind its ancestors, the farthest first. An
+    interaction has a position behind all columns of the table.
+    """
+
+    position: int
+    name: Any
+    parts: tuple[int, ...]
+
+
+def find_groups(
+    names: list[Any],
+    categorical: list[int],
+    columns: Any,
+    interactions: Any = None,
+    hierarchy: Any = None,
+    aside: Sequence[int] = (),
+) -> list[Group]:
+    """What to encode of a table with these columns; those set `aside` are not."""
+    categorical = [position for position in categorical if position not in aside]
+    positions = [position for position in find_columns(names, categorical, columns) if position not in aside]
+    ancestors = find_ancestors(names, positions, hierarchy)
+    groups = [Group(position, names[position], (*ancestors.get(position, ()), position)) for position in positions]
+    found = find_interactions(names, positions, interactions)
+    return groups + [
+        Group(len(names) + number, tuple(names[part] for part in parts), parts) for number, parts in enumerate(found)
+    ]
+
+
+def find_ancestors(names: list[Any], columns: list[int], hierarchy: Any) -> dict[int, tuple[int, ...]]:
+    """Positions of the columns that hold the ancestors of each column in a hierarchy, the farthest first."""
+    found: dict[int, tuple[int, ...]] = {}
+    for child, parents in _hierarchies(hierarchy).items():
+        position = _find_column(names, child)
+        if position not in columns:
+            raise InputError(f"hierarchy names {child!r}, which is not encoded. Name it among the columns.")
+        if not is_column_list(parents):
+            continue  # a table of parents, which the encoder reads
+        above = tuple(reversed([_find_column(names, parent) for parent in parents]))
+        if len({*above, position}) < len(above) + 1:
+            raise InputError(f"hierarchy={{{child!r}: {parents!r}}} names a column twice. Name each one once.")
+        found[position] = above
+    return found
+
+
+def _hierarchies(hierarchy: Any) -> Mapping[Any, Any]:
+    if hierarchy is None:
+        return {}
+    if not isinstance(hierarchy, Mapping):
+        raise InputError(
+            f"hierarchy={hierarchy!r}: expected a dictionary of columns, each with its parent columns or a table of "
+            'parents, such as {"postcode": ["region", "country"]}.'
+        )
+    return hierarchy
+
+
+def is_column_list(parents: Any) -> bool:
+    """Tell whether the parents of a column are named as columns of the table, and not given as a table."""
+    return isinstance(parents, list | tuple) and len(parents) > 0 and not any(isinstance(p, Mapping) for p in parents)
 
 
 def find_interactions(names: list[Any], columns: list[int], interactions: Any) -> list[tuple[int, ...]]:

@@ -86,13 +86,16 @@ class PosteriorEmbedding(nn.Module):
         tables = {name: getattr(posterior, name) for name in self._names}
         tables |= {"count": column.posterior.statistics.count, "expectation": column.expectation}
         tables |= {"baseline": getattr(mapping, "baseline", 0.0), "origin": 0.0}
+        if column.posterior.own is not None:
+            tables |= {f"own_{name}": values for name, values in column.posterior.own.arrays().items()}
         if self.eval_draws is not None:
             tables["draws"] = column.strata(self.eval_draws, seed=self._encoder._seed)
         if isinstance(posterior, NormalGamma) and not isinstance(mapping, Polynomial):
             tables["origin"] = posterior.centre[column.posterior.categories.unseen]
             shift = np.zeros(column.expectation.shape[1])
             shift[0] = tables["origin"]
-            tables["centre"] = tables["centre"] - tables["origin"]
+            for centre in {"centre", "own_centre"} & tables.keys():
+                tables[centre] = tables[centre] - tables["origin"]
             tables["expectation"] = tables["expectation"] - shift
             if self.eval_draws is not None:
                 tables["draws"] = tables["draws"] - shift
@@ -172,6 +175,15 @@ class PosteriorEmbedding(nn.Module):
     def _buffer(self, name: str, number: int) -> torch.Tensor:
         return self.get_buffer(f"{name}_{number}")
 
+    def _without_rows(self, number: int, code: torch.Tensor, alone: torch.Tensor) -> list[torch.Tensor]:
+        """Posterior parameters of each row; where it is alone in its category, those of one without rows."""
+        column = self._columns[number]
+        if column.posterior.own is None:
+            code = torch.where(alone, column.posterior.categories.unseen, code)
+            return [self._buffer(name, number)[code] for name in self._names]
+        pairs = [(self._buffer(f"own_{name}", number)[code], self._buffer(name, number)[code]) for name in self._names]
+        return [torch.where(alone if own.ndim == 1 else alone[:, None], own, whole) for own, whole in pairs]
+
     def _draw(self, number: int, code: torch.Tensor, target: torch.Tensor | None, weight: Any) -> torch.Tensor:
         column, count = self._columns[number], self._buffer("count", number)[code]
         if target is None:
@@ -179,8 +191,7 @@ class PosteriorEmbedding(nn.Module):
         else:
             weight = weight.to(count.dtype)
             alone = count - weight <= 1e-6 * count  # nothing else is known: as if unseen
-            code = torch.where(alone, column.posterior.categories.unseen, code)
-            whole = [self._buffer(name, number)[code] for name in self._names]
+            whole = self._without_rows(number, code, alone)
             y = (target.double() - self._buffer("origin", number).double()).to(count.dtype)
             weight = torch.where(alone | column.spread.keeps_own(count, weight), 0.0, weight)
             entry = _leave_out(self._family, whole, y, weight)

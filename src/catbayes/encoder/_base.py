@@ -18,9 +18,10 @@ from threadpoolctl import threadpool_limits
 
 from catbayes._validation import Array, Codes, check_count, check_option, check_weights, is_number
 from catbayes.categories import Categories
+from catbayes.combinations import Combinations
 from catbayes.encoder._column import EncodedColumn, expect
 from catbayes.encoder._output import Layout, PosteriorFrames, input_names
-from catbayes.encoder._reading import read_table, read_y
+from catbayes.encoder._reading import read_parents, read_table, read_y
 from catbayes.errors import InputError, InputWarning
 from catbayes.evidence import (
     Candidate,
@@ -37,13 +38,14 @@ from catbayes.evidence import (
     take_named,
 )
 from catbayes.families import BetaBernoulli, GammaPoisson, LogNormalGamma
+from catbayes.hierarchy import Tree
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
 from catbayes.priors import resolve_prior
 from catbayes.sampling import Entries, Spread
 from catbayes.sources import is_source
 from catbayes.statistics import Statistics
-from catbayes.tables import Table, find_columns, find_interactions, make_frame
+from catbayes.tables import Group, Table, find_columns, find_groups, make_frame
 
 UNSEEN = ("prior", "error")
 MISSING = ("category", "prior", "error")
@@ -69,6 +71,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
     # Parameters that every encoder has, set by the constructors below.
     columns: Any
     interactions: Any
+    hierarchy: Any
     family: Any
     prior: Any
     cv: Any
@@ -182,7 +185,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         found = self.evidence_.candidates or [
             Candidate(column.name, column.categories.missing, np.nan, True)
             for column in self.evidence_.columns
-            if len(column.parts) > 1
+            if column.is_interaction
         ]
         record = {
             "interaction": ["&".join(map(str, candidate.columns)) for candidate in found],
@@ -219,6 +222,11 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """How far draws lie from the posterior mean."""
         return Spread()
 
+    def _groups(self, names: list[Any], categorical: list[int]) -> list[Group]:
+        """What to encode of a table with these columns."""
+        aside = self._set_aside(names)
+        return find_groups(names, categorical, self.columns, self.interactions, self.hierarchy, aside)
+
     def _set_aside(self, names: list[Any]) -> list[int]:
         """Positions of the columns that are neither encoded nor passed on."""
         return []
@@ -248,11 +256,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         if exposure is not None:
             target, weight = per_unit(target, weight, exposure)
             y = target.values
-        aside = self._set_aside(table.names)
-        categorical = [position for position in table.categorical() if position not in aside]
-        positions = [p for p in find_columns(table.names, categorical, self.columns) if p not in aside]
-        interactions = find_interactions(table.names, positions, self.interactions)
-        evidence, codes = gather_table(table, positions, interactions, target, weight, self._parallel)
+        groups = self._groups(table.names, table.categorical())
+        evidence, codes = gather_table(table, groups, target, weight, self._parallel)
         check_classes(evidence)
         if isinstance(self.interactions, str) and self.interactions == "auto":
             slots = {column.name: code for column, code in zip(evidence.columns, codes, strict=True)}
@@ -260,7 +265,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             codes = [slots[column.name] for column in evidence.columns]
         seed = self._new_seed()
         columns = self._fit_columns(evidence, seed)
-        codes = [self._admit(c.posterior.categories, code) for c, code in zip(columns, codes, strict=True)]
+        pairs = zip(columns, evidence.columns, codes, strict=True)
+        codes = [self._admit(column, _moved(column, read, code)) for column, read, code in pairs]
         return Learned(table, evidence, columns, codes, y, target, weight, seed)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Table, Any, Any, Any]:
@@ -291,7 +297,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
                 self._check_inputs(table)
             X = _native(table)
         given = {"weight": sample_weight, "exposure": exposure, "classes": classes, "like": known}
-        evidence = gather(X, self.columns, y, interactions=self.interactions, family=self.family, **given)
+        shape = {"interactions": self.interactions, "hierarchy": self.hierarchy, "family": self.family}
+        evidence = gather(X, self.columns, y, **shape, **given)
         aside = self._set_aside(list(evidence.inputs))
         return replace(evidence, columns=tuple(c for c in evidence.columns if not {*c.parts} & {*aside}))
 
@@ -299,18 +306,21 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         """Require evidence for the columns that the encoder is to encode."""
         if y is not None:
             raise InputError("y: what was gathered holds its target already. Leave y out.")
-        singles = [column for column in evidence.columns if len(column.parts) == 1]
-        if not isinstance(self.columns, str):
-            wanted = find_columns(list(evidence.inputs), [], self.columns)
-            if sorted(wanted) != sorted(column.position for column in singles):
-                names = [column.name for column in singles]
-                raise InputError(f"columns={self.columns!r}, and this was gathered from {names}: use one for both.")
-        found = {column.parts for column in evidence.columns} - {column.parts for column in singles}
-        asked = find_interactions(list(evidence.inputs), [column.position for column in singles], self.interactions)
-        chosen = isinstance(self.interactions, str) and self.interactions == "auto"
-        if asked and (not found <= set(asked) if chosen else found != set(asked)):
+        found = [column.name for column in evidence.columns if not column.is_interaction]
+        columns = found if isinstance(self.columns, str) else self.columns
+        groups = find_groups(list(evidence.inputs), [], columns, self.interactions, self.hierarchy)
+        wanted = {group.parts for group in groups}
+        held = {column.parts for column in evidence.columns}
+        optional = (
+            {column.parts for column in evidence.columns if column.is_interaction} if not self.interactions else set()
+        )
+        if isinstance(self.interactions, str) and self.interactions == "auto":
+            optional = {group.parts for group in groups if group.position not in group.parts}
+        if wanted - optional != held - optional:
+            names = [column.name for column in evidence.columns]
             raise InputError(
-                f"interactions={self.interactions!r}, and this was gathered with {sorted(found)}: use one for both."
+                f"columns={self.columns!r}, interactions={self.interactions!r} and hierarchy={self.hierarchy!r}, and "
+                f"this was gathered from {names}: use the same for both."
             )
         return evidence
 
@@ -322,11 +332,29 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             statistics = self._settle_missing(column)
             # A column that says nothing has nothing to make a prior of: that of the target itself.
             speaking = statistics if statistics.varies() else evidence.total
-            posterior = ColumnPosterior.fit(column.categories, statistics, family, prior, speaking)
+            tree = self._tree(column, evidence)
+            if tree is None:
+                posterior = ColumnPosterior.fit(column.categories, statistics, family, prior, speaking)
+            else:
+                placed = tree.placed(column.categories, statistics)
+                posterior = ColumnPosterior.fit_tree(tree, placed, family, prior, speaking)
             return self._map_column(column, posterior, evidence, seed)
 
         with threadpool_limits(1, user_api="blas"):  # an optimiser of four numbers only loses by waking threads
             return self._parallel(fit_column, evidence.columns)
+
+    def _tree(self, column: ColumnEvidence, evidence: Evidence) -> Tree | None:
+        """The hierarchy that a column is in, if it is in one."""
+        if column.is_interaction:
+            return None
+        if isinstance(column.categories, Combinations):
+            return Tree.of_columns(column.categories)
+        tables = {
+            find_columns(list(evidence.inputs), [], [name])[0]: table for name, table in (self.hierarchy or {}).items()
+        }
+        if column.position not in tables:
+            return None
+        return Tree.of_table(column.categories, read_parents(tables[column.position], column.name))
 
     def _map_column(
         self, column: ColumnEvidence, posterior: ColumnPosterior, evidence: Evidence, seed: int
@@ -399,8 +427,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         slots = dict(zip(sources, self._parallel(read, list(sources.items())), strict=True))
 
         def combine(column: EncodedColumn) -> Codes:
-            codes = column.slots([slots[part, id(known)] for part, known in column.sources])
-            return self._admit(column.posterior.categories, codes)
+            return self._admit(column, column.slots([slots[part, id(known)] for part, known in column.sources]))
 
         return self._parallel(combine, self.columns_fitted_)
 
@@ -423,11 +450,17 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             'Fit on them, or set unseen="prior" to encode them by the prior.'
         )
 
-    def _admit(self, categories: Any, codes: Codes) -> Codes:
-        """Let missing values go by the policy: as categories, or as if unseen."""
+    def _admit(self, column: EncodedColumn, codes: Codes) -> Codes:
+        """Let missing values go by the policy: as categories, or as if unseen, which in a hierarchy is one level up."""
+        categories = column.posterior.categories
         if self.missing == "category":
             return codes
-        return np.where(np.isin(codes, categories.lacking), codes.dtype.type(categories.unseen), codes)
+        lacking = np.zeros(categories.n_slots, dtype=bool)
+        lacking[categories.lacking] = True
+        up = categories.up() if isinstance(categories, Tree) else np.full(categories.n_slots, categories.unseen)
+        while lacking[codes].any():
+            codes = np.where(lacking[codes], up[codes], codes)
+        return codes
 
     def _refuse_missing(self, count: float, name: Any) -> None:
         if self.missing == "error" and count:
@@ -458,6 +491,12 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         if chosen in ("pandas", "polars") and table.frame is not None and layout.passing:
             return layout.frame(table, blocks, self.get_feature_names_out(), chosen)
         return layout.stack(table, blocks)
+
+
+def _moved(column: EncodedColumn, read: ColumnEvidence, codes: Codes) -> Codes:
+    """Slots in the fitted column of rows that have slots in what was gathered."""
+    categories = column.posterior.categories
+    return categories.moved(read.categories)[codes] if isinstance(categories, Tree) else codes
 
 
 def _native(table: Table) -> Any:

@@ -14,6 +14,7 @@ from catbayes.categories import Categories
 from catbayes.combinations import Combinations
 from catbayes.evidence import Target, gather_codes
 from catbayes.families import Family
+from catbayes.hierarchy import Tree
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
 from catbayes.sampling import Entries, Spread, draw, draw_strata
@@ -38,21 +39,41 @@ class EncodedColumn:
     expectation: Array
 
     @property
+    def is_interaction(self) -> bool:
+        """Whether it is a combination of columns, and none of them."""
+        return self.position not in self.parts
+
+    @property
     def label(self) -> Any:
         """What outputs are called after: the name of the column, or those of an interaction with & between them."""
-        return "&".join(map(str, self.name)) if len(self.parts) > 1 else self.name
+        return "&".join(map(str, self.name)) if self.is_interaction else self.name
 
     @property
     def sources(self) -> list[tuple[int, Categories]]:
         """The columns of the table that it is made of, each with its categories."""
-        categories = self.posterior.categories
-        parents = categories.parents if isinstance(categories, Combinations) else (categories,)
+        known: Any = self.posterior.categories
+        leaves = known.leaves if isinstance(known, Tree) else known
+        parents = leaves.parents if isinstance(leaves, Combinations) else (leaves,)
         return list(zip(self.parts, parents, strict=True))
 
     def slots(self, parts: Sequence[Codes]) -> Codes:
         """Slot of each row, from the slots that it has in each of the columns."""
         categories = self.posterior.categories
-        return categories.codes(parts) if isinstance(categories, Combinations) else parts[0]
+        return parts[0] if isinstance(categories, Categories) else categories.codes(parts)
+
+    def levels(self) -> list[tuple[Codes, Codes]]:
+        """Where slots are found: slots of the first columns, (key, column), with the slot of each key.
+
+        The first level that holds a row's key gives its slot: its category, else its parent, and so on.
+        """
+        known = self.posterior.categories
+        leaves = known.leaves if isinstance(known, Tree) else known
+        cells = leaves.cells if isinstance(leaves, Combinations) else np.arange(leaves.missing)[:, None]
+        found = [(cells, np.arange(leaves.missing))]
+        if isinstance(known, Tree):
+            pairs = zip(known.starts, known.nodes, strict=False)
+            found += [(nodes.cells, start + np.arange(nodes.missing)) for start, nodes in pairs]
+        return found
 
     @property
     def entries(self) -> Entries:
@@ -114,11 +135,11 @@ def cross_fit(
     The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row that
     no fold holds out is encoded as if its category were unseen. Slots that are `whole` keep the posterior of all rows.
     """
-    n_slots = column.categories.n_slots
-    entry = np.full(len(codes), column.categories.unseen, dtype=np.intp)
+    n_slots, unseen = column.categories.n_slots, column.categories.unseen
+    entry = np.full(len(codes), unseen, dtype=np.intp)
     families, counts = [], []
     for number, (train, test) in enumerate(folds):
-        statistics = gather_codes(codes, target, weight, n_slots, train)
+        statistics = gather_codes(codes, target, weight, n_slots, train, unseen)
         posterior = column.given(statistics)
         families.append(column.posterior.where(whole, posterior) if np.any(whole) else posterior)
         counts.append(np.where(whole, column.statistics.count, statistics.count))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from catbayes.combinations import Combinations
 from catbayes.encoder._base import PosteriorEncoder
 from catbayes.encoder._column import EncodedColumn
 from catbayes.export import Level, Lookup
@@ -113,29 +112,26 @@ class ExportableEncoder(PosteriorEncoder):
         return [self._lookup(column, plan.names(column)) for column in plan.columns]
 
     def _lookup(self, column: EncodedColumn, outputs: list[str]) -> Lookup:
-        """One level; a missing value is a key like any other, unless it is refused.
+        """A level for the categories, and one for those above them in a hierarchy.
 
-        A new combination of known categories is nothing to refuse, so an interaction always has an answer.
+        A missing value is a key like any other, unless it is refused or goes by the prior. A new combination of known
+        categories is nothing to refuse, nor is a new child of a known parent, so both always have an answer.
         """
-        categories, expectation = column.posterior.categories, column.expectation
-        names = tuple(self.feature_names_in_[part] for part in column.parts)
-        slots, otherwise = np.arange(categories.missing), expectation[categories.unseen]
-        if isinstance(categories, Combinations):
-            keys = list(categories.values)
-            if self.missing == "error":
-                slots = np.setdiff1d(slots, categories.lacking)
-                keys = [keys[slot] for slot in slots]
-        else:
-            keys = [(value,) for value in categories.values]
-            if self.missing != "error":
+        known, expectation = column.posterior.categories, column.expectation
+        names = [self.feature_names_in_[part] for part in column.parts]
+        values = [(*categories.values, None) for _, categories in column.sources]
+        levels, otherwise = [], expectation[known.unseen]
+        for cells, slots in column.levels():
+            if self.missing != "category":
+                full = ~np.isin(slots, known.lacking)
+                cells, slots = cells[full], slots[full]
+            parts = cells.T.tolist()
+            keys = list(zip(*(map(of.__getitem__, part) for of, part in zip(values, parts, strict=False)), strict=True))
+            if len(names) == 1 and self.missing != "error":
                 keys.append((None,))
-                slots = np.append(slots, categories.missing if self.missing == "category" else categories.unseen)
-            if self.unseen == "error":
-                otherwise = np.full_like(otherwise, np.nan)
-        return Lookup(
-            f"{column.label}_encoded",
-            tuple(outputs),
-            (Level(names, keys, expectation[slots]),),
-            otherwise,
-            names if self.missing == "error" else (),
-        )
+                slots = np.append(slots, known.missing if self.missing == "category" else known.unseen)
+            levels.append(Level(tuple(names[: len(parts)]), keys, expectation[slots]))
+        if self.unseen == "error" and len(names) == 1:
+            otherwise = np.full_like(otherwise, np.nan)
+        required = tuple(names) if self.missing == "error" else ()
+        return Lookup(f"{column.label}_encoded", tuple(outputs), tuple(levels), otherwise, required)

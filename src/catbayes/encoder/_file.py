@@ -6,11 +6,9 @@ version; damaged, foreign and newer files are refused.
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 from collections.abc import Callable
-from decimal import Decimal
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
@@ -29,30 +27,16 @@ from catbayes.encoder._settings import (
     write_name,
     write_settings,
 )
+from catbayes.encoder._values import read_value, write_values
 from catbayes.errors import InputError
 from catbayes.evidence import Candidate, ColumnEvidence, Evidence, label_array
 from catbayes.families import FAMILIES
+from catbayes.hierarchy import Chain
 from catbayes.posteriors import ColumnPosterior, posterior_of
 from catbayes.statistics import Moments, Statistics, Tally
 
 FORMAT, VERSION = "catbayes encoder", 2
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
-
-_TYPES: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
-    "bool": (bool, str, {"True": True, "False": False}.__getitem__),
-    "int": (int, str, int),
-    "float": (float, repr, float),
-    "str": (str, str, str),
-    "datetime": (datetime.datetime, datetime.datetime.isoformat, datetime.datetime.fromisoformat),
-    "time": (datetime.time, datetime.time.isoformat, datetime.time.fromisoformat),
-    "timedelta": (
-        datetime.timedelta,
-        lambda span: str(span // datetime.timedelta(microseconds=1)),
-        lambda text: datetime.timedelta(microseconds=int(text)),
-    ),
-    "decimal": (Decimal, str, Decimal),
-    "bytes": (bytes, bytes.hex, bytes.fromhex),
-}
 
 
 def save_encoder(encoder: PosteriorEncoder, path: Any) -> None:
@@ -133,7 +117,7 @@ def encoder_table(encoder: PosteriorEncoder) -> Any:
         "settings": write_settings(encoder),
         "seed": encoder._seed,
         "family": family_name(evidence.family),
-        "classes": None if evidence.classes is None else _write_values(evidence.classes.tolist(), "class"),
+        "classes": None if evidence.classes is None else write_values(evidence.classes.tolist(), "class"),
         "class_type": None if evidence.classes is None else evidence.classes.dtype.str,
         "inputs": [write_name(name) for name in evidence.inputs],
         "squares": evidence.squares,
@@ -147,8 +131,7 @@ def encoder_table(encoder: PosteriorEncoder) -> Any:
                 "parts": column.parts,
                 "position": column.position,
                 "rows": len(part),
-                "prior": write_family(column.posterior.prior),
-                "unseen": write_family(column.posterior.unseen),
+                **_write_prior(column.posterior),
             }
             for column, part in zip(encoder.columns_fitted_, parts, strict=True)
         ],
@@ -162,6 +145,13 @@ def with_header(table: Any, header: dict[str, Any]) -> Any:
     return table.replace_schema_metadata({HEADER: text, DIGEST: sha256(text).hexdigest().encode()})
 
 
+def _write_prior(posterior: ColumnPosterior) -> dict[str, Any]:
+    """What made the posteriors of the statistics: a prior, or what links the levels of a hierarchy."""
+    if posterior.chain is not None:
+        return {"root": write_family(posterior.chain.root), "strengths": list(posterior.chain.strengths)}
+    return {"prior": write_family(posterior.prior), "unseen": write_family(posterior.unseen)}
+
+
 def _column_table(column: ColumnEvidence) -> Any:
     import pyarrow
 
@@ -169,7 +159,7 @@ def _column_table(column: ColumnEvidence) -> Any:
     if isinstance(column.categories, Combinations):
         texts = _write_tuples(column.categories, what)
     else:
-        texts = _write_values(column.categories.values, what)
+        texts = write_values(column.categories.values, what)
     statistics = column.statistics
     numbers: dict[str, Any]
     if isinstance(statistics, Tally):
@@ -190,31 +180,11 @@ def _column_table(column: ColumnEvidence) -> Any:
     )
 
 
-def _write_values(values: Any, what: str) -> list[tuple[str, str]]:
-    if set(map(type, values)) <= {str}:
-        return [("str", value) for value in values]
-    return [_write_value(value, what) for value in values]
-
-
 def _write_tuples(combinations: Combinations, what: str) -> list[tuple[str, str]]:
     """Types and texts of the parts of each combination, as two lists in JSON; a missing part is null."""
-    names = [(*_write_values(parent.values, what), (None, None)) for parent in combinations.parents]
+    names = [(*write_values(parent.values, what), (None, None)) for parent in combinations.parents]
     pairs = (zip(*cell, strict=True) for cell in combinations.tuples(names))
     return [(json.dumps(kinds), json.dumps(texts, ensure_ascii=False)) for kinds, texts in pairs]
-
-
-def _write_value(value: Any, what: str) -> tuple[str, str]:
-    for name, (kind, write, _) in _TYPES.items():
-        if type(value) is kind:
-            return name, write(value)
-    raise InputError(
-        f"A {what} is a {type(value).__name__}, {value!r}, which cannot be saved. Turn such values into text."
-    )
-
-
-def _read_value(pair: Any) -> Any:
-    kind, text = pair
-    return None if kind is None else _TYPES[kind][2](text)
 
 
 # ------------------------------------------------------------------------------ reading
@@ -226,7 +196,7 @@ def build_encoder(kind: type[PosteriorEncoder], header: Any, table: Any) -> Post
     encoder._check()
     classes = None
     if header["classes"] is not None:
-        classes = label_array([_read_value(pair) for pair in header["classes"]], np.dtype(header["class_type"]))
+        classes = label_array([read_value(pair) for pair in header["classes"]], np.dtype(header["class_type"]))
     if sum(column["rows"] for column in header["columns"]) != len(table):
         raise ValueError("rows are missing")
     columns: list[ColumnEvidence] = []
@@ -246,10 +216,14 @@ def build_encoder(kind: type[PosteriorEncoder], header: Any, table: Any) -> Post
     )
     seed, fitted = int(header["seed"]), []
     for column, record in zip(columns, header["columns"], strict=True):
-        prior, unseen = read_family_object(record["prior"]), read_family_object(record["unseen"])
-        statistics = encoder._settle_missing(column)
-        updated = posterior_of(statistics, prior, unseen)
-        posterior = ColumnPosterior(column.categories, statistics, prior, unseen, updated)
+        statistics, tree = encoder._settle_missing(column), encoder._tree(column, evidence)
+        if tree is not None:
+            chain = Chain(read_family_object(record["root"]), tuple(map(float, record["strengths"])))
+            posterior = ColumnPosterior.of_tree(tree, tree.placed(column.categories, statistics), chain)
+        else:
+            prior, unseen = read_family_object(record["prior"]), read_family_object(record["unseen"])
+            updated = posterior_of(statistics, prior, unseen)
+            posterior = ColumnPosterior(column.categories, statistics, prior, unseen, updated)
         fitted.append(encoder._map_column(column, posterior, evidence, seed))
     return encoder._become(evidence, fitted, seed)
 
@@ -259,7 +233,8 @@ def _read_column(
 ) -> ColumnEvidence:
     """One column, or an interaction of `known` ones; what it brings to those is added."""
     parts, position = tuple(record["parts"]), int(record["position"])
-    if not all(0 <= place < len(inputs) for place in parts):
+    at_home = parts[-1] == position if position < len(inputs) else len(parts) > 1
+    if not at_home or not all(0 <= place < len(inputs) for place in parts):
         raise ValueError(f"column {position} is not in its place")
     kinds, texts = part["type"].to_pylist()[:-1], part["category"].to_pylist()[:-1]
     if part["kind"].to_pylist() != ["seen"] * len(kinds) + ["missing"]:
@@ -267,15 +242,15 @@ def _read_column(
     categories: Categories | Combinations
     name: Any
     if len(parts) == 1:
-        name = inputs[position]
-        values = texts if set(kinds) <= {"str"} else [_read_value(pair) for pair in zip(kinds, texts, strict=True)]
-        categories = known[position] = Categories(tuple(values))
+        name = inputs[parts[0]]
+        values = texts if set(kinds) <= {"str"} else [read_value(pair) for pair in zip(kinds, texts, strict=True)]
+        categories = known[parts[0]] = Categories(tuple(values))
         distinct = len(set(values))
     else:
-        name = tuple(inputs[place] for place in parts)
+        name = inputs[position] if position in parts else tuple(inputs[place] for place in parts)
         categories = _read_combinations(parts, kinds, texts, known)
         distinct = len(np.unique(categories.cells, axis=0))
-    if distinct < len(kinds) or (len(parts) == 1) != (parts == (position,)):
+    if distinct < len(kinds):
         raise ValueError(f"the categories of {name!r} are not distinct")
     statistics: Statistics
     if n_classes is None:
@@ -297,7 +272,7 @@ def _read_combinations(
     cells = [
         list(zip(json.loads(kind), json.loads(text), strict=True)) for kind, text in zip(kinds, texts, strict=True)
     ]
-    columns = [[_read_value(cell[number]) for cell in cells] for number in range(len(parts))]
+    columns = [[read_value(cell[number]) for cell in cells] for number in range(len(parts))]
     for part, values in zip(parts, columns, strict=True):
         if part not in known:
             known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))

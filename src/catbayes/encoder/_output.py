@@ -20,7 +20,7 @@ class Layout:
         outputs: dict[int, list[str]] = {position: [] for position in dropped}
         outputs |= {column.position: column.mapping.names() for column in columns}
         self.passing = [position for position in range(n_inputs) if position not in outputs]
-        self.interactions = [column for column in columns if len(column.parts) > 1]
+        self.interactions = [column for column in columns if column.is_interaction]
         n_all = n_inputs + len(self.interactions)
         self.outputs = [outputs.get(position, [""]) for position in range(n_all)]
         stops = np.cumsum([len(names) for names in self.outputs]).tolist()

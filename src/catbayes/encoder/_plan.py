@@ -84,8 +84,7 @@ class Plan:
     @property
     def text(self) -> tuple[str, ...]:
         """Columns that hold text, whatever they look like in a CSV file."""
-        columns = self.encoder.evidence_.columns
-        found = tuple(dict.fromkeys(name for column in columns for name in column.texts))
+        found = tuple(self.encoder.evidence_.texts)
         classes = self.encoder.classes_
         words = classes is not None and all(isinstance(label, str) for label in classes.tolist())
         return (*found, self.target) if words and self.target is not None else found
@@ -98,7 +97,7 @@ class Plan:
     @property
     def replaced(self) -> list[str]:
         """Names of the columns that are encoded one by one, which `drop` leaves out."""
-        return [column.name for column in self.columns if len(column.parts) == 1]
+        return [column.name for column in self.columns if not column.is_interaction]
 
     def names(self, column: EncodedColumn) -> list[str]:
         """What the new columns are called."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 from catbayes._keyed import Keys, row_keys
 from catbayes._random import Purpose, stream
 from catbayes._validation import Codes, is_number
-from catbayes.categories import Categories
+from catbayes.categories import Categories, canonical_list
 from catbayes.errors import InputError
 from catbayes.evidence import Target, take_named
 from catbayes.tables import Table, find_columns, no_column
@@ -79,6 +80,28 @@ def read_row_keys(table: Table, row_id: Any) -> Keys:
         series = nw.from_native(row_id, series_only=True, pass_through=True)
         row_id = series.to_numpy() if isinstance(series, nw.Series) else row_id
     return row_keys(row_id, table.n_rows)
+
+
+def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
+    """Ancestors of each child, the parent first: from a dictionary, or from a frame whose first column is the child."""
+    if isinstance(parents, Mapping):
+        found = {child: above if isinstance(above, tuple) else (above,) for child, above in parents.items()}
+    elif Table.is_frame(parents):
+        frame = nw.from_native(parents, eager_only=True)
+        children, *above = (canonical_list(frame[column].to_list()) for column in frame.columns)
+        found = dict(zip(children, zip(*above, strict=True), strict=True))
+        if len(found) < len(children):
+            raise InputError(f"hierarchy: the table of parents of {name!r} names a category twice. Name each one once.")
+    else:
+        found = {}
+    depths = {len(above) for above in found.values()}
+    if len(depths) != 1 or depths == {0}:
+        raise InputError(
+            f"hierarchy[{name!r}]: expected a list of parent columns, a dictionary of each category's parent (or of "
+            "tuples of parent, grandparent, …, as many for all), or a frame with the categories in its first column "
+            "and their parents in the next."
+        )
+    return found
 
 
 def read_order(table: Table, order: Any) -> Codes:

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from catbayes.encoder._base import PosteriorEncoder
+from catbayes.encoder._reading import read_parents
+from catbayes.encoder._values import read_value, write_value, write_values
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family
 from catbayes.mappings import MAPPINGS, Mapping, PredictiveQuantiles
 from catbayes.priors import Empirical, Scaled
+from catbayes.tables import is_column_list
 
 
 def write_name(name: Any) -> str | int:
@@ -57,6 +60,8 @@ def _write_setting(name: str, value: Any) -> Any:
         return [write_name(column) for column in value]
     if name == "interactions" and isinstance(value, list | tuple):
         return [[write_name(column) for column in interaction] for interaction in value]
+    if name == "hierarchy":
+        return [[write_name(child), _write_parents(parents, child)] for child, parents in value.items()]
     if name == "family" and isinstance(value, type):
         return family_name(value)
     if isinstance(value, Empirical | Scaled) and is_dataclass(value):
@@ -76,7 +81,23 @@ def _write_setting(name: str, value: Any) -> Any:
     )
 
 
-def _read_setting(value: Any) -> Any:
+def _write_parents(parents: Any, child: Any) -> Any:
+    """Names of columns, or a table of parents as pairs of a child and its ancestors."""
+    if is_column_list(parents):
+        return [write_name(column) for column in parents]
+    table, what = read_parents(parents, child), f"parent in the hierarchy of {child!r}"
+    return {"table": [[write_value(key, what), write_values(above, what)] for key, above in table.items()]}
+
+
+def _read_parents(parents: Any) -> Any:
+    if isinstance(parents, list):
+        return parents
+    return {read_value(key): tuple(map(read_value, above)) for key, above in parents["table"]}
+
+
+def _read_setting(name: str, value: Any) -> Any:
+    if name == "hierarchy" and value is not None:
+        return {child: _read_parents(parents) for child, parents in value}
     if not isinstance(value, dict):
         return value
     if "prior" in value:
@@ -89,4 +110,4 @@ def _read_setting(value: Any) -> Any:
 
 def read_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """The parameters of an encoder from JSON."""
-    return {name: _read_setting(value) for name, value in settings.items()}
+    return {name: _read_setting(name, value) for name, value in settings.items()}

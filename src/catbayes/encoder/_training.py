@@ -123,11 +123,12 @@ def ordered_draws(encoder: SamplingBayesianEncoder, learned: Learned) -> Trainin
 
         def block(item: tuple[EncodedColumn, Codes]) -> Array:
             column, codes = item
-            before = gather_before(codes, when, learned.target, learned.weight, column.posterior.categories.n_slots)
-            entries = Entries(column.posterior.given(before), before.count)
+            known = column.posterior.categories
+            before = gather_before(codes, when, learned.target, learned.weight, known.n_slots, known.unseen)
+            entries = Entries(column.posterior.given(before, codes), before.count)
             drawn = _sampler(encoder, column, entries.take, n_rows)(learned.seed, (Purpose.TRAIN, column.position, k))
-            known = column.mapping.known(entries.family)
-            return drawn if known is None else np.concatenate([drawn, known], axis=1)
+            extra = column.mapping.known(entries.family)
+            return drawn if extra is None else np.concatenate([drawn, extra], axis=1)
 
         return encoder._parallel(block, list(zip(learned.columns, learned.codes, strict=True)))
 
@@ -213,7 +214,7 @@ def draw_left_out(
     known, y = column.entries, target.values
 
     def leave_out(code: Codes, own: Any, size: Array) -> Entries:
-        return leave_one_out(known.take(code), column.posterior.unseen, own, size, column.spread)
+        return leave_one_out(known.take(code), column.posterior.unseen_at(code), own, size, column.spread)
 
     def entries(rows: slice) -> Entries:
         return leave_out(codes[rows], y[rows], np.ones(len(codes[rows])) if weight is None else weight[rows])

@@ -27,6 +27,8 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         As for `SamplingBayesianEncoder`.
     n_moments : int from 1 to 4
         Mean, variance, skewness and excess kurtosis, as many as asked for.
+    hierarchy : dict of column to list of parent columns, or to a table of parents, or None
+        As for `SamplingBayesianEncoder`.
     family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
         Likelihood of the target.
     prior : "empirical", number ≥ 0, or prior object
@@ -69,6 +71,7 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         columns: Any = "auto",
         *,
         interactions: Any = None,
+        hierarchy: Any = None,
         n_moments: int = 2,
         family: Any = "auto",
         prior: Any = "empirical",
@@ -82,6 +85,7 @@ class ConjugateMomentEncoder(UpdatableEncoder):
     ) -> None:
         self.columns = columns
         self.interactions = interactions
+        self.hierarchy = hierarchy
         self.n_moments = n_moments
         self.family = family
         self.prior = prior

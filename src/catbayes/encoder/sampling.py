@@ -47,6 +47,11 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         Combinations of columns that are encoded as columns of their own, each with its own prior, behind the others:
         `[("user", "door")]`, or all pairs (and triples) of the encoded columns. "auto" takes the pairs that say more
         than their columns do one by one, by the gain in marginal likelihood; `interactions_` tells which and why.
+    hierarchy : dict of column to list of parent columns, or to a table of parents, or None
+        `{"postcode": ["region", "country"]}`: the prior of a postcode is centred on its region, and that of a region on
+        its country, with strengths from the data. An unseen postcode draws from its region, an unseen region from its
+        country. Instead of columns, a dictionary of each category's parent (or tuple of parent, grandparent, …), or a
+        frame of categories and parents, whose categories need not have been seen.
     family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
         Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes. "lognormal" is
         for amounts > 0 that vary by factors: everything, the posteriors and "mean" included, is then about log y.
@@ -143,6 +148,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         columns: Any = "auto",
         *,
         interactions: Any = None,
+        hierarchy: Any = None,
         family: Any = "auto",
         prior: Any = "empirical",
         mapping: Any = "mean",
@@ -161,6 +167,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
     ) -> None:
         self.columns = columns
         self.interactions = interactions
+        self.hierarchy = hierarchy
         self.family = family
         self.prior = prior
         self.mapping = mapping

@@ -36,7 +36,7 @@ MOST_CHOSEN = 50
 
 def choose(evidence: Evidence) -> Evidence:
     """Keep the interactions that gain more than chance would, the best ones if there are many."""
-    pairs = [column for column in evidence.columns if isinstance(column.categories, Combinations)]
+    pairs = [column for column in evidence.columns if column.is_interaction]
     means: dict[int, Array] = {}
     gains = {column.position: gain(column, evidence, means) for column in pairs}
     least = CHANCE + np.log(max(len(pairs), 1))

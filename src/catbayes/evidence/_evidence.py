@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from catbayes.errors import InputError
 from catbayes.evidence._target import Target, choose_family, join_classes, label_array, read_family
 from catbayes.families import TINY, BetaBernoulli, DirichletCategorical, Family, GammaPoisson
 from catbayes.statistics import Moments, Statistics, Tally
-from catbayes.tables import Table
+from catbayes.tables import Group, Table
 
 __all__ = [
     "Candidate",
@@ -34,8 +33,8 @@ __all__ = [
 class ColumnEvidence:
     """One column, or an interaction of several: its categories, and what each of them says about the target.
 
-    `parts` are the columns of the table that it is made of: one, at its position, or those of an interaction, whose
-    name is the tuple of theirs and whose position is behind all columns of the table.
+    `parts` are the columns of the table that it is made of: one, at its position; one behind its ancestors, in a
+    hierarchy; or those of an interaction, whose name is the tuple of theirs and whose position is behind all columns.
     """
 
     position: int
@@ -45,12 +44,9 @@ class ColumnEvidence:
     statistics: Statistics
 
     @property
-    def texts(self) -> list[Any]:
-        """Names of the columns whose categories are all text."""
-        if isinstance(self.categories, Combinations):
-            pairs = zip(self.name, self.categories.parents, strict=True)
-            return [name for name, parent in pairs if parent.is_text]
-        return [self.name] if self.categories.is_text else []
+    def is_interaction(self) -> bool:
+        """Whether it is a combination of columns, and none of them."""
+        return self.position not in self.parts
 
 
 class Candidate(NamedTuple):
@@ -87,6 +83,16 @@ class Evidence:
     squares: float  # Σ w² over the rows: with Σ w, how unequal the weights are
     weighted: bool
     candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
+
+    @property
+    def texts(self) -> tuple[Any, ...]:
+        """Names of the columns whose categories are all text."""
+        found: dict[int, Categories] = {}
+        for column in self.columns:
+            known = column.categories
+            parents = known.parents if isinstance(known, Combinations) else (known,)
+            found |= {part: parent for part, parent in zip(column.parts, parents, strict=True) if parent.is_text}
+        return tuple(self.inputs[part] for part in found)
 
     @property
     def total(self) -> Statistics:
@@ -234,44 +240,34 @@ def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_
 
 
 def gather_table(
-    table: Table,
-    positions: list[int],
-    interactions: list[tuple[int, ...]],
-    target: Target,
-    weight: Array | None,
-    run: Callable[..., Any] = map,
+    table: Table, groups: list[Group], target: Target, weight: Array | None, run: Callable[..., Any] = map
 ) -> tuple[Evidence, list[Codes]]:
     """Describe the target by the categories of some columns of a table in memory; also the slots of its rows."""
-    needed = sorted({*positions, *chain.from_iterable(interactions)})
+    needed = sorted({part for group in groups for part in group.parts})
     read = dict(zip(needed, run(lambda position: Categories.of(table.column(position)), needed), strict=True))
-    names, n_columns = table.names, table.n_columns
 
-    def gather_single(position: int) -> tuple[ColumnEvidence, Codes]:
-        categories, codes = read[position]
-        statistics = gather_codes(codes, target, weight, categories.n_slots)
-        return ColumnEvidence(position, names[position], (position,), categories, statistics), codes
+    def gather_group(group: Group) -> tuple[ColumnEvidence, Codes]:
+        known, codes = zip(*(read[part] for part in group.parts), strict=True)
+        categories, slots = (known[0], codes[0]) if len(known) == 1 else Combinations.of(known, codes)
+        statistics = gather_codes(slots, target, weight, categories.n_slots)
+        return ColumnEvidence(group.position, group.name, group.parts, categories, statistics), slots
 
-    def gather_interaction(item: tuple[int, tuple[int, ...]]) -> tuple[ColumnEvidence, Codes]:
-        number, parts = item
-        combinations, codes = Combinations.of([read[part][0] for part in parts], [read[part][1] for part in parts])
-        statistics = gather_codes(codes, target, weight, combinations.n_slots)
-        name = tuple(names[part] for part in parts)
-        return ColumnEvidence(n_columns + number, name, parts, combinations, statistics), codes
-
-    found = [*run(gather_single, positions), *run(gather_interaction, list(enumerate(interactions)))]
+    found = list(run(gather_group, groups))
     evidence = Evidence(
         columns=tuple(column for column, _ in found),
         family=target.family,
         classes=target.classes,
-        inputs=tuple(names),
+        inputs=tuple(table.names),
         squares=float(table.n_rows if weight is None else (weight**2).sum()),
         weighted=weight is not None,
     )
     return evidence, [codes for _, codes in found]
 
 
-def gather_codes(codes: Codes, target: Target, weight: Array | None, n_slots: int, rows: Any = None) -> Statistics:
-    """Count (or describe) the target by category code, over all rows or some; the unseen slot learns nothing."""
+def gather_codes(
+    codes: Codes, target: Target, weight: Array | None, n_slots: int, rows: Any = None, unseen: int = -1
+) -> Statistics:
+    """Count (or describe) the target by category code, over all rows or some; slots from `unseen` on learn nothing."""
     values = target.values
     if rows is not None:
         codes, values = codes[rows], values[rows]
@@ -281,16 +277,20 @@ def gather_codes(codes: Codes, target: Target, weight: Array | None, n_slots: in
         statistics = Tally.from_codes(codes, values, weight, n_slots=n_slots, n_classes=len(target.classes))
     else:
         statistics = Moments.from_codes(codes, values, weight, n_slots=n_slots)
-    return statistics.without(n_slots - 1)
+    return statistics.without(np.arange(n_slots)[unseen:])
 
 
-def gather_before(codes: Codes, rank: Codes, target: Target, weight: Array | None, n_slots: int) -> Statistics:
-    """Count (or describe), for each row, the rows of its category with a lower rank; an unseen one learns nothing."""
-    unseen = np.flatnonzero(codes == n_slots - 1)
+def gather_before(
+    codes: Codes, rank: Codes, target: Target, weight: Array | None, n_slots: int, unseen: int
+) -> Statistics:
+    """Count (or describe), for each row, the rows of its category with a lower rank.
+
+    A row whose slot is `unseen`, or one behind it, learns nothing.
+    """
+    nothing = np.flatnonzero(codes >= unseen)
     if target.classes is not None:
-        tally = Tally.before(codes, rank, target.values, weight, n_classes=len(target.classes))
-        return tally.without(unseen)
-    return Moments.before(codes, rank, target.values, weight, n_slots=n_slots).without(unseen)
+        return Tally.before(codes, rank, target.values, weight, n_classes=len(target.classes)).without(nothing)
+    return Moments.before(codes, rank, target.values, weight, n_slots=n_slots).without(nothing)
 
 
 def settle_family(family: Any, evidence: Evidence) -> type[Family]:

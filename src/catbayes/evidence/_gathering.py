@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from catbayes._validation import check_option, check_weights
+from catbayes.categories import Categories
 from catbayes.errors import InputError
 from catbayes.evidence._choosing import choose
 from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_table
@@ -17,7 +18,7 @@ from catbayes.evidence._exposure import per_unit, per_unit_lazily
 from catbayes.evidence._query import Query
 from catbayes.evidence._target import read_target
 from catbayes.sources import ENGINES, batches, is_reader, is_source, lazy_frame
-from catbayes.tables import CATEGORICAL, Table, find_columns, find_interactions, no_column
+from catbayes.tables import CATEGORICAL, Group, Table, find_groups, no_column
 
 READER_ROWS = 1 << 20
 
@@ -30,6 +31,7 @@ def gather(
     target: Any = None,
     *,
     interactions: Any = None,
+    hierarchy: Any = None,
     family: Any = "auto",
     weight: Any = None,
     exposure: Any = None,
@@ -52,6 +54,8 @@ def gather(
         Name of the target; for a table in memory, its values.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         Combinations of columns to count too, as for the encoders; "auto" counts all pairs and keeps those that pay.
+    hierarchy : dict, optional
+        Columns to count within those of their parents, as for the encoders.
     family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
         Likelihood of the target.
     weight : str or array-like, optional
@@ -90,7 +94,7 @@ def gather(
            [0.5 ]])
     """
     check_option("engine", engine, ENGINES)
-    asked = as_before(like, Asked(columns, interactions, family, classes))
+    asked = as_before(like, Asked(columns, interactions, hierarchy, family, classes))
     if not is_source(source):
         evidence = _gather_memory(Table.of(source), asked, target, weight, exposure)
     elif is_reader(source):
@@ -110,9 +114,14 @@ class Asked:
 
     columns: Any
     interactions: Any
+    hierarchy: Any
     family: Any
     classes: Any
     texts: tuple[str, ...] = ()
+
+    def groups(self, names: list[Any], categorical: list[int]) -> list[Group]:
+        """What to encode of a table with these columns."""
+        return find_groups(names, categorical, self.columns, self.interactions, self.hierarchy)
 
     def text(self, target: Any) -> tuple[str, ...]:
         """Columns of a CSV file that are text, whatever they look like."""
@@ -124,13 +133,17 @@ def as_before(like: Evidence | None, asked: Asked) -> Asked:
     """Ask for the columns, kind of target and classes of earlier evidence, and for classes that were named since."""
     if like is None:
         return asked
-    texts = tuple(dict.fromkeys(name for column in like.columns for name in column.texts))
-    names = [column.name for column in like.columns if len(column.parts) == 1]
-    interactions = [column.name for column in like.columns if len(column.parts) > 1]
+    names = [column.name for column in like.columns if not column.is_interaction]
+    interactions = [column.name for column in like.columns if column.is_interaction]
+    within = {
+        column.name: [like.inputs[part] for part in reversed(column.parts[:-1])]
+        for column in like.columns
+        if len(column.parts) > 1 and not column.is_interaction
+    }
     if like.classes is None:
-        return Asked(names, interactions, like.family, None, texts)
+        return Asked(names, interactions, within, like.family, None, like.texts)
     classes = [*like.classes.tolist(), *(asked.classes if asked.classes is not None else ())]
-    return Asked(names, interactions, asked.family, classes, texts)
+    return Asked(names, interactions, within, asked.family, classes, like.texts)
 
 
 def _gather_lazy(frame: nw.LazyFrame[Any], asked: Asked, target: Any, weight: Any, progress: Progress) -> Evidence:
@@ -138,21 +151,15 @@ def _gather_lazy(frame: nw.LazyFrame[Any], asked: Asked, target: Any, weight: An
     query, schema = Query.of(frame, target, weight, asked.family, asked.classes), frame.collect_schema()
     inputs = [name for name in schema.names() if name not in (target, weight)]
     categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
-    positions = find_columns(inputs, categorical, asked.columns)
-    interactions = find_interactions(inputs, positions, asked.interactions)
-    found: list[ColumnEvidence] = []
-    n_all = len(positions) + len(interactions)
-    for position in positions:
-        progress(len(found), n_all)
-        found.append(query.column(position, inputs[position], schema[inputs[position]]))
-    known = {column.position: column.categories for column in found}
-    for number, parts in enumerate(interactions):
-        progress(len(found), n_all)
-        names = tuple(inputs[part] for part in parts)
-        dtypes = [schema[name] for name in names]
-        found.append(query.interaction(len(inputs) + number, parts, names, dtypes, known))
-    progress(len(found), n_all)
-    return Evidence(tuple(found), query.family, query.classes, tuple(inputs), query.squares, weight is not None)
+    groups = asked.groups(inputs, categorical)
+    found: dict[int, ColumnEvidence] = {}
+    known: dict[int, Categories] = {}
+    for group in sorted(groups, key=lambda group: len(group.parts)):  # categories of single columns serve the others
+        progress(len(found), len(groups))
+        found[group.position] = query.group(group, inputs, schema, known)
+    progress(len(found), len(groups))
+    columns = tuple(found[group.position] for group in groups)
+    return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None)
 
 
 def take_named(table: Table, *given: Any) -> tuple[Any, ...]:
@@ -172,13 +179,12 @@ def _gather_memory(table: Table, asked: Asked, target: Any, weight: Any, exposur
     table, y, weights, units = take_named(table, target, weight, exposure)
     if y is None:
         raise InputError("target: expected the name of a column of the table, or the values of the target.")
-    positions = find_columns(table.names, table.categorical(), asked.columns)
-    interactions = find_interactions(table.names, positions, asked.interactions)
+    groups = asked.groups(table.names, table.categorical())
     weights = check_weights(weights, table.n_rows, whole)
     known = read_target(np.asarray(y), asked.family, table.n_rows, asked.classes)
     if units is not None:
         known, weights = per_unit(known, weights, units)
-    return gather_table(table, positions, interactions, known, weights)[0]
+    return gather_table(table, groups, known, weights)[0]
 
 
 def _gather_batches(reader: Any, asked: Asked, target: Any, weight: Any, exposure: Any) -> Evidence:

@@ -25,7 +25,7 @@ from catbayes.evidence._target import (
 )
 from catbayes.families import TINY, Family, NormalGamma
 from catbayes.statistics import Moments, Tally
-from catbayes.tables import check_free, no_column
+from catbayes.tables import Group, check_free, no_column
 
 KEY, TARGET, WEIGHT = "catbayes_key", "catbayes_target", "catbayes_weight"
 BAD, SQUARE = "catbayes_bad", "catbayes_square"
@@ -171,24 +171,22 @@ class Query:
             raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
         return float(facts[SQUARE])
 
-    def column(self, position: int, name: str, dtype: Any) -> ColumnEvidence:
-        """Group by one column."""
-        keys, statistics = self._group([self._key(name, dtype)])
-        categories, slots = Categories.of_distinct(keys[0])
-        return ColumnEvidence(position, name, (position,), categories, statistics.place(slots, categories.n_slots))
-
-    def interaction(
-        self, position: int, parts: tuple[int, ...], names: tuple[str, ...], dtypes: list[Any], known: dict[int, Any]
-    ) -> ColumnEvidence:
-        """Group by several columns; `known` are the categories of those that were grouped by before."""
-        keys, statistics = self._group([self._key(*pair) for pair in zip(names, dtypes, strict=True)])
-        for part, values in zip(parts, keys, strict=True):
-            if part not in known:
-                known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))
-        codes = [known[part].slots(values) for part, values in zip(parts, keys, strict=True)]
-        combinations, slots = Combinations.of([known[part] for part in parts], codes)
-        placed = statistics.place(slots, combinations.n_slots)
-        return ColumnEvidence(position, names, parts, combinations, placed)
+    def group(self, group: Group, inputs: list[str], schema: Any, known: dict[int, Categories]) -> ColumnEvidence:
+        """Group by one column, or by several; `known` are the categories of those that were grouped by before."""
+        names = [inputs[part] for part in group.parts]
+        keys, statistics = self._group([self._key(name, schema[name]) for name in names])
+        categories: Categories | Combinations
+        if len(keys) == 1:
+            categories, slots = Categories.of_distinct(keys[0])
+            known[group.position] = categories
+        else:
+            for part, values in zip(group.parts, keys, strict=True):
+                if part not in known:
+                    known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))
+            parents = [known[part] for part in group.parts]
+            categories, slots = Combinations.of(parents, [k.slots(v) for k, v in zip(parents, keys, strict=True)])
+        placed = statistics.place(slots, categories.n_slots)
+        return ColumnEvidence(group.position, group.name, group.parts, categories, placed)
 
     def _key(self, name: str, dtype: Any) -> nw.Expr:
         """A column to group by, one spelling for each category."""

@@ -99,6 +99,13 @@ class NormalGamma(Family):
         found = prior(flat if value - flat_value < 1e-2 else best)
         return cls(shift + np.sqrt(variance) * found.centre, found.strength, found.alpha, variance * found.beta)
 
+    def varying_as(self, other: NormalGamma) -> Self:
+        """The same means, with the precision of the target as in one other distribution."""
+        shape = self.centre.shape
+        return type(self)(
+            self.centre, self.strength, np.broadcast_to(other.alpha, shape), np.broadcast_to(other.beta, shape)
+        )
+
     def update(self, statistics: Moments) -> Self:
         """Equations 15 to 18."""
         count = statistics.count

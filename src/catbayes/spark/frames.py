@@ -21,7 +21,6 @@ from catbayes._keyed import row_keys
 from catbayes._random import Purpose
 from catbayes._validation import Array, Codes, check_weights
 from catbayes.categories import Categories, canonical_list
-from catbayes.combinations import Combinations
 from catbayes.encoder._column import EncodedColumn
 from catbayes.encoder._plan import Plan, read_known_target
 from catbayes.encoder._training import leave_one_out
@@ -79,19 +78,22 @@ def _with_identity(frame: DataFrame) -> DataFrame:
 
 
 def _parameters(column: EncodedColumn) -> dict[str, Array]:
-    """Posterior parameters and counts of every slot, by the names of their columns."""
+    """Posterior parameters and counts of every slot, and its own prior in a hierarchy, by the names of their columns."""
     found = {_count(column): column.posterior.statistics.count}
-    arrays = column.posterior.posterior.arrays().values()
-    for places, values in zip(_places(column), arrays, strict=True):
-        found |= dict(zip(places, values.reshape(len(values), -1).T, strict=True))
+    families = [column.posterior.posterior, *([] if column.posterior.own is None else [column.posterior.own])]
+    for family, places in zip(families, _places(column), strict=True):
+        for names, values in zip(places, family.arrays().values(), strict=True):
+            found |= dict(zip(names, values.reshape(len(values), -1).T, strict=True))
     return found
 
 
-def _places(column: EncodedColumn) -> list[list[str]]:
-    """The columns that hold each parameter of the posterior: several for one that has an entry a class."""
+def _places(column: EncodedColumn) -> list[list[list[str]]]:
+    """The columns that hold each parameter of the posterior, one for each class if it has those; and of a prior."""
     arrays = column.posterior.posterior.arrays()
     widths = {name: 1 if values.ndim == 1 else values.shape[1] for name, values in arrays.items()}
-    return [[f"{_count(column)}_{name}_{c}" for c in range(width)] for name, width in widths.items()]
+    kinds = ["posterior"] if column.posterior.own is None else ["posterior", "prior"]
+    start = _count(column)
+    return [[[f"{start}_{kind}_{name}_{c}" for c in range(width)] for name, width in widths.items()] for kind in kinds]
 
 
 def _count(column: EncodedColumn) -> str:
@@ -99,41 +101,50 @@ def _count(column: EncodedColumn) -> str:
 
 
 def _join(frame: DataFrame, column: EncodedColumn, slots: dict[str, Array], plan: Plan) -> DataFrame:
-    """Look the values of a column or an interaction up; `slots` are the values to add, one for each slot."""
+    """Look the values of a column up, level by level; `slots` are the values to add, one for each slot."""
+    known, sources = column.posterior.categories, _sources(frame, column, plan)
+    names = list(frame.columns)
+    for number, (cells, places) in enumerate(column.levels()):
+        kept = (plan.encoder.missing == "category") | ~np.isin(places, known.lacking)
+        found = {f"{name}_{number}": values[places[kept]] for name, values in slots.items()}
+        frame = _join_level(frame, sources[: cells.shape[1]], cells[kept], found, number)
+    levels = range(len(column.levels()))
+    unseen = {name: F.lit(float(values[known.unseen])) for name, values in slots.items()}
+    filled = {name: F.coalesce(*(F.col(quoted(f"{name}_{n}")) for n in levels), unseen[name]) for name in slots}
+    if len(sources) == 1:
+        missing = sources[0].value.isNull()
+        first = F.col(quoted(f"{next(iter(slots))}_0"))
+        _refuse(frame, sources[0], plan, first.isNull() & ~missing)
+        at_missing = known.missing if plan.encoder.missing == "category" else known.unseen
+        filled = {
+            name: F.when(missing, F.lit(float(values[at_missing]))).otherwise(filled[name])
+            for name, values in slots.items()
+        }
+    return frame.withColumns(filled).select(*[quoted(name) for name in [*names, *slots]])
+
+
+def _join_level(
+    frame: DataFrame, sources: list[_Source], cells: Codes, slots: dict[str, Array], number: int
+) -> DataFrame:
+    """Add the values of the keys of one level; null where a row has none of them."""
     import pyarrow
 
-    categories, sources = column.posterior.categories, _sources(frame, column, plan)
-    cells = categories.cells.T if isinstance(categories, Combinations) else [np.arange(categories.missing)]
-    kept, keys = np.arange(categories.missing), []
-    for source, cell in zip(sources, cells, strict=True):
+    kept, keys = np.arange(len(cells)), []
+    for source, cell in zip(sources, cells.T, strict=True):
         found, place = _as_type(list(source.categories.values), source.arrow_type)
         if source.categories.values and not len(found):
             _warn_of_type(source)
         row = np.full(source.categories.n_slots, -1)
         row[place], row[source.categories.missing] = np.arange(len(found)), len(found)
-        keys.append(
-            pyarrow.concat_arrays([found, pyarrow.nulls(1, source.arrow_type)]).take(
-                pyarrow.array(np.maximum(row[cell], 0))
-            )
-        )
+        some = pyarrow.concat_arrays([found, pyarrow.nulls(1, source.arrow_type)])
+        keys.append(some.take(pyarrow.array(np.maximum(row[cell], 0))))
         kept = kept[row[cell[kept]] >= 0]
-    names = [f"{KEY}_{number}" for number in range(len(sources))]
+    names = [f"{KEY}_{number}_{part}" for part in range(len(sources))]
     table = {name: key.take(pyarrow.array(kept)) for name, key in zip(names, keys, strict=True)}
     table |= {name: pyarrow.array(values[kept]) for name, values in slots.items()}
     lookup = F.broadcast(frame.sparkSession.createDataFrame(pyarrow.table(table)))
-    matches = [s.value.eqNullSafe(F.col(name)) for s, name in zip(sources, names, strict=True)]
-    joined = frame.join(lookup, reduce(and_, matches), "left")
-    unseen = {name: F.lit(float(values[categories.unseen])) for name, values in slots.items()}
-    filled = {name: F.coalesce(F.col(quoted(name)), unseen[name]) for name in slots}
-    if len(sources) == 1:
-        missing = sources[0].value.isNull()
-        _refuse(joined, sources[0], plan, joined[names[0]].isNull() & ~missing)
-        at_missing = categories.missing if plan.encoder.missing == "category" else categories.unseen
-        filled = {
-            name: F.when(missing, F.lit(float(values[at_missing]))).otherwise(filled[name])
-            for name, values in slots.items()
-        }
-    return joined.withColumns(filled).drop(*names)
+    matches = [source.value.eqNullSafe(F.col(name)) for source, name in zip(sources, names, strict=True)]
+    return frame.join(lookup, reduce(and_, matches), "left").drop(*names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +226,9 @@ class _DrawnColumn:
     position: int
     names: list[str]
     family: type[Family]
-    places: list[list[str]]  # the columns that hold each parameter of the family
+    places: list[
+        list[list[str]]
+    ]  # the columns that hold each parameter of the posterior, and in a hierarchy of the prior
     count: str
     mapping: Mapping
     unseen: Family
@@ -279,11 +292,11 @@ class _Drawing:
             weight = check_weights(values(self.weight), n_rows, whole=False)
         found: dict[str, Array] = {}
         for column in self.columns:
-            parts = [[values(place) for place in places] for places in column.places]
-            family = column.family(*(part[0] if len(part) == 1 else np.stack(part, axis=1) for part in parts))
-            entries = Entries(family, values(column.count))
+            posterior, *own = (_family(column.family, places, values) for places in column.places)
+            entries = Entries(posterior, values(column.count))
             if target is not None and weight is not None:
-                entries = leave_one_out(entries, column.unseen, target.values, weight, column.spread)
+                unseen = own[0] if own else column.unseen
+                entries = leave_one_out(entries, unseen, target.values, weight, column.spread)
             features, known = [], column.mapping.known(entries.family)
             for k in range(self.n_draws):
                 key = (Purpose.SAMPLE if target is None else Purpose.TRAIN, column.position, k)
@@ -301,3 +314,9 @@ class _Drawing:
                 features += [drawn] if known is None else [drawn, known]
             found |= dict(zip(column.names, np.concatenate(features, axis=1).T, strict=True))
         return found
+
+
+def _family(family: type[Family], places: list[list[str]], values: Any) -> Family:
+    """The distributions of some rows, from the columns that hold their parameters."""
+    parts = [[values(place) for place in names] for names in places]
+    return family(*(part[0] if len(part) == 1 else np.stack(part, axis=1) for part in parts))

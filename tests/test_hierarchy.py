@@ -1,0 +1,344 @@
+"""Hierarchies: a category leans on its parent, learnt from its siblings; what is unseen draws from what is above it."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.special import expit
+from scipy.stats import kstest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
+
+import catbayes
+from catbayes import (
+    BetaBernoulli,
+    ConjugateMomentEncoder,
+    InputError,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    encode,
+    gather,
+)
+from catbayes.families import DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes.hierarchy import Chain, Tree, around
+from catbayes.posteriors import ColumnPosterior
+
+HIERARCHY = {"postcode": ["region", "country"]}
+TARGETS = ["bernoulli", "categorical", "normal", "poisson"]
+
+
+def simulate(n_postcodes=20_000, n_regions=500, n_rows=100_000, seed=0):
+    """Postcodes whose log-odds vary about those of their regions, and regions about countries; many are rare."""
+    random = np.random.default_rng(seed)
+    country_of, region_of = random.integers(0, 10, n_regions), random.integers(0, n_regions, n_postcodes)
+    country = random.normal(scale=0.5, size=10)
+    region = country[country_of] + random.normal(scale=0.5, size=n_regions)
+    postcode = region[region_of] + random.normal(scale=0.5, size=n_postcodes)
+    share = random.pareto(1.2, n_postcodes) + 0.1
+    code = random.choice(n_postcodes, n_rows, p=share / share.sum())
+    table = pd.DataFrame({"postcode": code, "region": region_of[code], "country": country_of[region_of[code]]})
+    chance = expit(postcode[code] - 1.0)
+    return table.astype(str), random.binomial(1, chance), chance
+
+
+def make_y(family, chance, seed=0):
+    random = np.random.default_rng(seed)
+    return {
+        "bernoulli": lambda: random.binomial(1, chance),
+        "categorical": lambda: random.binomial(2, chance),
+        "normal": lambda: 1e6 + 5 * chance + random.normal(size=len(chance)),
+        "poisson": lambda: random.poisson(3 * chance),
+    }[family]()
+
+
+def test_unseen_and_rare_postcodes_are_predicted_better_than_without_their_regions():
+    table, y, chance = simulate()
+    train, test = slice(0, 50_000), slice(50_000, None)
+    found = {}
+    for name, hierarchy in (("flat", None), ("tree", HIERARCHY)):
+        encoder = SamplingBayesianEncoder(["postcode"], hierarchy=hierarchy, random_state=0).fit(table[train], y[train])
+        found[name] = encoder.transform(table[test])[:, 0].astype(float)
+    rows = table["postcode"][train].value_counts().reindex(table["postcode"][test]).fillna(0).to_numpy()
+    for some, gain in ((rows == 0, 0.02), ((rows > 0) & (rows <= 5), 0.01), (rows > 50, -0.001)):
+        loss = {name: log_loss(y[test][some], p[some]) for name, p in found.items()}
+        assert loss["tree"] < loss["flat"] - gain
+        assert loss["tree"] > log_loss(y[test][some], chance[test][some])  # nothing is better than the truth
+
+
+@pytest.mark.parametrize("family", TARGETS)
+def test_strengths_of_every_level_are_found(family):
+    """θ of 200 parents about a root, of 30 children about each: each with the strength that it was drawn with."""
+    random = np.random.default_rng(3)
+    children = np.repeat(np.arange(200), 30)
+    root = {
+        "bernoulli": BetaBernoulli([3.0], [7.0]),
+        "categorical": DirichletCategorical([[2.0, 3.0, 5.0]]),
+        "normal": NormalGamma([5.0], [10.0], [1e6], [1e6]),
+        "poisson": GammaPoisson([20.0], [10.0]),
+    }[family]
+
+    def of_children(theta, strength):
+        if family == "bernoulli":
+            return random.beta(strength * theta[:, 0], strength * (1 - theta[:, 0]))[:, None]
+        if family == "categorical":
+            return np.stack([random.dirichlet(strength * row) for row in theta])
+        if family == "poisson":
+            return random.gamma(strength * theta[:, 0], 1 / strength)[:, None]
+        return random.normal(theta[:, 0], 1 / np.sqrt(strength))[:, None]
+
+    above = root.take(np.zeros(200, dtype=int)).sample(random)
+    below = of_children(above[children], 40.0)
+    codes = np.repeat(np.arange(6_000), 20)
+    theta = below[codes]
+    y = {
+        "bernoulli": lambda: random.binomial(1, theta[:, 0]),
+        "categorical": lambda: (random.random(len(codes))[:, None] > np.cumsum(theta, axis=1)[:, :2]).sum(axis=1),
+        "normal": lambda: random.normal(theta[:, 0]),
+        "poisson": lambda: random.poisson(theta[:, 0]),
+    }[family]()
+    table = pd.DataFrame({"child": codes, "parent": children[codes]}).astype(str)
+    encoder = SamplingBayesianEncoder(["child"], hierarchy={"child": ["parent"]}, family=family).fit(table, y)
+    own, outer = encoder.columns_fitted_[0].posterior.chain.strengths
+    assert 28 < own < 55
+    assert 7 < outer < 14
+
+
+def test_priors_are_calibrated_for_unseen_children():
+    """Where the truth is drawn as the model says, the ranks of true θ of unseen children among draws are uniform."""
+    random = np.random.default_rng(0)
+    parent = random.beta(3.0, 7.0, 2_000)
+    child = random.beta(20.0 * np.repeat(parent, 4), 20.0 * (1.0 - np.repeat(parent, 4)))
+    codes = np.repeat(np.arange(8_000), 5)
+    codes = codes[codes % 4 != 3]  # one child in four has no rows
+    table = pd.DataFrame({"child": codes, "parent": codes // 4}).astype(str)
+    y = random.binomial(1, child[codes])
+    encoder = SamplingBayesianEncoder(["child"], hierarchy={"child": ["parent"]}, temperature=1.0, random_state=0)
+    encoder.fit(table, y)
+    for missing in (True, False):
+        which = np.arange(8_000)[(np.arange(8_000) % 4 == 3) == missing]
+        new = pd.DataFrame({"child": which, "parent": which // 4}).astype(str)
+        draws = encoder.sample(new, 99)[:, :, 0].astype(float)
+        rank = (draws < child[which]).mean(axis=0)
+        assert kstest(rank[:: 1 if missing else 3], "uniform").pvalue > 1e-3
+        assert abs(rank.mean() - 0.5) < 0.02
+        assert abs(rank.var() - 1 / 12) < 0.008
+
+
+def test_nothing_is_counted_twice():
+    """The prior of a child has no part of its own rows: it is the same whatever they say."""
+    table, y, _ = simulate(200, 20, 4_000)
+    mine = (table["postcode"] == table["postcode"].iloc[0]).to_numpy()
+    chain = Chain(BetaBernoulli(2.0, 5.0), (10.0, 20.0, 30.0))
+
+    def prior(target):
+        evidence = gather(table, ["postcode"], target, hierarchy=HIERARCHY)
+        column = evidence.columns[0]
+        tree = Tree.of_columns(column.categories)
+        posterior = ColumnPosterior.of_tree(tree, tree.placed(column.categories, column.statistics), chain)
+        slot = [value[-1] for value in column.categories.values].index(table["postcode"].iloc[0])
+        return posterior.own.take(slot)
+
+    one, other = prior(y), prior(np.where(mine, 1 - y, y))
+    np.testing.assert_allclose(one.alpha, other.alpha, rtol=1e-9)
+    np.testing.assert_allclose(one.beta, other.beta, rtol=1e-9)
+    sibling = (table["region"] == table["region"].iloc[0]).to_numpy() & ~mine
+    assert prior(np.where(sibling, 1, y)).mean() > one.mean() + 0.05
+
+
+def test_a_child_without_siblings_has_the_prior_of_its_parent():
+    """Closed form for two levels: Beta(m, ν) about the root, strengths S ν / (S + ν + 1)."""
+    parent = BetaBernoulli(np.array([6.0]), np.array([14.0]))
+    child = around(parent, 9.0)
+    assert child.strength[0] == pytest.approx(20 * 9 / 30)
+    assert child.mean()[0, 0] == pytest.approx(0.3)
+    variance = 0.3 * 0.7 / 21 + 0.3 * 0.7 * 20 / 21 / 10  # of the parent, and of a child about it
+    assert child.variance()[0, 0] == pytest.approx(variance, rel=1e-12)
+
+
+def test_what_is_unseen_draws_from_what_is_above_it():
+    table, y, _ = simulate(400, 20, 5_000)
+    encoder = SamplingBayesianEncoder(["postcode"], hierarchy=HIERARCHY, random_state=0, temperature=1.0).fit(table, y)
+    region, country = table["region"].iloc[0], table["country"].iloc[0]
+    new = pd.DataFrame(
+        {"postcode": ["new"] * 3, "region": [region, "new", "new"], "country": [country, country, "new"]}
+    )
+    frame = encoder.posteriors_["postcode"].set_index("category")
+    means = encoder.transform(new)[:, 0].astype(float)
+    assert means[0] == pytest.approx(frame["mean"][f"{country}&{region}"])
+    assert means[1] == pytest.approx(frame["mean"][country])
+    assert means[2] == pytest.approx(frame["mean"][frame["kind"] == "unseen"].item())
+    assert len(set(means)) == 3
+    drawn = encoder.sample(new, 4_000)[:, :, 0].astype(float)
+    np.testing.assert_allclose(drawn.mean(axis=0), means, atol=0.01)
+    wanted = [frame["sd"][f"{country}&{region}"], frame["sd"][country], frame["sd"][frame["kind"] == "unseen"].item()]
+    np.testing.assert_allclose(drawn.std(axis=0), wanted, rtol=0.1)
+    assert wanted[0] < wanted[1] < wanted[2]  # the less is known, the wider
+
+
+def test_one_postcode_in_two_regions_is_two_categories():
+    table = pd.DataFrame({"postcode": ["1", "1", "2", "2"] * 20, "region": ["a", "b", "a", "b"] * 20})
+    encoder = SamplingBayesianEncoder(["postcode"], hierarchy={"postcode": ["region"]}).fit(table, [0, 1, 0, 1] * 20)
+    low, high = encoder.transform(pd.DataFrame({"postcode": ["1", "1"], "region": ["a", "b"]}))[:, 0]
+    assert low < 0.2
+    assert high > 0.8
+
+
+@pytest.mark.parametrize("missing", ["category", "prior"])
+def test_missing_values_go_by_the_policy(missing):
+    table, y, _ = simulate(100, 10, 3_000)
+    table.loc[::7, "postcode"] = None
+    settings = {"hierarchy": HIERARCHY, "missing": missing, "random_state": 0}
+    encoder = SamplingBayesianEncoder(["postcode"], **settings).fit(table, y)
+    row = pd.DataFrame({"postcode": [None], "region": table["region"][:1], "country": table["country"][:1]})
+    frame = encoder.posteriors_["postcode"].set_index("category")
+    label = f"{row['country'].item()}&{row['region'].item()}"
+    expected = frame["mean"][label if missing == "prior" else f"{label}&(missing)"]
+    assert encoder.transform(row)[0, 0] == pytest.approx(expected)
+    assert np.isfinite(encoder.fit_transform(table, y)[:, 0].astype(float)).all()
+
+
+# ------------------------------------------------------------------------- a table of parents
+
+
+def test_a_table_of_parents_says_what_columns_say():
+    table, y, _ = simulate(2_000, 50, 10_000)
+    towns = table.drop_duplicates("postcode")
+    by_columns = SamplingBayesianEncoder(["postcode"], hierarchy=HIERARCHY).fit(table, y)
+    expected = by_columns.transform(table)[:, 0].astype(float)
+    tables = [
+        dict(zip(towns["postcode"], zip(towns["region"], towns["country"], strict=True), strict=True)),
+        towns[["postcode", "region", "country"]],
+        pl.from_pandas(towns[["postcode", "region", "country"]]),
+    ]
+    for parents in tables:
+        encoder = SamplingBayesianEncoder(["postcode"], hierarchy={"postcode": parents}).fit(table[["postcode"]], y)
+        np.testing.assert_allclose(encoder.transform(table[["postcode"]])[:, 0], expected, rtol=1e-6)
+
+
+def test_a_table_of_parents_knows_children_that_were_never_seen():
+    table = pd.DataFrame({"town": ["a", "b", "c", "d"] * 50})
+    y = [1, 1, 0, 0] * 50
+    parents = {"a": "north", "b": "north", "new": "north", "c": "south", "d": "south"}
+    encoder = SamplingBayesianEncoder(hierarchy={"town": parents}, random_state=0).fit(table, y)
+    new, stranger, north = encoder.transform(pd.DataFrame({"town": ["new", "stranger", "a"]}))[:, 0]
+    assert north > new > stranger
+    frame = encoder.posteriors_["town"].set_index("category")
+    assert frame["mean"]["new"] == pytest.approx(new)
+    assert frame["kind"]["north"] == "parent"
+
+
+# ------------------------------------------------------------- training, updating, other engines
+
+
+@pytest.mark.parametrize("own_target", ["exclude", "cross_fit", "ordered"])
+def test_noise_in_a_hierarchy_does_not_give_the_own_target_away(own_target):
+    """The feature of a row must not tell its target: with noise, the two do not correlate."""
+    random = np.random.default_rng(0)
+    found = []
+    for _ in range(10):
+        child = random.integers(0, 2_000, 6_000)
+        table = pd.DataFrame({"child": child, "parent": child // 4}).astype(str)
+        y = random.binomial(1, 0.3, 6_000)
+        chain = {"prior": BetaBernoulli(3.0, 7.0), "hierarchy": {"child": ["parent"]}}  # weak, or all would be one
+        encoder = SamplingBayesianEncoder(["child"], own_target=own_target, random_state=0, **chain)
+        found.append(np.corrcoef(encoder.fit_transform(table, y)[:, 0].astype(float), y)[0, 1])
+    # Leaving a row out moves its mean the other way, by n / (n - 1): a little below zero is what no leak looks like.
+    assert -0.25 < np.mean(found) < 0.02
+
+
+@pytest.mark.parametrize("family", TARGETS)
+@pytest.mark.parametrize("kind", [SamplingBayesianEncoder, ConjugateMomentEncoder])
+def test_parts_of_a_table_give_what_the_whole_gives_and_files_keep_it(kind, family):
+    table, _, chance = simulate(300, 20, 4_000)
+    y = make_y(family, chance)
+    settings = {"hierarchy": HIERARCHY, "interactions": [("region", "country")], "family": family, "random_state": 0}
+    whole = kind(["postcode", "region"], **settings).fit(table, y)
+    first = kind(["postcode", "region"], **settings).fit(table[:1_000], y[:1_000])
+    second = kind(["postcode", "region"], **settings).fit(table[1_000:], y[1_000:])
+    expected = whole.transform(table).astype(float)
+    np.testing.assert_allclose((first + second).transform(table).astype(float), expected, rtol=1e-5)
+    first.partial_fit(table[1_000:], y[1_000:])
+    np.testing.assert_allclose(first.transform(table).astype(float), expected, rtol=1e-5)
+    file = io.BytesIO()
+    whole.save(file)
+    np.testing.assert_array_equal(catbayes.load(file).transform(table), whole.transform(table))
+
+
+def test_a_table_of_parents_is_saved_with_the_encoder():
+    table, y = pd.DataFrame({"shop": [1, 2, 3, 4] * 10}), [1, 1, 0, 0] * 10
+    parents = {1: (True, "n"), 2: (True, "n"), 3: (False, "s"), 9: (False, "s")}
+    encoder = SamplingBayesianEncoder("all", hierarchy={"shop": parents}, random_state=0).fit(table, y)
+    file = io.BytesIO()
+    encoder.save(file)
+    loaded = catbayes.load(file)
+    assert loaded.hierarchy == {"shop": parents}
+    new = pd.DataFrame({"shop": [1, 9, 77]})
+    np.testing.assert_array_equal(loaded.transform(new), encoder.transform(new))
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_files_give_the_same_hierarchy(tmp_path, engine):
+    table, y, _ = simulate(300, 20, 4_000)
+    path, output = tmp_path / "rows.parquet", tmp_path / "encoded.parquet"
+    table.assign(y=y, id=np.arange(4_000)).to_parquet(path)
+    here = SamplingBayesianEncoder(["postcode"], hierarchy=HIERARCHY, random_state=0).fit(table, y)
+    evidence = gather(path, ["postcode"], "y", hierarchy=HIERARCHY, engine=engine)
+    there = SamplingBayesianEncoder(["postcode"], hierarchy=HIERARCHY, random_state=0).fit(evidence)
+    new, _, _ = simulate(600, 30, 1_000, seed=5)
+    ids = new.assign(id=0)
+    np.testing.assert_allclose(
+        there.transform(ids)[:, 0].astype(float), here.transform(new)[:, 0].astype(float), rtol=1e-6
+    )
+    new.to_parquet(tmp_path / "new.parquet")
+    encode(tmp_path / "new.parquet", here, output, engine=engine)
+    np.testing.assert_array_equal(pd.read_parquet(output)["postcode_encoded"], here.transform(new)[:, 0].astype(float))
+
+
+def test_a_query_falls_back_to_the_parents():
+    import duckdb
+
+    table, y, _ = simulate(300, 20, 4_000)
+    encoder = SamplingBayesianEncoder(["postcode"], hierarchy=HIERARCHY).fit(table, y)
+    new, _, _ = simulate(600, 30, 1_000, seed=5)
+    new.loc[:20, "postcode"] = None
+    with duckdb.connect() as connection:
+        connection.register("rows", new.assign(id=np.arange(1_000)))
+        found = connection.sql(encoder.to_sql() + " ORDER BY id").df()
+    np.testing.assert_allclose(found["postcode_encoded"], encoder.transform(new)[:, 0].astype(float), rtol=1e-12)
+
+
+def test_a_model_in_a_pipeline_is_cloned_with_its_hierarchy():
+    table, y, _ = simulate(300, 20, 4_000)
+    encoder = SamplingBayesianEncoder(["postcode"], hierarchy=HIERARCHY)
+    model = clone(make_pipeline(SamplingClassifier(LogisticRegression(), encoder, random_state=0))).fit(
+        table.astype({"region": int, "country": int}), y
+    )
+    assert model.predict_proba(table.astype({"region": int, "country": int})).shape == (4_000, 2)
+
+
+def test_a_given_prior_serves_every_level():
+    table, y, _ = simulate(300, 20, 4_000)
+    encoder = SamplingBayesianEncoder(["postcode"], hierarchy=HIERARCHY, prior=BetaBernoulli(2.0, 8.0)).fit(table, y)
+    assert encoder.columns_fitted_[0].posterior.chain.strengths == (10.0, 10.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "message"),
+    [
+        (["region"], "expected a dictionary of columns"),
+        ({"postcode": "region"}, r"hierarchy\['postcode'\]: expected a list of parent columns"),
+        ({"postcode": ["town"]}, "'town', and X has no such column"),
+        ({"postcode": ["postcode"]}, "names a column twice"),
+        ({"country": ["region"]}, "'country', which is not encoded"),
+        ({"postcode": {"1": ("a", "b"), "2": "a"}}, "as many for all"),
+        ({"postcode": pd.DataFrame({"p": ["1", "1"], "r": ["a", "b"]})}, "names a category twice"),
+    ],
+)
+def test_other_hierarchies_are_refused(hierarchy, message):
+    table, y, _ = simulate(50, 5, 200)
+    with pytest.raises(InputError, match=message):
+        SamplingBayesianEncoder(["postcode"], hierarchy=hierarchy).fit(table, y)
