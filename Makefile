@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test calibration lint types layers docs check bench bench-estimators bench-scale clean
+.PHONY: demo reproduce test calibration lint types layers docs check bench bench-estimators bench-interactions bench-scale clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -41,6 +41,9 @@ bench-scale: $(VENV)/.dev  ## files of 1 to 30 million rows by DuckDB and polars
 
 bench-estimators: $(VENV)/.dev  ## cost and score of copies, members and rounds; needs CATBAYES_DATA
 	$(RUN)/python benchmarks/estimators.py
+
+bench-interactions: $(VENV)/.dev  ## pairs of columns against CatBoost's own; needs CATBAYES_DATA, half an hour
+	$(RUN)/python benchmarks/interactions.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -25,10 +25,10 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         What to encode; the other columns pass through.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         As for `SamplingBayesianEncoder`.
-    n_moments : int from 1 to 4
-        Mean, variance, skewness and excess kurtosis, as many as asked for.
     hierarchy : dict of column to list of parent columns, or to a table of parents, or None
         As for `SamplingBayesianEncoder`.
+    n_moments : int from 1 to 4
+        Mean, variance, skewness and excess kurtosis, as many as asked for.
     family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
         Likelihood of the target.
     prior : "empirical", number ≥ 0, or prior object

@@ -78,7 +78,7 @@ def _with_identity(frame: DataFrame) -> DataFrame:
 
 
 def _parameters(column: EncodedColumn) -> dict[str, Array]:
-    """Posterior parameters and counts of every slot, and its own prior in a hierarchy, by the names of their columns."""
+    """Posterior parameters and counts of every slot, and in a hierarchy its prior, by the names of their columns."""
     found = {_count(column): column.posterior.statistics.count}
     families = [column.posterior.posterior, *([] if column.posterior.own is None else [column.posterior.own])]
     for family, places in zip(families, _places(column), strict=True):
