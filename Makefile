@@ -28,8 +28,10 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(RUN)/lint-imports
 
-docs: $(VENV)/.dev  ## every code block of the README and the docs runs and prints what it says
+docs: $(VENV)/.dev  ## every code block and example runs, and the pages are built: build/docs/index.html
 	$(RUN)/python -m pytest README.md docs
+	OMP_NUM_THREADS=1 $(RUN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	$(RUN)/python docs/check.py build/docs
 
 check: test lint types layers docs
 
@@ -43,7 +45,7 @@ bench-estimators: $(VENV)/.dev  ## cost and score of copies, members and rounds;
 	$(RUN)/python benchmarks/estimators.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
