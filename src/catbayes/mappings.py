@@ -34,7 +34,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """f(θ) for one column: `bind` fits it to a family and prior, then draws and posteriors go through it."""
+    """f(θ) for one column: `bind` fits it to a family and prior, then draws and posteriors go through it.
+
+    Examples
+    --------
+    >>> from catbayes import DirichletCategorical
+    >>> from catbayes.mappings import MAPPINGS
+    >>> bound = MAPPINGS["polynomial"].bind(DirichletCategorical([1.0, 1.0, 2.0]), ["a", "b", "c"], drop_first=True)
+    >>> bound.names()
+    ['mean_b', 'mean_c', 'square_b', 'square_c']
+    """
 
     labels: tuple[str, ...] = ("",)  # one for each mean parameter that is kept
     select: slice = field(default_factory=lambda: slice(None))  # where those are in θ
@@ -68,7 +77,15 @@ class Mapping:
 
 
 class Mean(Mapping):
-    """The mean of the target given θ: the probability, the class probabilities, μ, or the rate."""
+    """The mean of the target given θ: the probability, the class probabilities, μ, or the rate.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.mappings import Mean
+    >>> Mean().expected(BetaBernoulli(alpha=[1.0, 3.0], beta=[1.0, 1.0])).tolist()
+    [[0.5], [0.75]]
+    """
 
     __slots__ = ()
     quadratic = True
@@ -83,7 +100,15 @@ class Mean(Mapping):
 
 
 class MeanPrecision(Mean):
-    """The drawn mean, and how precisely it is known: 1 / Var θ, which is not drawn."""
+    """The drawn mean, and how precisely it is known: 1 / Var θ, which is not drawn.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.mappings import MeanPrecision
+    >>> MeanPrecision().known(BetaBernoulli(alpha=[1.0, 50.0], beta=[1.0, 50.0])).round().tolist()
+    [[12.0], [404.0]]
+    """
 
     __slots__ = ()
     kinds = ("mean", "precision")
@@ -94,7 +119,15 @@ class MeanPrecision(Mean):
 
 
 class Polynomial(Mapping):
-    """The mean and its square."""
+    """The mean and its square.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes.mappings import Polynomial
+    >>> Polynomial().drawn(np.array([[0.5], [0.2]])).round(2).tolist()
+    [[0.5, 0.25], [0.2, 0.04]]
+    """
 
     __slots__ = ()
     quadratic = True
@@ -121,7 +154,15 @@ def _finite_variance(posterior: Family) -> Array:
 
 
 class Identity(Mapping):
-    """All of θ: for numeric targets the drawn mean and the drawn precision of the target, as in the paper."""
+    """All of θ: for numeric targets the drawn mean and the drawn precision of the target, as in the paper.
+
+    Examples
+    --------
+    >>> from catbayes import NormalGamma
+    >>> from catbayes.mappings import Identity
+    >>> Identity().bind(NormalGamma(0.0, 1.0, 2.0, 2.0), None, drop_first=False).names()
+    ['mean', 'precision']
+    """
 
     __slots__ = ()
     quadratic = True
@@ -143,7 +184,16 @@ class Identity(Mapping):
 
 @dataclass(frozen=True, slots=True)
 class WeightOfEvidence(Mapping):
-    """log(θ / (1 - θ)) less the log-odds of the prior mean: 0 says nothing, positive speaks for the class."""
+    """log(θ / (1 - θ)) less the log-odds of the prior mean: 0 says nothing, positive speaks for the class.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.mappings import WeightOfEvidence
+    >>> bound = WeightOfEvidence().bind(BetaBernoulli(alpha=1.0, beta=3.0), None, drop_first=False)
+    >>> bound.expected(BetaBernoulli(alpha=[1.0, 30.0], beta=[3.0, 10.0])).round(2).tolist()
+    [[-0.4], [2.23]]
+    """
 
     baseline: Any = 0.0
 
@@ -184,7 +234,16 @@ class WeightOfEvidence(Mapping):
 
 @dataclass(frozen=True, slots=True)
 class Function(Mapping):
-    """A callable of θ, (…, parameter) to (…) or (…, output); its attribute `names`, if any, names the outputs."""
+    """A callable of θ, (…, parameter) to (…) or (…, output); its attribute `names`, if any, names the outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> encoder = SamplingBayesianEncoder(mapping=lambda theta: np.sqrt(theta[..., 0]), prior=0, random_state=0)
+    >>> encoder.fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).transform([["a"]]).shape
+    (1, 1)
+    """
 
     function: Callable[[Array], Any] | None = None
     outputs: tuple[str, ...] = ()
@@ -232,7 +291,15 @@ class Function(Mapping):
 
 @dataclass(frozen=True, slots=True)
 class PosteriorMoments(Mapping):
-    """Mean, variance, skewness and excess kurtosis of the posterior of the mean: nothing is drawn (Slakey et al.)."""
+    """Mean, variance, skewness and excess kurtosis of the posterior of the mean: nothing is drawn (Slakey et al.).
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.mappings import PosteriorMoments
+    >>> PosteriorMoments(n_moments=2).known(BetaBernoulli(alpha=[1.0], beta=[1.0])).round(3).tolist()
+    [[0.5, 0.083]]
+    """
 
     n_moments: int = 2
 
@@ -267,10 +334,18 @@ MAPPINGS: dict[str, Mapping] = {
     "weight_of_evidence": WeightOfEvidence(),
     "identity": Identity(),
 }
+"""By the names that the parameter `mapping` of the encoders takes."""
 
 
 def resolve_mapping(mapping: Any) -> Mapping:
-    """Read the parameter `mapping` of an encoder."""
+    """Read the parameter `mapping` of an encoder.
+
+    Examples
+    --------
+    >>> from catbayes.mappings import resolve_mapping
+    >>> resolve_mapping("polynomial").names()
+    ['mean', 'square']
+    """
     if isinstance(mapping, str) and mapping in MAPPINGS:
         return MAPPINGS[mapping]
     if isinstance(mapping, Mapping):

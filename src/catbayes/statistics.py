@@ -234,3 +234,4 @@ class Moments:
 
 
 Statistics = Tally | Moments
+"""Either of the two."""

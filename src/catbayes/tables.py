@@ -20,11 +20,21 @@ from catbayes.errors import InputError
 __all__ = ["CATEGORICAL", "Table", "check_free", "find_columns", "make_frame", "no_column", "shown"]
 
 CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
+"""Column types, as narwhals has them, that `columns="auto"` encodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in memory, of any kind."""
+    """A table in memory, of any kind.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes.tables import Table
+    >>> table = Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "age": [31, 45]}))
+    >>> table.names, table.n_rows, table.categorical()
+    (['city', 'age'], 2, [0])
+    """
 
     frame: nw.DataFrame[Any] | None
     array: np.ndarray[Any, Any] | None
@@ -110,7 +120,14 @@ def _is_lazy(X: Any) -> bool:
 
 
 def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list[int]:
-    """Positions of the columns to encode, of those with these names; `categorical` are what "auto" takes."""
+    """Positions of the columns to encode, of those with these names; `categorical` are what "auto" takes.
+
+    Examples
+    --------
+    >>> from catbayes.tables import find_columns
+    >>> find_columns(["city", "age", "shop"], [0], "auto"), find_columns(["city", "age", "shop"], [0], ["shop", 0])
+    ([0], [2, 0])
+    """
     if isinstance(columns, str):
         if columns not in ("auto", "all"):
             raise InputError(f'columns="{columns}": expected "auto", "all" or a list, such as columns=["{columns}"].')
@@ -145,24 +162,51 @@ def _find_column(names: list[Any], column: Any) -> int:
 
 
 def check_free(names: list[str]) -> None:
-    """Refuse names that an engine's queries use for columns of their own."""
+    """Refuse names that an engine's queries use for columns of their own.
+
+    Examples
+    --------
+    >>> from catbayes.tables import check_free
+    >>> check_free(["city", "age"])
+    """
     taken = [name for name in names if name.startswith("catbayes_")]
     if taken:
         raise InputError(f"Column {taken[0]!r}: names that begin with 'catbayes_' are for the queries. Rename it.")
 
 
 def no_column(name: Any, names: list[Any]) -> InputError:
-    """What to raise where a table lacks a column that was named."""
+    """What to raise where a table lacks a column that was named.
+
+    Examples
+    --------
+    >>> from catbayes.tables import no_column
+    >>> str(no_column("town", ["city", "age"]))
+    "The table has no column 'town'. It has 'city', 'age'."
+    """
     return InputError(f"The table has no column {name!r}. It has {shown(names)}.")
 
 
 def shown(names: list[Any]) -> str:
-    """Column names for a message, the first twenty of them."""
+    """Column names for a message, the first twenty of them.
+
+    Examples
+    --------
+    >>> from catbayes.tables import shown
+    >>> shown(["city", "age"])
+    "'city', 'age'"
+    """
     return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
 
 
 def make_frame(record: dict[str, Any], library: Any) -> Any:
-    """Make a frame of columns, in the library that the table came in; for an array, in one that is installed."""
+    """Make a frame of columns, in the library that the table came in; for an array, in one that is installed.
+
+    Examples
+    --------
+    >>> from catbayes.tables import make_frame
+    >>> make_frame({"city": ["Oslo", "Rome"], "count": [3, 4]}, "polars").shape
+    (2, 2)
+    """
     if library is None:
         library = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
         if library is None:

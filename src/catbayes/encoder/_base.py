@@ -88,8 +88,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             Array, nested list, or frame of pandas, polars or pyarrow; or a table that stays where it is: a path or
             glob of Parquet or CSV files, a lazy frame of polars, DuckDB or Spark, a reader of Arrow record batches. Or
             what `gather` returned, and then no y.
-        y : array-like of shape (n_rows,), or str
-            Target: classes of any type, or numbers; or the name of its column in X.
+        y : array-like of shape (n_rows,), str, or None
+            Target: classes of any type, or numbers; or the name of its column in X. None only with what `gather`
+            returned.
         sample_weight : array-like of shape (n_rows,), or str, optional
             A row of weight 2 counts as two rows; scale survey weights to a mean of 1. Or the name of a column in X.
 

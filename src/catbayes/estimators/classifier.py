@@ -52,7 +52,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     encoder : SamplingBayesianEncoder, optional
         How categories are encoded; its defaults if None. With `columns="auto"`, the columns of an object array that
         hold no numbers are encoded, and none of a numeric array.
-    n_draws : int
+    n_draws : int, default=5
         K: copies or members to fit on, and draws to predict with.
     fit_with : "auto", "copies", "members", "rounds"
         "copies": K drawn copies of the table, each row weighing 1/K, as in the paper; parameters that count rows
@@ -68,7 +68,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         Seed of the draws, and of the estimator if it has none.
     n_jobs : int or None
         Threads over columns, and over members.
-    verbose : int
+    verbose : int, default=0
         Print a line for each step of a long fit.
 
     Attributes
@@ -151,7 +151,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
-        return_std : bool
+        return_std : bool, default=False
             Return the standard deviation over draws as well: doubt that comes from the categories, and with members
             from their disagreement.
 
@@ -209,9 +209,9 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
-        coverage : float from 0 to 1
+        coverage : float from 0 to 1, default=0.9
             Share of the posterior inside the interval.
-        n_draws : int
+        n_draws : int, default=100
             Draws to take quantiles of.
 
         Returns

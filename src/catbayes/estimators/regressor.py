@@ -27,7 +27,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     encoder : SamplingBayesianEncoder, optional
         How categories are encoded; its defaults if None, with the family "normal". With `columns="auto"`, the columns
         of an object array that hold no numbers are encoded, and none of a numeric array.
-    n_draws : int
+    n_draws : int, default=5
         K: copies or members to fit on, and draws to predict with.
     fit_with : "auto", "copies", "members", "rounds"
         See `SamplingClassifier`.
@@ -37,7 +37,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         Seed of the draws, and of the estimator if it has none.
     n_jobs : int or None
         Threads over columns, and over members.
-    verbose : int
+    verbose : int, default=0
         Print a line for each step of a long fit.
 
     Attributes
@@ -89,7 +89,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
-        return_std : bool
+        return_std : bool, default=False
             Return the standard deviation over draws as well: doubt that comes from the categories, and with members
             from their disagreement.
 
@@ -112,9 +112,9 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
-        coverage : float from 0 to 1
+        coverage : float from 0 to 1, default=0.9
             Share of the posterior inside the interval.
-        n_draws : int
+        n_draws : int, default=100
             Draws to take quantiles of.
 
         Returns

@@ -21,7 +21,16 @@ __all__ = ["ColumnEvidence", "Evidence", "check_classes", "gather_codes", "gathe
 
 @dataclass(frozen=True, slots=True)
 class ColumnEvidence:
-    """One column: where it stands in the table, its categories, and what each of them says about the target."""
+    """One column: where it stands in the table, its categories, and what each of them says about the target.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> column = gather(pd.DataFrame({"city": ["Oslo", "Rome", "Rome"], "paid": [0, 1, 1]}), target="paid").columns[0]
+    >>> column.name, column.categories.values, column.statistics.count.tolist()  # and missing, and unseen
+    ('city', ('Oslo', 'Rome'), [1.0, 2.0, 0.0, 0.0])
+    """
 
     position: int
     name: Any
@@ -204,7 +213,18 @@ def gather_table(
     weight: Array | None,
     run: Callable[..., Any] = map,
 ) -> tuple[Evidence, list[Codes]]:
-    """Describe the target by the categories of some columns of a table in memory; also the slots of its rows."""
+    """Describe the target by the categories of some columns of a table in memory; also the slots of its rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes.evidence import gather_table, read_target
+    >>> from catbayes.tables import Table
+    >>> table = Table.of(np.array([["a"], ["b"], ["b"]], dtype=object))
+    >>> evidence, codes = gather_table(table, [0], read_target(np.array([0, 1, 1]), "auto", 3), weight=None)
+    >>> codes[0].tolist(), evidence.total.weight.tolist()
+    ([0, 1, 1], [[1.0, 2.0]])
+    """
 
     def read(position: int) -> tuple[ColumnEvidence, Codes]:
         categories, codes = Categories.of(table.column(position))
@@ -224,7 +244,16 @@ def gather_table(
 
 
 def gather_codes(codes: Codes, target: Target, weight: Array | None, n_slots: int, rows: Any = None) -> Statistics:
-    """Count (or describe) the target by category code, over all rows or some; the unseen slot learns nothing."""
+    """Count (or describe) the target by category code, over all rows or some; the unseen slot learns nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes.evidence import gather_codes, read_target
+    >>> target = read_target(np.array([1.5, 2.5, 4.0]), "auto", 3)
+    >>> gather_codes(np.array([0, 0, 1]), target, None, n_slots=4).mean.tolist()  # two categories, missing, unseen
+    [2.0, 4.0, 0.0, 0.0]
+    """
     values = target.values
     if rows is not None:
         codes, values = codes[rows], values[rows]
@@ -238,7 +267,17 @@ def gather_codes(codes: Codes, target: Target, weight: Array | None, n_slots: in
 
 
 def settle_family(family: Any, evidence: Evidence) -> type[Family]:
-    """The family that the parameter `family` and the evidence ask for, if there is something to encode towards."""
+    """The family that the parameter `family` and the evidence ask for, if there is something to encode towards.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> from catbayes.evidence import settle_family
+    >>> evidence = gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid")
+    >>> settle_family("auto", evidence).__name__
+    'BetaBernoulli'
+    """
     total, wanted = evidence.total, read_family(family)
     fits = wanted is None or wanted is evidence.family or (wanted.classes and evidence.family.classes)
     if not fits:
@@ -259,7 +298,15 @@ def settle_family(family: Any, evidence: Evidence) -> type[Family]:
 
 
 def check_classes(evidence: Evidence) -> None:
-    """Require two classes that have rows: those that were only named may still come in `partial_fit`."""
+    """Require two classes that have rows: those that were only named may still come in `partial_fit`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> from catbayes.evidence import check_classes
+    >>> check_classes(gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid"))
+    """
     total = evidence.total
     if isinstance(total, Tally):
         used = np.flatnonzero(total.weight[0] > 0)

@@ -44,7 +44,7 @@ def gather(
         themselves; readers of Arrow record batches; Parquet and CSV files.
     columns : "auto", "all", or list of names or positions
         What to encode, as for the encoders.
-    target : str or array-like
+    target : str or array-like, not None
         Name of the target; for a table in memory, its values.
     family : "auto", "bernoulli", "categorical", "normal", "poisson", or a family class
         Likelihood of the target.
@@ -140,7 +140,17 @@ def _gather_lazy(
 
 
 def take_named(table: Table, target: Any, weight: Any) -> tuple[Table, Any, Any]:
-    """Take the target and the weight out of a table in memory, where they are given by name."""
+    """Take the target and the weight out of a table in memory, where they are given by name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes.evidence import take_named
+    >>> from catbayes.tables import Table
+    >>> table, y, weight = take_named(Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]})), "paid", None)
+    >>> table.names, y.tolist(), weight
+    (['city'], [1, 0], None)
+    """
     named = [name for name in (target, weight) if isinstance(name, str)]
     for name in named:
         if table.frame is None or name not in table.names:

@@ -27,3 +27,4 @@ FAMILIES: dict[str, type[Family]] = {
     "normal": NormalGamma,
     "poisson": GammaPoisson,
 }
+"""By the names that the parameter `family` of the encoders takes."""

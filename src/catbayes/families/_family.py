@@ -16,7 +16,9 @@ from catbayes._validation import Array
 from catbayes.errors import InputError
 
 TINY = np.finfo(np.float64).tiny
+"""The smallest normal number: what a parameter that must be positive is kept above."""
 Random = np.random.Generator | KeyedRandom
+"""What draws: numpy's generator, or one whose numbers go by the identity of the row."""
 NO_SIGNAL = 100.0
 """Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
 
@@ -27,7 +29,17 @@ def no_signal(total: Any) -> float:
 
 
 class Family(ABC):
-    """An array of distributions of θ: the prior of a column, or the posteriors of its categories."""
+    """An array of distributions of θ: the prior of a column, or the posteriors of its categories.
+
+    Examples
+    --------
+    >>> from catbayes.families import FAMILIES, Family
+    >>> all(issubclass(family, Family) for family in FAMILIES.values())
+    True
+    >>> beta = FAMILIES["bernoulli"](alpha=[1.0, 9.0], beta=[1.0, 1.0])  # two distributions
+    >>> beta.mean().tolist(), beta.take([1]).strength.tolist()
+    ([[0.5], [0.9]], [10.0])
+    """
 
     __slots__ = ()
 
