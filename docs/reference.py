@@ -5,6 +5,7 @@ A name has one page, at the shortest path that it can be imported from; other mo
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -12,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,7 +32,6 @@ USERS = {
     "catbayes.reproduce": "The experiments",
     "catbayes.cli": "The command line",
 }
-PAGE_OF_THE_COMMANDS = "../scale"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def summary(value: Any) -> str:
     if not callable(value):
         return ""
     text = (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ")
-    return text.replace("\\", "\\\\").replace("*", r"\*").replace("|", r"\|")
+    return text.replace("|", r"\|")
 
 
 def write_reference(folder: Path, examples: Path) -> None:
@@ -171,8 +172,29 @@ def _module_page(module: str, names: list[Name]) -> str:
     data = [name for name in names if name.kind == "data"]
     for name in data:
         if name.home == module:
-            text += f".. autodata:: {name.name}\n   :no-value:\n\n"
+            text += f".. py:data:: {name.name}\n\n   {_said_of_constant(name)}\n\n"
     return text + _toctree([name.path for name in names if name.home == module and name.kind != "data"])
+
+
+def _said_of_constant(name: Name) -> str:
+    """The text below the assignment of a constant, and the keys of a table."""
+    if callable(name.value) and inspect.getdoc(name.value):
+        return summary(name.value)
+    found = load(name.home)
+    place = Path(found.__file__ or "")
+    for path in sorted(place.parent.glob("*.py")) if place.name == "__init__.py" else [place]:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        for statement, text in pairwise(body):
+            targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+            if any(getattr(target, "id", "") == name.name for target in targets) and isinstance(text, ast.Expr):
+                said = str(ast.literal_eval(text.value)).replace("\n", " ")
+                keys = name.value if isinstance(name.value, dict | tuple) else ()
+                return said + (f" They are {', '.join(f'``{_shown(key)}``' for key in keys)}." if keys else "")
+    raise ValueError(f"{name.path} has no text below its assignment.")
+
+
+def _shown(key: Any) -> str:
+    return key.__name__ if inspect.isclass(key) else repr(key).replace("'", '"')
 
 
 def _link(name: Name, module: str) -> str:
