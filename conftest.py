@@ -2,6 +2,14 @@
 
 from importlib.util import find_spec
 
-collect_ignore = ["docs/conf.py", "docs/reference.py", "docs/check.py", "docs/images", "docs/gallery", "docs/api"]
+collect_ignore = [
+    "docs/conf.py",
+    "docs/reference.py",
+    "docs/check.py",
+    "docs/order.py",
+    "docs/images",
+    "docs/gallery",
+    "docs/api",
+]
 if not find_spec("torch"):
     collect_ignore.append("src/catbayes/torch.py")

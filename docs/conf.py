@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
@@ -55,7 +57,8 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_" if find_spec("torch") else "/plot_(?!neural)",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "order.Order",
+    "capture_repr": (),
     "doc_module": ("catbayes",),
     "backreferences_dir": "api/examples",
     "reference_url": {"catbayes": None},
@@ -79,6 +82,7 @@ html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
+html_use_index = False
 html_theme_options: dict[str, Any] = {
     "navigation_with_keys": False,
     "show_prev_next": False,
@@ -90,9 +94,33 @@ html_theme_options: dict[str, Any] = {
     "secondary_sidebar_items": ["page-toc"],
     "logo": {"text": "catbayes"},
 }
-html_sidebars = {name: [] for name in ("index", "get_started", "coming_from", "results", "glossary", "changelog")}
+html_sidebars = {
+    name: []
+    for name in (
+        "index",
+        "get_started",
+        "how_it_works",
+        "coming_from",
+        "scale",
+        "results",
+        "architecture",
+        "contributing",
+        "glossary",
+        "changelog",
+    )
+}
 
 
 def setup(app: Any) -> None:
     """Write the pages of the reference before Sphinx looks for pages."""
     write_reference(HERE / "api", HERE.parent / "examples")
+    app.connect("doctree-read", trim_blocks)
+
+
+def trim_blocks(app: Any, doctree: Any) -> None:
+    """Drop the blank line that ends the output of a doctest in Markdown."""
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext().rstrip("\n")
+        if block.rawsource == block.astext() != text:
+            block.rawsource, block.children = text, []
+            block += nodes.Text(text)

@@ -95,10 +95,12 @@ def members(value: type) -> list[str]:
         if not kind.__module__.startswith("catbayes"):
             continue
         for name, member in vars(kind).items():
-            wrapped = getattr(member, "__func__", getattr(member, "fget", member))
-            if name[0] != "_" and (callable(wrapped) or isinstance(member, property)) and inspect.getdoc(wrapped):
+            if name[0] == "_" or inspect.isclass(member):
+                continue
+            found = member.fget if isinstance(member, property) else getattr(value, name, None)  # some are conditional
+            if callable(found) and getattr(found, "__module__", "").startswith("catbayes") and found.__doc__:
                 owned[name] = member
-    return [name for name in owned if not inspect.isclass(owned[name])]
+    return list(owned)
 
 
 def summary(value: Any) -> str:
@@ -204,7 +206,7 @@ def _link(name: Name, module: str) -> str:
 
 
 def _name_page(name: Name, used: str) -> str:
-    text = _title(name.path) + f".. currentmodule:: {name.home}\n\n"
+    text = _title(name.name) + f".. currentmodule:: {name.home}\n\n"
     text += f".. auto{name.kind}:: {name.name}\n"
     if name.kind == "class":
         for member in members(name.value):

@@ -53,9 +53,9 @@ figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
 for name, values in errors.items():
     ax.plot(values, label=name)
 ax.axvline(n_days // 2, color="0.6", linestyle=":")
-ax.text(n_days // 2 + 0.5, ax.get_ylim()[1], "rates change", va="top", color="0.4")
+ax.text(n_days // 2 + 0.5, 0.002, "rates change", color="0.4")
 ax.set(xlabel="day", ylabel="error of the encoding", ylim=(0, None))
-ax.legend(frameon=False)
+ax.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 # %%
 # Forgetting a tenth a day keeps the evidence of the last ten days or so, 1 / 0.1. The encoder knows that it knows less.
