@@ -184,6 +184,14 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         -------
         features : array or frame of shape (n_rows, n_outputs)
             One draw for each row; columns that are not encoded as they were.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
+        >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0)
+        >>> encoder.fit_transform(X, y)[:2].round(2).tolist()  # two rows of one category, two draws
+        [[0.57], [0.44]]
         """
         learned = self._learn(X, y, sample_weight)
         blocks = training_draws(self, learned, groups).blocks(0)
@@ -202,6 +210,14 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         -------
         TrainingDraws
             Its `features(k)` is draw k as an array, for fresh draws at every epoch.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
+        >>> draws = SamplingBayesianEncoder(prior=0, random_state=0).fit_draws(X, y)
+        >>> bool((draws.features(0) == draws.features(0)).all()), bool((draws.features(0) == draws.features(1)).all())
+        (True, False)
         """
         learned = self._learn(X, y, sample_weight)
         draws = training_draws(self, learned, groups)

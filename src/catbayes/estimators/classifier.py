@@ -159,6 +159,16 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         -------
         probabilities : ndarray of shape (n_rows, n_classes), or a pair of such
             Columns in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from catbayes import SamplingClassifier
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [0, 1, 1, 0] * 10
+        >>> model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y)
+        >>> probabilities, spread = model.predict_proba([["a"], ["unseen"]], return_std=True)
+        >>> probabilities.shape, bool(spread[1, 1] > spread[0, 1])
+        ((2, 2), True)
         """
         average = self._predict_average(X)
         if self.predict_with == "taylor":
@@ -218,6 +228,17 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         -------
         lower, upper : ndarray of shape (n_rows, n_classes)
             Bounds for each class.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from catbayes import SamplingClassifier
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [0, 1, 1, 0] * 10
+        >>> model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_interval([["a"], ["unseen"]])
+        >>> width = (upper - lower)[:, 1]
+        >>> bool(width[1] > width[0])
+        True
         """
         return self._predict_bounds(X, coverage, n_draws)
 

@@ -121,6 +121,15 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         -------
         lower, upper : ndarray of shape (n_rows,)
             Bounds.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
+        >>> lower, upper = SamplingRegressor(Ridge(), random_state=0).fit(X, y).predict_interval([["a"], ["unseen"]])
+        >>> bool((upper - lower)[1] > (upper - lower)[0])
+        True
         """
         return self._predict_bounds(X, coverage, n_draws)
 
