@@ -48,7 +48,7 @@ for number in range(n_days):
         errors[name].append(float(np.sqrt(np.mean((believed - truth) ** 2))))
 
 # %%
-# Keeping all is best while nothing changes, and worst for long after it did.
+# Keeping all is best while nothing changes, and slow to recover once it did.
 figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
 for name, values in errors.items():
     ax.plot(values, label=name)
