@@ -28,8 +28,10 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(RUN)/lint-imports
 
-docs: $(VENV)/.dev  ## every code block of the README and the docs runs and prints what it says
+docs: $(VENV)/.dev  ## every code block and example runs, and the pages are built: build/docs/index.html
 	$(RUN)/python -m pytest README.md docs
+	OMP_NUM_THREADS=1 $(RUN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	$(RUN)/python docs/check.py build/docs
 
 check: test lint types layers docs
 
@@ -46,7 +48,7 @@ bench-interactions: $(VENV)/.dev  ## pairs of columns against CatBoost's own; ne
 	$(RUN)/python benchmarks/interactions.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -142,7 +142,14 @@ def _sorted(values: Any) -> tuple[Hashable, ...]:
 
 
 def factorize(column: Any) -> tuple[Codes, list[Hashable]]:
-    """Number the distinct values of a column: code -1 or value None is missing, and values may repeat."""
+    """Number the distinct values of a column: code -1 or value None is missing, and values may repeat.
+
+    Examples
+    --------
+    >>> codes, values = factorize(["b", None, "a", "b"])
+    >>> codes.tolist(), values
+    ([0, 1, 2, 0], ['b', None, 'a'])
+    """
     library = type(column).__module__.partition(".")[0]
     number = _LIBRARIES.get(library, _numpy)
     try:
@@ -158,7 +165,14 @@ def factorize(column: Any) -> tuple[Codes, list[Hashable]]:
 
 
 def canonical_list(values: list[Any]) -> list[Hashable]:
-    """One spelling for every value."""
+    """One spelling for every value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> canonical_list([np.int64(3), float("nan"), -0.0, "a"])
+    [3, None, 0.0, 'a']
+    """
     if set(map(type, values)) <= {str, int, bool, type(None)}:  # nothing to do for the most common kinds
         return values
     return [_canonical(value) for value in values]

@@ -126,7 +126,13 @@ class Combinations:
 
 
 def label(value: tuple[Any, ...]) -> str:
-    """What a combination is called."""
+    """What a combination is called.
+
+    Examples
+    --------
+    >>> label(("eve", None))
+    'eve&(missing)'
+    """
     return "&".join("(missing)" if part is None else str(part) for part in value)
 
 

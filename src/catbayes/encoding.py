@@ -49,7 +49,7 @@ def encode(
         other than polars and DuckDB are brought into memory.
     encoder : fitted encoder
         Fitted on a table with column names, or loaded from a file.
-    output : path
+    output : path, optional
         The Parquet file to write; it is there in full or not at all. None for a Spark data frame, which is returned.
     n_draws : int, optional
         Number of draws.
@@ -62,13 +62,13 @@ def encode(
     weight : str, optional
         Column of the weights that it was fitted with. For an encoder that was fitted with `exposure`, the target is a
         column of events per unit, y / e, and the weight one of w · e: the exposure itself, if there were no weights.
-    drop : bool
+    drop : bool, default=False
         Leave the original columns out, where they were encoded.
     engine : "auto", "duckdb", "polars"
         What reads the files.
     memory_limit : str, optional
         Limit for DuckDB, such as "1GB".
-    overwrite : bool
+    overwrite : bool, default=False
         Whether an existing output may be replaced.
     progress : callable, optional
         Told the number of rows done and of all rows, or None where that is not known.

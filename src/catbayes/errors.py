@@ -20,4 +20,16 @@ Use 0 for a flat prior.
 
 
 class InputWarning(UserWarning):
-    """The input can be used, but perhaps not in the way that was meant."""
+    """The input can be used, but perhaps not in the way that was meant.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from catbayes import InputWarning, SamplingBayesianEncoder
+    >>> encoder = SamplingBayesianEncoder().fit([[7], [7], [8], [8]], [0, 1, 1, 1])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     features = encoder.transform([["7"], ["8"]])
+    >>> issubclass(caught[0].category, InputWarning), str(caught[0].message).partition(":")[0]
+    (True, 'Column 0 held number values at fit and holds str values now')
+    """

@@ -147,7 +147,19 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What links the levels of a tree: the prior at its root, and the strength ν of each level about the next."""
+    """What links the levels of a tree: the prior at its root, and the strength ν of each level about the next.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> X = pd.DataFrame({"town": ["Oslo", "Moss", "Rome", "Bari"] * 30})
+    >>> parents = {"Oslo": "Norway", "Moss": "Norway", "Rome": "Italy", "Bari": "Italy"}
+    >>> encoder = SamplingBayesianEncoder(hierarchy={"town": parents}).fit(X, [1, 1, 0, 0, 1, 1, 0, 1] * 15)
+    >>> chain = encoder.columns_fitted_[0].posterior.chain
+    >>> len(chain.strengths), chain.strengths[0] > chain.strengths[1]  # towns are alike, and countries are not
+    (2, True)
+    """
 
     root: Any
     strengths: tuple[float, ...]  # of the leaves about their parents, …, of the topmost nodes about the root

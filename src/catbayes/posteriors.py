@@ -24,6 +24,16 @@ class ColumnPosterior:
 
     A slot without observations, the unseen one above all, holds `unseen`: the prior, or the proper prior that stands
     in for one too weak to be drawn from. In a hierarchy each slot has a prior of its `own`, from those above it.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli, SamplingBayesianEncoder
+    >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
+    >>> column = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=1)).fit(X, y).columns_fitted_[0].posterior
+    >>> column.posterior.mean()[:, 0].tolist()  # a, b, missing, unseen
+    [0.5, 0.75, 0.5, 0.5]
+    >>> column.record(None)["shrinkage"].tolist()  # of those that can occur
+    [0.5, 0.5, 1.0]
     """
 
     categories: Categories | Combinations | Tree

@@ -14,7 +14,18 @@ __all__ = ["Empirical", "Given", "Prior", "Scaled", "resolve_prior", "worth"]
 
 
 class Prior(Protocol):
-    """A rule that makes a prior from a column's statistics."""
+    """A rule that makes a prior from a column's statistics.
+
+    Examples
+    --------
+    >>> from catbayes import Empirical
+    >>> from catbayes.families import BetaBernoulli
+    >>> from catbayes.statistics import Tally
+    >>> import numpy as np
+    >>> prior, unseen = Empirical().fit(BetaBernoulli, Tally(np.array([[9.0, 1.0], [1.0, 9.0], [5.0, 5.0]])))
+    >>> prior is unseen, prior.mean().round(2).tolist()
+    (True, [0.5])
+    """
 
     def fit(self, family: Any, statistics: Any) -> tuple[Any, Any]:
         """Return the prior, and the distribution that an unseen category draws from."""
@@ -78,7 +89,15 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A prior whose parameters somebody typed."""
+    """A prior whose parameters somebody typed.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.priors import Given, resolve_prior
+    >>> isinstance(resolve_prior(BetaBernoulli(alpha=2, beta=8)), Given)
+    True
+    """
 
     prior: Any
 
@@ -99,7 +118,14 @@ class Given:
 
 
 def resolve_prior(prior: Any) -> Prior:
-    """Read the parameter `prior` of an encoder."""
+    """Read the parameter `prior` of an encoder.
+
+    Examples
+    --------
+    >>> from catbayes.priors import resolve_prior
+    >>> resolve_prior("empirical"), resolve_prior(0.01)
+    (Empirical(), Scaled(gamma=0.01, strength=None))
+    """
     if isinstance(prior, str) and prior == "empirical":
         return Empirical()
     if is_number(prior) and 0 <= prior < float("inf"):
@@ -112,7 +138,15 @@ def resolve_prior(prior: Any) -> Prior:
 
 
 def worth(prior: Any, strength: Any) -> Any:
-    """The prior with the same mean, worth so many rows; for an array of priors, each of them so many."""
+    """The prior with the same mean, worth so many rows; for an array of priors, each of them so many.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.priors import worth
+    >>> worth(BetaBernoulli(alpha=2.0, beta=8.0), 100.0).alpha.tolist()
+    20.0
+    """
     arrays = prior.arrays()
     if "strength" in arrays:
         return replace(prior, strength=np.broadcast_to(strength, prior.strength.shape))

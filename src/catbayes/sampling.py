@@ -16,6 +16,7 @@ from catbayes.families import TINY, Family, Random
 __all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "Entries", "Spread", "draw", "draw_strata"]
 
 SAMPLERS = ("auto", "exact", "normal")
+"""What the parameter `sampler` of the encoder may be."""
 
 NORMAL_TOLERANCE = 0.005
 """The sampler "auto" takes the normal where its Kolmogorov distance to the posterior is bounded by this."""
@@ -25,7 +26,15 @@ _EXACT, _NORMAL = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Distributions of θ, one an entry, and the rows that each has seen."""
+    """Distributions of θ, one an entry, and the rows that each has seen.
+
+    Examples
+    --------
+    >>> from catbayes.families import BetaBernoulli
+    >>> entries = Entries(BetaBernoulli(alpha=[1.0, 3.0], beta=[1.0, 1.0]), count=np.array([0.0, 2.0]))
+    >>> entries.take([1, 1]).count.tolist()
+    [2.0, 2.0]
+    """
 
     family: Family
     count: Array
@@ -99,6 +108,14 @@ def draw(
     `entries(rows)` gives the distributions of some rows, and `through` is the mapping. Row n's draw depends on the
     seed, the key, n and its own distribution, and on the rows before it in its chunk, but not on how many follow. With
     `identity`, a key for each row, it depends on that and its distribution alone.
+
+    Examples
+    --------
+    >>> from catbayes.families import BetaBernoulli
+    >>> posterior = BetaBernoulli(alpha=[30.0, 1.0], beta=[1.0, 30.0])
+    >>> features = draw(lambda rows: posterior.take([0, 0, 1][rows]), lambda theta: theta, 3, seed=0, key=(0,))
+    >>> features.shape, bool(features[0, 0] > features[2, 0])
+    ((3, 1), True)
     """
     features: Array | None = None
     for number, rows in chunks(n_rows):
@@ -127,6 +144,14 @@ def draw_strata(
     A Latin hypercube: each of the uniforms that `transport` makes θ of visits every stratum once, in an order of its
     own, so that few draws cover the posterior evenly. All entries share the uniforms, so equal posteriors have equal
     draws.
+
+    Examples
+    --------
+    >>> from catbayes.families import BetaBernoulli
+    >>> uniform = BetaBernoulli(alpha=[1.0], beta=[1.0])
+    >>> draws = draw_strata(uniform, lambda theta: theta, 4, seed=0, key=(0,), spread=Spread())
+    >>> sorted((draws[:, 0, 0] * 4).astype(int).tolist())  # one in each quarter
+    [0, 1, 2, 3]
     """
     family = entries.family
     random, n_parameters = stream(seed, *key), family.mean().shape[-1]

@@ -24,13 +24,24 @@ from catbayes.errors import InputError
 __all__ = ["BATCH_ROWS", "ENGINES", "Batch", "Files", "batches", "is_reader", "is_source", "lazy_frame", "need_arrow"]
 
 ENGINES = ("auto", "duckdb", "polars")
+"""What may read files; "auto" is DuckDB where it is installed, else polars."""
 BATCH_ROWS = 1 << 17
+"""Rows that pass through memory at a time."""
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".csv.gz": "csv"}
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows of a source in their order: an Arrow table, the file that holds it, and the number of its first row."""
+    """Some rows of a source in their order: an Arrow table, the file that holds it, and the number of its first row.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from catbayes.sources import batches
+    >>> batch = next(batches(pl.LazyFrame({"city": ["Oslo", "Rome"]})))
+    >>> batch.table.num_rows, batch.start
+    (2, 0)
+    """
 
     table: Any
     file: str
@@ -39,7 +50,19 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Parquet or CSV files of one schema, to be read by an engine."""
+    """Parquet or CSV files of one schema, to be read by an engine.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import polars as pl
+    >>> from catbayes.sources import Files
+    >>> path = os.path.join(tempfile.mkdtemp(), "visits.parquet")
+    >>> pl.DataFrame({"city": ["Oslo", "Rome"]}).write_parquet(path)
+    >>> files = Files.of(path, "polars", None)
+    >>> files.names(), files.count_rows()
+    (['city'], 2)
+    """
 
     paths: tuple[Path, ...]
     kind: str
@@ -158,12 +181,28 @@ class Files:
 
 
 def is_reader(source: Any) -> bool:
-    """Tell whether the source is a stream of Arrow record batches, which can be read once only."""
+    """Tell whether the source is a stream of Arrow record batches, which can be read once only.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> from catbayes.sources import is_reader
+    >>> table = pyarrow.table({"city": ["Oslo"]})
+    >>> is_reader(table), is_reader(table.to_reader())
+    (False, True)
+    """
     return type(source).__module__.startswith("pyarrow") and hasattr(source, "read_next_batch")
 
 
 def is_source(X: Any) -> bool:
-    """Tell whether X is a table that is not in memory: a path, a list of paths, a lazy frame or a reader."""
+    """Tell whether X is a table that is not in memory: a path, a list of paths, a lazy frame or a reader.
+
+    Examples
+    --------
+    >>> from catbayes.sources import is_source
+    >>> is_source("visits/*.parquet"), is_source([["Oslo"], ["Rome"]])
+    (True, False)
+    """
     if isinstance(X, str | os.PathLike) or is_reader(X):
         return True
     if isinstance(X, list | tuple):
@@ -175,7 +214,16 @@ def is_source(X: Any) -> bool:
 def lazy_frame(
     source: Any, engine: str, memory_limit: str | None, text: tuple[str, ...] = ()
 ) -> Iterator[nw.LazyFrame[Any]]:
-    """Open a source as a lazy frame."""
+    """Open a source as a lazy frame.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from catbayes.sources import lazy_frame
+    >>> with lazy_frame(pl.LazyFrame({"city": ["Oslo"]}), "auto", None) as frame:
+    ...     print(frame.collect_schema().names())
+    ['city']
+    """
     frame = nw.from_native(source, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         yield frame
@@ -185,12 +233,26 @@ def lazy_frame(
 
 
 def batches(source: Any) -> Iterator[Batch]:
-    """Read a lazy frame or a reader in batches; `Files.batches` does the same for files."""
+    """Read a lazy frame or a reader in batches; `Files.batches` does the same for files.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from catbayes.sources import batches
+    >>> [batch.table.num_rows for batch in batches(pl.LazyFrame({"city": ["Oslo", "Rome"]}))]
+    [2]
+    """
     return _number(source if is_reader(source) else _arrow_batches(source), "")
 
 
 def need_arrow(what: str) -> None:
-    """Require pyarrow, which carries batches from one library to another."""
+    """Require pyarrow, which carries batches from one library to another.
+
+    Examples
+    --------
+    >>> from catbayes.sources import need_arrow
+    >>> need_arrow("Reading files")  # an ImportError that names the extra, where it is missing
+    """
     if not find_spec("pyarrow"):
         raise ImportError(f'{what} needs pyarrow: pip install "catbayes[arrow]".')
 

@@ -283,3 +283,4 @@ class Moments:
 
 
 Statistics = Tally | Moments
+"""Either of the two."""

@@ -34,11 +34,21 @@ __all__ = [
 INTERACTIONS = ("pairs", "triples", "auto")
 MOST_INTERACTIONS = 500
 CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
+"""Column types, as narwhals has them, that `columns="auto"` encodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in memory, of any kind."""
+    """A table in memory, of any kind.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes.tables import Table
+    >>> table = Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "age": [31, 45]}))
+    >>> table.names, table.n_rows, table.categorical()
+    (['city', 'age'], 2, [0])
+    """
 
     frame: nw.DataFrame[Any] | None
     array: np.ndarray[Any, Any] | None
@@ -124,7 +134,14 @@ def _is_lazy(X: Any) -> bool:
 
 
 def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list[int]:
-    """Positions of the columns to encode, of those with these names; `categorical` are what "auto" takes."""
+    """Positions of the columns to encode, of those with these names; `categorical` are what "auto" takes.
+
+    Examples
+    --------
+    >>> from catbayes.tables import find_columns
+    >>> find_columns(["city", "age", "shop"], [0], "auto"), find_columns(["city", "age", "shop"], [0], ["shop", 0])
+    ([0], [2, 0])
+    """
     if isinstance(columns, str):
         if columns not in ("auto", "all"):
             raise InputError(f'columns="{columns}": expected "auto", "all" or a list, such as columns=["{columns}"].')
@@ -164,6 +181,11 @@ class Group:
 
     A column alone stands at its position. So does one in a hierarchy, behind its ancestors, the farthest first. An
     interaction has a position behind all columns of the table.
+
+    Examples
+    --------
+    >>> Group(position=1, name="town", parts=(0, 1))  # within the column at position 0
+    Group(position=1, name='town', parts=(0, 1))
     """
 
     position: int
@@ -179,7 +201,16 @@ def find_groups(
     hierarchy: Any = None,
     aside: Sequence[int] = (),
 ) -> list[Group]:
-    """What to encode of a table with these columns; those set `aside` are not."""
+    """What to encode of a table with these columns; those set `aside` are not.
+
+    Examples
+    --------
+    >>> for group in find_groups(["user", "door", "age"], [0, 1], "auto", interactions="pairs"):
+    ...     print(group.name, group.position, group.parts)
+    user 0 (0,)
+    door 1 (1,)
+    ('user', 'door') 3 (0, 1)
+    """
     categorical = [position for position in categorical if position not in aside]
     positions = [position for position in find_columns(names, categorical, columns) if position not in aside]
     ancestors = find_ancestors(names, positions, hierarchy)
@@ -218,7 +249,13 @@ def _hierarchies(hierarchy: Any) -> Mapping[Any, Any]:
 
 
 def is_column_list(parents: Any) -> bool:
-    """Tell whether the parents of a column are named as columns of the table, and not given as a table."""
+    """Tell whether the parents of a column are named as columns of the table, and not given as a table.
+
+    Examples
+    --------
+    >>> is_column_list(["region", "country"]), is_column_list({"Oslo": "Norway"})
+    (True, False)
+    """
     return isinstance(parents, list | tuple) and len(parents) > 0 and not any(isinstance(p, Mapping) for p in parents)
 
 
@@ -260,24 +297,51 @@ def _no_interactions(given: Any) -> InputError:
 
 
 def check_free(names: list[str]) -> None:
-    """Refuse names that an engine's queries use for columns of their own."""
+    """Refuse names that an engine's queries use for columns of their own.
+
+    Examples
+    --------
+    >>> from catbayes.tables import check_free
+    >>> check_free(["city", "age"])
+    """
     taken = [name for name in names if name.startswith("catbayes_")]
     if taken:
         raise InputError(f"Column {taken[0]!r}: names that begin with 'catbayes_' are for the queries. Rename it.")
 
 
 def no_column(name: Any, names: list[Any]) -> InputError:
-    """What to raise where a table lacks a column that was named."""
+    """What to raise where a table lacks a column that was named.
+
+    Examples
+    --------
+    >>> from catbayes.tables import no_column
+    >>> str(no_column("town", ["city", "age"]))
+    "The table has no column 'town'. It has 'city', 'age'."
+    """
     return InputError(f"The table has no column {name!r}. It has {shown(names)}.")
 
 
 def shown(names: list[Any]) -> str:
-    """Column names for a message, the first twenty of them."""
+    """Column names for a message, the first twenty of them.
+
+    Examples
+    --------
+    >>> from catbayes.tables import shown
+    >>> shown(["city", "age"])
+    "'city', 'age'"
+    """
     return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
 
 
 def make_frame(record: dict[str, Any], library: Any) -> Any:
-    """Make a frame of columns, in the library that the table came in; for an array, in one that is installed."""
+    """Make a frame of columns, in the library that the table came in; for an array, in one that is installed.
+
+    Examples
+    --------
+    >>> from catbayes.tables import make_frame
+    >>> make_frame({"city": ["Oslo", "Rome"], "count": [3, 4]}, "polars").shape
+    (2, 2)
+    """
     if library is None:
         library = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
         if library is None:

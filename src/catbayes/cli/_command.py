@@ -25,7 +25,14 @@ def commands() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; whatever goes wrong becomes one sentence and an exit code."""
+    """Run a command; whatever goes wrong becomes one sentence and an exit code.
+
+    Examples
+    --------
+    >>> from catbayes.cli import run
+    >>> run(["nonsense"])  # and a sentence on stderr
+    2
+    """
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: click.echo(f"catbayes: {message}", err=True)
         try:

@@ -60,7 +60,7 @@ def compare(
     by : str, optional
         Measure that ranks: "auc", "log_loss", "accuracy", "calibration_error", or "r2", "mae", "rmse"; by default AUC
         for two classes, log-loss for several, R² for numbers.
-    cv : int or splitter
+    cv : int or splitter, default=5
         Folds. A number means shuffled folds, stratified by class.
     repeats : int, optional
         How often to make new folds, where `cv` is a number and there are no groups and no time; by default 5 times for
@@ -73,7 +73,7 @@ def compare(
         Use a random sample of so many rows.
     time_budget : float, optional
         Seconds to spend. Cells run in order of usefulness, and those that did not fit say so.
-    random_state : int
+    random_state : int, default=0
         Seed of the folds and the models.
     progress : callable, optional
         Called with the number of folds done, that of all, and what is running.

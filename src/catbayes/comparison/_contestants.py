@@ -175,6 +175,7 @@ ENCODERS: dict[str, Encoder] = {
     ),
     "glmm": Encoder("category_encoders' GLMMEncoder", _peer("GLMMEncoder", True), ("category_encoders", "statsmodels")),
 }
+"""By the names that `compare` takes, the most useful first."""
 """Encoders by the names that users type, the most useful first, and those that take long last."""
 
 

@@ -37,6 +37,7 @@ MEASURES = {
     "mae": Measure("MAE", False),
     "rmse": Measure("RMSE", False),
 }
+"""By the names that `compare` ranks by: what each is called, and whether higher is better."""
 OF_TASK = {
     "binary": ("auc", "log_loss", "accuracy", "calibration_error"),
     "multiclass": ("log_loss", "auc", "accuracy", "calibration_error"),

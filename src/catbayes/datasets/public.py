@@ -21,6 +21,7 @@ from catbayes.tables import shown
 __all__ = ["NAMES", "load"]
 
 NAMES = tuple(sorted(RECIPES))
+"""The public tables that `load` knows."""
 
 
 def load(name: str, part: str = "train") -> Dataset:

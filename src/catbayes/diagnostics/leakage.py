@@ -102,9 +102,9 @@ def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5,
     columns : "auto", "all", or list of names or positions
         What to measure. "auto" takes the columns that the encoder names in its own `columns`, and else string, object,
         categorical, enum and boolean ones, or all of an array.
-    cv : int
+    cv : int, default=5
         Number of folds.
-    random_state : int
+    random_state : int, default=0
         Seed of the folds, of the halves, and of an encoder that has none.
 
     Returns

@@ -18,6 +18,13 @@ class LossParts:
     """Loss over draws = loss of the average prediction + penalty; the penalty is shared out among the columns.
 
     With several members, what they disagree by while nothing is drawn is `between_members`, and no column's share.
+
+    Examples
+    --------
+    >>> from catbayes.diagnostics import LossParts
+    >>> parts = LossParts(total=0.5, of_average=0.4, penalty=0.1, shares={"city": 0.07, "shop": 0.03})
+    >>> round(sum(parts.shares.values()), 6) == parts.penalty
+    True
     """
 
     total: float

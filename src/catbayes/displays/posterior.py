@@ -74,7 +74,7 @@ class PosteriorDisplay(Display):
             What to draw.
         class_ : label, optional
             The class whose probability is shown, of three or more; by default the last.
-        coverage : float from 0 to 1
+        coverage : float from 0 to 1, default=0.9
             Share of the posterior inside the interval.
 
         Returns

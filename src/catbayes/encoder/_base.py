@@ -95,8 +95,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
             Array, nested list, or frame of pandas, polars or pyarrow; or a table that stays where it is: a path or
             glob of Parquet or CSV files, a lazy frame of polars, DuckDB or Spark, a reader of Arrow record batches. Or
             what `gather` returned, and then no y.
-        y : array-like of shape (n_rows,), or str
-            Target: classes of any type, or numbers; or the name of its column in X.
+        y : array-like of shape (n_rows,), str, or None
+            Target: classes of any type, or numbers; or the name of its column in X. None only with what `gather`
+            returned.
         sample_weight : array-like of shape (n_rows,), or str, optional
             A row of weight 2 counts as two rows; scale survey weights to a mean of 1. Or the name of a column in X.
         exposure : array-like of shape (n_rows,), or str, optional
@@ -108,6 +109,13 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         -------
         self
             The fitted encoder.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> encoder = SamplingBayesianEncoder().fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1])
+        >>> encoder.columns_, encoder.classes_.tolist()
+        ([0], [0, 1])
         """
         if isinstance(X, Evidence) or is_source(X):
             self._check()
@@ -133,6 +141,15 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         -------
         features : array or frame of shape (n_rows, n_outputs)
             Encoded columns in the place of the original ones; the others as they were.
+
+        Examples
+        --------
+        >>> from catbayes import BetaBernoulli, SamplingBayesianEncoder
+        >>> encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=1))
+        >>> encoder.fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).transform([["a"], ["b"], ["unseen"]])
+        array([[0.5 ],
+               [0.75],
+               [0.5 ]])
         """
         table = self._read_new(X)
 
@@ -155,6 +172,14 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator):
         -------
         names : ndarray of str
             One name for each output.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X = pd.DataFrame({"city": ["Oslo", "Rome"] * 2, "age": [31, 45, 27, 60]})
+        >>> SamplingBayesianEncoder(mapping="polynomial").fit(X, [0, 1, 1, 1]).get_feature_names_out().tolist()
+        ['city_mean', 'city_square', 'age']
         """
         check_is_fitted(self)
         names = self._layout().names(input_names(self, input_features))

@@ -27,7 +27,7 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         As for `SamplingBayesianEncoder`.
     hierarchy : dict of column to list of parent columns, or to a table of parents, or None
         As for `SamplingBayesianEncoder`.
-    n_moments : int from 1 to 4
+    n_moments : int from 1 to 4, default=2
         Mean, variance, skewness and excess kurtosis, as many as asked for.
     family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
         Likelihood of the target.
@@ -36,13 +36,13 @@ class ConjugateMomentEncoder(UpdatableEncoder):
     own_target : "cross_fit", "include"
         Whether `fit_transform` keeps a row's own target out of its features, by folds. Leaving out one row in closed
         form is not offered: without draws to hide it, that gives the target back exactly.
-    cv : int or splitter
+    cv : int or splitter, default=5
         Folds of "cross_fit".
     unseen : "prior", "error"
         What to do with a category that `fit` did not see.
     missing : "category", "prior", "error"
         What to do with a missing value.
-    drop_first : bool
+    drop_first : bool, default=False
         With three classes or more, leave out the outputs of the first class.
     random_state : int, RandomState or None
         Seed of the shuffled folds.
@@ -104,10 +104,12 @@ class ConjugateMomentEncoder(UpdatableEncoder):
 
         Parameters
         ----------
-        X, y, sample_weight, exposure
+        X, y, sample_weight
             As for `fit`.
         groups : array-like of shape (n_rows,), optional
             Handed to `cv`.
+        exposure
+            As for `fit`.
 
         Returns
         -------

@@ -24,7 +24,16 @@ ESTIMATE = "estimate"
 
 
 class Augmented(NamedTuple):
-    """K drawn copies of a table, one after the other."""
+    """K drawn copies of a table, one after the other.
+
+    Examples
+    --------
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
+    >>> features, target, weight, row = SamplingBayesianEncoder(random_state=0).augment(X, y, n_draws=2)
+    >>> features.shape, target.tolist(), weight.tolist()
+    ((8, 1), [0, 1, 1, 1, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
+    """
 
     X: Any
     y: Any
@@ -74,7 +83,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
     order : name or position of a column, or None
         For `own_target="ordered"`, the column that tells the time of a row. It is not among the outputs. Rows of one
         time do not know each other.
-    cv : int or splitter
+    cv : int or splitter, default=5
         Folds, wherever they are used: see `own_target`. A number means shuffled folds, which keep groups together if
         there are any; groups come by `fit_transform(X, y, groups=…)` or metadata routing.
     draw_per : "row", "category"
@@ -84,7 +93,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         by count, √(n / (n + ν)) for n rows and a prior worth ν: as the mean itself would vary from sample to sample,
         which is what a model meets in new categories. A category of which little is known is then near the prior's
         mean, and not anywhere in the prior.
-    steady : int or None
+    steady : int or None, default=200
         Categories with so many rows or more are encoded by their expectation, without drawing and with all their rows,
         so that a model can tell them apart even where their means differ by less than a draw. Classes that are rare
         need more rows: of two classes with shares p and 1 - p, `steady / (4 p (1 - p))`. It costs what category means
@@ -97,7 +106,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
     sampler : "auto", "exact", "normal"
         "normal" is the large-sample approximation of Appendix B; "auto" uses it for categories so frequent that its
         error in distribution is below 0.005, and exact draws for the others.
-    drop_first : bool
+    drop_first : bool, default=False
         With three classes or more, leave out the outputs of the first class, which the others imply.
     random_state : int, RandomState or None
         The same seed gives the same draws for any `n_jobs` and container. Encoders that share a ColumnTransformer
@@ -191,15 +200,25 @@ class SamplingBayesianEncoder(UpdatableEncoder):
 
         Parameters
         ----------
-        X, y, sample_weight, exposure
+        X, y, sample_weight
             As for `fit`.
         groups : array-like of shape (n_rows,), optional
             Rows of one group stay out of each other's features; handed to `cv`.
+        exposure
+            As for `fit`.
 
         Returns
         -------
         features : array or frame of shape (n_rows, n_outputs)
             One draw for each row; columns that are not encoded as they were.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
+        >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0)
+        >>> encoder.fit_transform(X, y)[:2].round(2).tolist()  # two rows of one category, two draws
+        [[0.57], [0.44]]
         """
         learned = self._learn(X, y, sample_weight, exposure)
         blocks = training_draws(self, learned, groups).blocks(0)
@@ -220,6 +239,14 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         -------
         TrainingDraws
             Its `features(k)` is draw k as an array, for fresh draws at every epoch.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
+        >>> draws = SamplingBayesianEncoder(prior=0, random_state=0).fit_draws(X, y)
+        >>> bool((draws.features(0) == draws.features(0)).all()), bool((draws.features(0) == draws.features(1)).all())
+        (True, False)
         """
         learned = self._learn(X, y, sample_weight, exposure)
         draws = training_draws(self, learned, groups)
@@ -233,10 +260,12 @@ class SamplingBayesianEncoder(UpdatableEncoder):
 
         Parameters
         ----------
-        X, y, sample_weight, groups, exposure
+        X, y
             As for `fit_transform`; the first copy is its result.
-        n_draws : int
+        n_draws : int, default=5
             K, the number of copies.
+        sample_weight, groups, exposure
+            As for `fit_transform`.
 
         Returns
         -------
@@ -269,7 +298,7 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
-        n_draws : int
+        n_draws : int, default=1
             Number of draws; the first ones do not change when more are asked for.
         random_state : int, RandomState or None
             None takes the seed of the fit, so that the same call gives the same draws; any other seed gives others.

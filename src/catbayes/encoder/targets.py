@@ -81,7 +81,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         ----------
         X : table of shape (n_rows, n_columns)
             Array, nested list, or frame of pandas, polars or pyarrow.
-        y : array-like or frame of shape (n_rows, n_targets), array-like of shape (n_rows,), str or list of str
+        y : array-like or frame of shape (n_rows, n_targets) or (n_rows,), str or list of str, not None
             The targets, of any kinds; or the names of their columns in X.
         sample_weight, exposure
             As for `SamplingBayesianEncoder.fit`, the same for all targets.
@@ -103,10 +103,12 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight, exposure
+        X, y, sample_weight
             As for `fit`.
         groups : array-like of shape (n_rows,), optional
             Rows of one group stay out of each other's features.
+        exposure
+            As for `fit`.
 
         Returns
         -------
@@ -165,10 +167,12 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight, exposure
+        X, y, sample_weight
             As for `fit`, with the same targets in every batch.
         classes : dict, optional
             All class labels of a target by its name or number, if its first batch may hold only one of them.
+        exposure
+            As for `fit`.
 
         Returns
         -------

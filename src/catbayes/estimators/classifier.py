@@ -54,7 +54,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         hold no numbers are encoded, and none of a numeric array.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`.
-    n_draws : int
+    n_draws : int, default=5
         K: copies or members to fit on, and draws to predict with.
     fit_with : "auto", "copies", "members", "rounds"
         "copies": K drawn copies of the table, each row weighing 1/K, as in the paper; parameters that count rows
@@ -70,7 +70,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         Seed of the draws, and of the estimator if it has none.
     n_jobs : int or None
         Threads over columns, and over members.
-    verbose : int
+    verbose : int, default=0
         Print a line for each step of a long fit.
 
     Attributes
@@ -154,7 +154,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
-        return_std : bool
+        return_std : bool, default=False
             Return the standard deviation over draws as well: doubt that comes from the categories, and with members
             from their disagreement.
 
@@ -162,6 +162,16 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         -------
         probabilities : ndarray of shape (n_rows, n_classes), or a pair of such
             Columns in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from catbayes import SamplingClassifier
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [0, 1, 1, 0] * 10
+        >>> model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y)
+        >>> probabilities, spread = model.predict_proba([["a"], ["unseen"]], return_std=True)
+        >>> probabilities.shape, bool(spread[1, 1] > spread[0, 1])
+        ((2, 2), True)
         """
         average = self._predict_average(X)
         if self.predict_with == "taylor":
@@ -212,15 +222,26 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
-        coverage : float from 0 to 1
+        coverage : float from 0 to 1, default=0.9
             Share of the posterior inside the interval.
-        n_draws : int
+        n_draws : int, default=100
             Draws to take quantiles of.
 
         Returns
         -------
         lower, upper : ndarray of shape (n_rows, n_classes)
             Bounds for each class.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from catbayes import SamplingClassifier
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [0, 1, 1, 0] * 10
+        >>> model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_interval([["a"], ["unseen"]])
+        >>> width = (upper - lower)[:, 1]
+        >>> bool(width[1] > width[0])
+        True
         """
         return self._predict_bounds(X, coverage, n_draws)
 

@@ -29,7 +29,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         of an object array that hold no numbers are encoded, and none of a numeric array.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`.
-    n_draws : int
+    n_draws : int, default=5
         K: copies or members to fit on, and draws to predict with.
     fit_with : "auto", "copies", "members", "rounds"
         See `SamplingClassifier`.
@@ -39,7 +39,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         Seed of the draws, and of the estimator if it has none.
     n_jobs : int or None
         Threads over columns, and over members.
-    verbose : int
+    verbose : int, default=0
         Print a line for each step of a long fit.
 
     Attributes
@@ -93,7 +93,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
-        return_std : bool
+        return_std : bool, default=False
             Return the standard deviation over draws as well: doubt that comes from the categories, and with members
             from their disagreement.
 
@@ -116,15 +116,24 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
-        coverage : float from 0 to 1
+        coverage : float from 0 to 1, default=0.9
             Share of the posterior inside the interval.
-        n_draws : int
+        n_draws : int, default=100
             Draws to take quantiles of.
 
         Returns
         -------
         lower, upper : ndarray of shape (n_rows,)
             Bounds.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
+        >>> lower, upper = SamplingRegressor(Ridge(), random_state=0).fit(X, y).predict_interval([["a"], ["unseen"]])
+        >>> bool((upper - lower)[1] > (upper - lower)[0])
+        True
         """
         return self._predict_bounds(X, coverage, n_draws)
 

@@ -35,7 +35,18 @@ MOST_CHOSEN = 50
 
 
 def choose(evidence: Evidence) -> Evidence:
-    """Keep the interactions that gain more than chance would, the best ones if there are many."""
+    """Keep the interactions that gain more than chance would, the best ones if there are many.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> from catbayes.evidence import choose
+    >>> table = pd.DataFrame({"user": ["a", "a", "b", "b"] * 9, "door": [1, 2, 1, 2] * 9, "open": [1, 0, 0, 1] * 9})
+    >>> counted = gather(table, ["user", "door"], "open", interactions="pairs")
+    >>> [column.name for column in choose(counted).columns]
+    ['user', 'door', ('user', 'door')]
+    """
     pairs = [column for column in evidence.columns if column.is_interaction]
     means: dict[int, Array] = {}
     gains = {column.position: gain(column, evidence, means) for column in pairs}

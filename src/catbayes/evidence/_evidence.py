@@ -35,6 +35,14 @@ class ColumnEvidence:
 
     `parts` are the columns of the table that it is made of: one, at its position; one behind its ancestors, in a
     hierarchy; or those of an interaction, whose name is the tuple of theirs and whose position is behind all columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> column = gather(pd.DataFrame({"city": ["Oslo", "Rome", "Rome"], "paid": [0, 1, 1]}), target="paid").columns[0]
+    >>> column.name, column.categories.values, column.statistics.count.tolist()  # and missing, and unseen
+    ('city', ('Oslo', 'Rome'), [1.0, 2.0, 0.0, 0.0])
     """
 
     position: int
@@ -50,7 +58,17 @@ class ColumnEvidence:
 
 
 class Candidate(NamedTuple):
-    """An interaction that was weighed: its columns, its categories, its gain in log-likelihood, and the verdict."""
+    """An interaction that was weighed: its columns, its categories, its gain in log-likelihood, and the verdict.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> table = pd.DataFrame({"user": ["a", "a", "b", "b"] * 9, "door": [1, 2, 1, 2] * 9, "open": [1, 0, 0, 1] * 9})
+    >>> best = gather(table, ["user", "door"], "open", interactions="auto").candidates[0]
+    >>> best.columns, best.categories, round(best.gain, 1), best.kept
+    (('user', 'door'), 4, 19.4, True)
+    """
 
     columns: tuple[Any, ...]
     categories: int
@@ -242,7 +260,19 @@ def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_
 def gather_table(
     table: Table, groups: list[Group], target: Target, weight: Array | None, run: Callable[..., Any] = map
 ) -> tuple[Evidence, list[Codes]]:
-    """Describe the target by the categories of some columns of a table in memory; also the slots of its rows."""
+    """Describe the target by the categories of some columns of a table in memory; also the slots of its rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes.evidence import gather_table, read_target
+    >>> from catbayes.tables import Group, Table
+    >>> table = Table.of(np.array([["a"], ["b"], ["b"]], dtype=object))
+    >>> target = read_target(np.array([0, 1, 1]), "auto", 3)
+    >>> evidence, codes = gather_table(table, [Group(0, 0, (0,))], target, weight=None)
+    >>> codes[0].tolist(), evidence.total.weight.tolist()
+    ([0, 1, 1], [[1.0, 2.0]])
+    """
     needed = sorted({part for group in groups for part in group.parts})
     read = dict(zip(needed, run(lambda position: Categories.of(table.column(position)), needed), strict=True))
 
@@ -267,7 +297,16 @@ def gather_table(
 def gather_codes(
     codes: Codes, target: Target, weight: Array | None, n_slots: int, rows: Any = None, unseen: int = -1
 ) -> Statistics:
-    """Count (or describe) the target by category code, over all rows or some; slots from `unseen` on learn nothing."""
+    """Count (or describe) the target by category code, over all rows or some; slots from `unseen` on learn nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes.evidence import gather_codes, read_target
+    >>> target = read_target(np.array([1.5, 2.5, 4.0]), "auto", 3)
+    >>> gather_codes(np.array([0, 0, 1]), target, None, n_slots=4).mean.tolist()  # two categories, missing, unseen
+    [2.0, 4.0, 0.0, 0.0]
+    """
     values = target.values
     if rows is not None:
         codes, values = codes[rows], values[rows]
@@ -286,6 +325,15 @@ def gather_before(
     """Count (or describe), for each row, the rows of its category with a lower rank.
 
     A row whose slot is `unseen`, or one behind it, learns nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes.evidence import gather_before, read_target
+    >>> target = read_target(np.array([1, 0, 1]), "auto", 3)
+    >>> codes, rank = np.array([0, 0, 0]), np.array([2, 0, 1])
+    >>> gather_before(codes, rank, target, None, n_slots=3, unseen=2).weight.tolist()  # (zeros, ones) before each row
+    [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
     """
     nothing = np.flatnonzero(codes >= unseen)
     if target.classes is not None:
@@ -294,7 +342,17 @@ def gather_before(
 
 
 def settle_family(family: Any, evidence: Evidence) -> type[Family]:
-    """The family that the parameter `family` and the evidence ask for, if there is something to encode towards."""
+    """The family that the parameter `family` and the evidence ask for, if there is something to encode towards.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> from catbayes.evidence import settle_family
+    >>> evidence = gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid")
+    >>> settle_family("auto", evidence).__name__
+    'BetaBernoulli'
+    """
     total, wanted = evidence.total, read_family(family)
     fits = wanted is None or wanted is evidence.family or (wanted.classes and evidence.family.classes)
     if not fits:
@@ -317,7 +375,15 @@ def settle_family(family: Any, evidence: Evidence) -> type[Family]:
 
 
 def check_classes(evidence: Evidence) -> None:
-    """Require two classes that have rows: those that were only named may still come in `partial_fit`."""
+    """Require two classes that have rows: those that were only named may still come in `partial_fit`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> from catbayes.evidence import check_classes
+    >>> check_classes(gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid"))
+    """
     total = evidence.total
     if isinstance(total, Tally):
         used = np.flatnonzero(total.weight[0] > 0)

@@ -20,7 +20,15 @@ from catbayes.families import Family, GammaPoisson
 
 
 def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Target, Array]:
-    """Events per unit as the target, and the weight of a row times its units."""
+    """Events per unit as the target, and the weight of a row times its units.
+
+    Examples
+    --------
+    >>> from catbayes.evidence import per_unit, read_target
+    >>> target, weight = per_unit(read_target(np.array([2, 3]), "poisson", 2), None, [4.0, 1.0])
+    >>> target.values.tolist(), weight.tolist()
+    ([0.5, 3.0], [4.0, 1.0])
+    """
     _check_family(target.family)
     try:
         units: Array = np.asarray(exposure, dtype=np.float64)

@@ -50,7 +50,7 @@ def gather(
         themselves; readers of Arrow record batches; Parquet and CSV files.
     columns : "auto", "all", or list of names or positions
         What to encode, as for the encoders.
-    target : str or array-like
+    target : str or array-like, not None
         Name of the target; for a table in memory, its values.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         Combinations of columns to count too, as for the encoders; "auto" counts all pairs and keeps those that pay.
@@ -163,7 +163,17 @@ def _gather_lazy(frame: nw.LazyFrame[Any], asked: Asked, target: Any, weight: An
 
 
 def take_named(table: Table, *given: Any) -> tuple[Any, ...]:
-    """Take the target, the weight and the exposure out of a table in memory, where they are given by name."""
+    """Take the target, the weight and the exposure out of a table in memory, where they are given by name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes.evidence import take_named
+    >>> from catbayes.tables import Table
+    >>> table, y, weight = take_named(Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]})), "paid", None)
+    >>> table.names, y.tolist(), weight
+    (['city'], [1, 0], None)
+    """
     named = list(dict.fromkeys(name for name in given if isinstance(name, str)))
     for name in named:
         if table.frame is None or name not in table.names:

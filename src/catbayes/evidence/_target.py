@@ -20,7 +20,16 @@ MOST_INTEGER_CLASSES = 100
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of every row: class codes with their labels, or numbers."""
+    """The target of every row: class codes with their labels, or numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes.evidence import read_target
+    >>> target = read_target(np.array(["no", "yes", "no"]), "auto", 3)
+    >>> target.values.tolist(), target.classes.tolist(), target.family.__name__
+    ([0, 1, 0], ['no', 'yes'], 'BetaBernoulli')
+    """
 
     values: npt.NDArray[Any]
     family: type[Family]
@@ -31,6 +40,13 @@ def read_target(y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequ
     """Check y and translate it: class codes for a class family, numbers for the others.
 
     `classes` are labels that are known already, though y need not hold them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes.evidence import read_target
+    >>> [read_target(np.array(y), "auto", 3).family.__name__ for y in ([0, 1, 1], [0, 1, 2], [0.5, 1.0, 2.0])]
+    ['BetaBernoulli', 'DirichletCategorical', 'NormalGamma']
     """
     y = plain(y)
     if len(y) != n_rows:
@@ -47,7 +63,15 @@ def read_target(y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequ
 
 
 def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Numbers that came as objects become numbers; spans of time are refused."""
+    """Numbers that came as objects become numbers; spans of time are refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes.evidence import plain
+    >>> plain(np.array([1, 2, 3], dtype=object)).dtype.kind
+    'i'
+    """
     if y.dtype.kind in "mM":
         raise no_dates()
     if y.dtype.kind != "O":
@@ -143,7 +167,14 @@ def join_classes(known: Sequence[Any], fresh: Sequence[Any]) -> tuple[np.ndarray
 
 
 def label_array(values: Sequence[Any], dtype: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
-    """Class labels as an array: of the type that they came in, if it is one of numpy's own."""
+    """Class labels as an array: of the type that they came in, if it is one of numpy's own.
+
+    Examples
+    --------
+    >>> from catbayes.evidence import label_array
+    >>> label_array([0, 1]).tolist(), label_array(["no", "yes"]).dtype.kind
+    ([0, 1], 'O')
+    """
     if dtype is None:
         numbers = all(isinstance(value, int | float) for value in values)
         dtype = np.asarray(values).dtype if numbers else np.dtype(object)

@@ -13,7 +13,13 @@ from catbayes.errors import InputError
 
 
 class Kind(Enum):
-    """What the values of an input column are."""
+    """What the values of an input column are.
+
+    Examples
+    --------
+    >>> Kind("whole numbers")
+    <Kind.INTEGER: 'whole numbers'>
+    """
 
     TEXT = "text"
     INTEGER = "whole numbers"
@@ -25,7 +31,14 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Outputs by key: a value for each of `columns`, None where it is missing."""
+    """Outputs by key: a value for each of `columns`, None where it is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Level(("city", "shop"), [("Oslo", 1), ("Rome", None)], np.array([[0.2], [0.9]])).part(0)
+    ['Oslo', 'Rome']
+    """
 
     columns: tuple[str, ...]
     keys: Sequence[tuple[Hashable, ...]]

@@ -32,3 +32,4 @@ FAMILIES: dict[str, type[Family]] = {
     "lognormal": LogNormalGamma,
     "poisson": GammaPoisson,
 }
+"""By the names that the parameter `family` of the encoders takes."""

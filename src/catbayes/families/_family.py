@@ -16,18 +16,36 @@ from catbayes._validation import Array
 from catbayes.errors import InputError
 
 TINY = np.finfo(np.float64).tiny
+"""The smallest normal number: what a parameter that must be positive is kept above."""
 Random = np.random.Generator | KeyedRandom
+"""What draws: numpy's generator, or one whose numbers go by the identity of the row."""
 NO_SIGNAL = 100.0
 """Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
 
 
 def no_signal(total: Any) -> float:
-    """Prior strength of a column without signal, however small its weights are."""
+    """Prior strength of a column without signal, however small its weights are.
+
+    Examples
+    --------
+    >>> no_signal(50.0), no_signal(1e-6)
+    (5000.0, 10.0)
+    """
     return float(max(NO_SIGNAL * total, 10.0))
 
 
 class Family(ABC):
-    """An array of distributions of θ: the prior of a column, or the posteriors of its categories."""
+    """An array of distributions of θ: the prior of a column, or the posteriors of its categories.
+
+    Examples
+    --------
+    >>> from catbayes.families import FAMILIES, Family
+    >>> all(issubclass(family, Family) for family in FAMILIES.values())
+    True
+    >>> beta = FAMILIES["bernoulli"](alpha=[1.0, 9.0], beta=[1.0, 1.0])  # two distributions
+    >>> beta.mean().tolist(), beta.take([1]).strength.tolist()
+    ([[0.5], [0.9]], [10.0])
+    """
 
     __slots__ = ()
 
@@ -159,7 +177,14 @@ def maximise(
     start: Any,
     bounds: list[tuple[float | None, float | None]],
 ) -> tuple[Array, float]:
-    """Climb to a maximum inside the bounds by quasi-Newton steps; `objective` returns value and gradient."""
+    """Climb to a maximum inside the bounds by quasi-Newton steps; `objective` returns value and gradient.
+
+    Examples
+    --------
+    >>> best, value = maximise(lambda x: (float(-((x[0] - 3.0) ** 2)), -2.0 * (x - 3.0)), [0.0], [(0.0, 2.0)])
+    >>> best.tolist(), value  # the maximum is at 3, which the bounds leave out
+    ([2.0], -1.0)
+    """
 
     def negative(x: Array) -> tuple[float, Array]:
         value, gradient = objective(x)

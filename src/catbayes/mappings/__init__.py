@@ -40,10 +40,18 @@ MAPPINGS: dict[str, Mapping] = {
     "weight_of_evidence": WeightOfEvidence(),
     "identity": Identity(),
 }
+"""By the names that the parameter `mapping` of the encoders takes."""
 
 
 def resolve_mapping(mapping: Any) -> Mapping:
-    """Read the parameter `mapping` of an encoder."""
+    """Read the parameter `mapping` of an encoder.
+
+    Examples
+    --------
+    >>> from catbayes.mappings import resolve_mapping
+    >>> resolve_mapping("polynomial").names()
+    ['mean', 'square']
+    """
     if isinstance(mapping, str) and mapping in MAPPINGS:
         return MAPPINGS[mapping]
     if isinstance(mapping, Mapping):

@@ -16,7 +16,16 @@ from catbayes.families import TINY, BetaBernoulli, DirichletCategorical, Family
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapping:
-    """f(θ) for one column: `bind` fits it to a family and prior, then draws and posteriors go through it."""
+    """f(θ) for one column: `bind` fits it to a family and prior, then draws and posteriors go through it.
+
+    Examples
+    --------
+    >>> from catbayes import DirichletCategorical
+    >>> from catbayes.mappings import MAPPINGS
+    >>> bound = MAPPINGS["polynomial"].bind(DirichletCategorical([1.0, 1.0, 2.0]), ["a", "b", "c"], drop_first=True)
+    >>> bound.names()
+    ['mean_b', 'mean_c', 'square_b', 'square_c']
+    """
 
     labels: tuple[str, ...] = field(default=("",), repr=False)  # one for each mean parameter that is kept
     select: slice = field(default_factory=lambda: slice(None), repr=False)  # where those are in θ
@@ -53,6 +62,13 @@ class Mean(Mapping):
     """The mean of the target given θ: the probability, the class probabilities, μ, or the rate.
 
     μ is the mean of log y in the log-normal family: the logarithm of y's median, not of its mean.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.mappings import Mean
+    >>> Mean().expected(BetaBernoulli(alpha=[1.0, 3.0], beta=[1.0, 1.0])).tolist()
+    [[0.5], [0.75]]
     """
 
     __slots__ = ()
@@ -68,7 +84,15 @@ class Mean(Mapping):
 
 
 class MeanPrecision(Mean):
-    """The drawn mean, and how precisely it is known: 1 / Var θ, which is not drawn."""
+    """The drawn mean, and how precisely it is known: 1 / Var θ, which is not drawn.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.mappings import MeanPrecision
+    >>> MeanPrecision().known(BetaBernoulli(alpha=[1.0, 50.0], beta=[1.0, 50.0])).round().tolist()
+    [[12.0], [404.0]]
+    """
 
     __slots__ = ()
     kinds = ("mean", "precision")
@@ -79,7 +103,15 @@ class MeanPrecision(Mean):
 
 
 class Polynomial(Mapping):
-    """The mean and its square."""
+    """The mean and its square.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes.mappings import Polynomial
+    >>> Polynomial().drawn(np.array([[0.5], [0.2]])).round(2).tolist()
+    [[0.5, 0.25], [0.2, 0.04]]
+    """
 
     __slots__ = ()
     quadratic = True
@@ -106,7 +138,15 @@ def finite_variance(posterior: Family) -> Array:
 
 
 class Identity(Mapping):
-    """All of θ: for numeric targets the drawn mean and the drawn precision of the target, as in the paper."""
+    """All of θ: for numeric targets the drawn mean and the drawn precision of the target, as in the paper.
+
+    Examples
+    --------
+    >>> from catbayes import NormalGamma
+    >>> from catbayes.mappings import Identity
+    >>> Identity().bind(NormalGamma(0.0, 1.0, 2.0, 2.0), None, drop_first=False).names()
+    ['mean', 'precision']
+    """
 
     __slots__ = ()
     quadratic = True
@@ -128,7 +168,16 @@ class Identity(Mapping):
 
 @dataclass(frozen=True, slots=True)
 class WeightOfEvidence(Mapping):
-    """log(θ / (1 - θ)) less the log-odds of the prior mean: 0 says nothing, positive speaks for the class."""
+    """log(θ / (1 - θ)) less the log-odds of the prior mean: 0 says nothing, positive speaks for the class.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.mappings import WeightOfEvidence
+    >>> bound = WeightOfEvidence().bind(BetaBernoulli(alpha=1.0, beta=3.0), None, drop_first=False)
+    >>> bound.expected(BetaBernoulli(alpha=[1.0, 30.0], beta=[3.0, 10.0])).round(2).tolist()
+    [[-0.4], [2.23]]
+    """
 
     baseline: Any = 0.0
 
@@ -169,7 +218,16 @@ class WeightOfEvidence(Mapping):
 
 @dataclass(frozen=True, slots=True)
 class Function(Mapping):
-    """A callable of θ, (…, parameter) to (…) or (…, output); its attribute `names`, if any, names the outputs."""
+    """A callable of θ, (…, parameter) to (…) or (…, output); its attribute `names`, if any, names the outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> encoder = SamplingBayesianEncoder(mapping=lambda theta: np.sqrt(theta[..., 0]), prior=0, random_state=0)
+    >>> encoder.fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).transform([["a"]]).shape
+    (1, 1)
+    """
 
     function: Callable[[Array], Any] | None = None
     outputs: tuple[str, ...] = ()

@@ -16,7 +16,15 @@ from catbayes.mappings._drawn import Mapping, finite_variance
 
 @dataclass(frozen=True, slots=True)
 class PosteriorMoments(Mapping):
-    """Mean, variance, skewness and excess kurtosis of the posterior of the mean: nothing is drawn (Slakey et al.)."""
+    """Mean, variance, skewness and excess kurtosis of the posterior of the mean: nothing is drawn (Slakey et al.).
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.mappings import PosteriorMoments
+    >>> PosteriorMoments(n_moments=2).known(BetaBernoulli(alpha=[1.0], beta=[1.0])).round(3).tolist()
+    [[0.5, 0.083]]
+    """
 
     n_moments: int = 2
 
@@ -56,6 +64,8 @@ class PredictiveQuantiles(Mapping):
     ----------
     probabilities : sequence of float between 0 and 1
         One output for each; that of 0.1 is called `city_q10`.
+    labels, select
+        Set when the mapping is bound to a column.
 
     Examples
     --------

@@ -26,7 +26,7 @@ def write(
         What `catbayes.compare` returned.
     path : str or path
         File to write.
-    overwrite : bool
+    overwrite : bool, default=False
         Replace it if it exists.
     time_budget : float, optional
         Seconds after which the curve over draws and the leakage are left out.

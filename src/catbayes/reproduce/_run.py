@@ -61,7 +61,7 @@ def reproduce(
         Hours, minutes, or seconds on a handful of rows that only show that it runs.
     pages : list of str or path
         Files to write what was found to; `RESULTS.md` in the folder if there are none.
-    run : bool
+    run : bool, default=True
         False only writes down what is in the folder already.
     n_jobs : int, optional
         Processes; all cores if None.

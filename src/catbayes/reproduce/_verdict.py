@@ -43,7 +43,27 @@ class Verdict:
 
 
 def judge(differences: Array | list[float], *, overlap: float) -> Verdict:
-    """Judge a gain by its paired differences over splits of the same rows, `overlap` test rows for a training row."""
+    """Judge a gain by its paired differences over splits of the same rows.
+
+    Parameters
+    ----------
+    differences : array-like of float
+        The gain on each split.
+    overlap : float
+        Test rows for a training row, by which the interval allows for training rows that splits have in common.
+
+    Returns
+    -------
+    Verdict
+        Mean, interval and a word.
+
+    Examples
+    --------
+    >>> from catbayes.reproduce import judge
+    >>> verdict = judge([0.02, 0.03, 0.025, 0.02, 0.03], overlap=0.25)
+    >>> round(verdict.gain, 3), verdict.word
+    (0.025, 'holds')
+    """
     gaps = np.asarray(differences, dtype=np.float64)
     gain, error, half = map(float, corrected_interval(gaps, overlap, COVERAGE))
     return Verdict(gain, error, gain - half, gain + half, len(gaps))

@@ -56,21 +56,27 @@ class BayesianEncoder(Estimator, _Parameters, DefaultParamsReadable, DefaultPara
 
     Parameters
     ----------
-    inputCols : list of str
-        Columns to encode.
-    labelCol : str
-        The target.
+    inputCols : list of str, or None
+        Columns to encode; they may be set later, and must be before `fit`.
+    labelCol : str, or None
+        The target; None is Spark's "label".
     outputCols : list of str, optional
         One name for each input column; a column with several outputs becomes a vector. By default the outputs are
         columns of doubles, `city_encoded` or `city_draw0` and so on.
-    weightCol, seed
-        As in Spark.
-    family, prior, mapping : str
-        As for `SamplingBayesianEncoder`; the paper's γ is given as text, such as "0.01".
-    nDraws : int
+    weightCol : str, optional
+        Column of weights.
+    family : "auto", "bernoulli", "categorical", "normal", "poisson"
+        As for `SamplingBayesianEncoder`.
+    prior : "empirical", or the paper's γ as text
+        Such as "0.01".
+    mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity"
+        As for `SamplingBayesianEncoder`.
+    nDraws : int, default=0
         0 encodes by the posterior expectation, K by K draws.
     rowIdCol : str, optional
         Column that identifies the rows, for draws; a frame straight from Parquet files needs none.
+    seed : int, default=0
+        Seed of the draws.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """A neural network on posteriors instead of learned embeddings, on Adult and on Amazon Employee Access.
 
-    CATBAYES_DATA=folder python examples/neural_network.py    # or from OpenML, if the folder is not set
+    CATBAYES_DATA=folder python benchmarks/neural_network.py    # or from OpenML, if the folder is not set
 
 The same small network is trained twice on each table: once with an embedding vector learned for each category, once
 with a `PosteriorEmbedding`, which draws the rate of each category afresh at every step, the row's own target left out.

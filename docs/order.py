@@ -1,0 +1,30 @@
+"""The order of the gallery: why, how, and then the rest."""
+
+from __future__ import annotations
+
+NAMES = (
+    "leakage",
+    "shrinkage",
+    "uncertainty",
+    "how_many_draws",
+    "pipeline",
+    "polars",
+    "update_daily",
+    "counts_with_exposure",
+    "neural_network",
+)
+
+
+class Order:
+    """Sort key of a script, for sphinx-gallery; one that is not named comes last."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, filename: str) -> tuple[int, str]:
+        """Place in the gallery."""
+        name = filename.removeprefix("plot_").removesuffix(".py")
+        return NAMES.index(name) if name in NAMES else len(NAMES), name
+
+    def __repr__(self) -> str:
+        return f"Order{NAMES}"

@@ -1,0 +1,155 @@
+"""The documentation is complete: the reference equals `__all__`, messages are explained, and links lead somewhere."""
+
+import ast
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES += [path for path in sorted((ROOT / "docs").rglob("*.md")) if not {"api", "gallery"} & {*path.parts}]
+MESSAGES = {"InputError", "ImportError", "TypeError", "ValueError", "BadParameter", "warn"}
+
+
+def load_reference():
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    sys.modules["reference"] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_has_a_place_for_every_public_name_and_for_no_other(tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed: pip install 'catbayes[torch]'")
+    reference = load_reference()
+    (tmp_path / "gone.rst").write_text("of a name that is no more")
+    reference.write_reference(tmp_path, ROOT / "examples")
+    pages = {path.stem: path.read_text() for path in tmp_path.glob("*.rst")}
+    modules = reference.public_modules()
+    names = {name.path: name for module in modules for name in reference.listed(module)}
+    assert pages.keys() == {"index", *modules, *(path for path, name in names.items() if name.kind != "data")}
+    for path, name in names.items():
+        page = pages[name.home if name.kind == "data" else path]
+        directive = "py:data" if name.kind == "data" else f"auto{name.kind}"
+        assert f".. {directive}:: {name.name}\n" in page, path
+    for module in modules:
+        assert f"   {module}\n" in pages["index"]
+
+
+def test_a_name_is_documented_where_users_import_it_from():
+    reference = load_reference()
+    homes = {name.name: name.home for name in reference.listed("catbayes")}
+    assert set(homes.values()) == {"catbayes"}
+    assert {name.name: name.home for name in reference.listed("catbayes.families")}["BetaBernoulli"] == "catbayes"
+
+
+def test_members_are_ours_and_not_those_of_scikit_learn():
+    from catbayes import SamplingBayesianEncoder, SamplingClassifier
+
+    members = load_reference().members(SamplingBayesianEncoder)
+    assert {"predict", "predict_proba", "predict_interval"} <= {*load_reference().members(SamplingClassifier)}
+    assert {"fit", "transform", "sample", "partial_fit", "posteriors_"} <= {*members}
+    assert not {"get_params", "set_output", "set_fit_request"} & {*members}
+
+
+def links(text):
+    """Targets of Markdown links outside of code."""
+    prose = re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL)
+    return re.findall(r"\]\(([^)\s]+)\)", prose)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_relative_links_lead_to_files(page):
+    for link in links(page.read_text(encoding="utf-8")):
+        path, _, _ = link.partition("#")
+        if "://" in link or not path or {"gallery", "api"} & {*Path(path).parts}:
+            continue  # the built pages are checked by docs/check.py
+        assert (page.parent / path).exists(), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_python_block_is_run(page):
+    for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE):
+        if page.name != "architecture.md":  # tests/test_worked_example.py follows that one
+            assert block.startswith(">>> "), block[:60]
+            assert block.endswith("\n\n"), f"a blank line ends the output: {block[-60:]}"
+
+
+def template(node):
+    """A message with … for what is put in."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+    if isinstance(node, ast.BinOp):
+        return template(node.left) + template(node.right)
+    return "…"
+
+
+def raised():
+    """Every message in the source, with the place where it is raised or warned."""
+    for path in sorted((ROOT / "src" / "catbayes").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and node.args:
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                message = template(node.args[0]).strip() if name in MESSAGES else "…"
+                if message.strip("… "):
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", message
+
+
+def explained():
+    """The messages of the page, as patterns."""
+    text = (ROOT / "docs" / "user_guide" / "errors.md").read_text(encoding="utf-8")
+    return re.findall(r"^\| `(.+?)` \|", text, flags=re.MULTILINE)
+
+
+def test_every_message_is_explained():
+    patterns = [re.compile(".*".join(map(re.escape, message.split("…"))), re.DOTALL) for message in explained()]
+    missing = [f"{place}: {message}" for place, message in raised() if not any(p.fullmatch(message) for p in patterns)]
+    assert not missing, "not on docs/user_guide/errors.md:\n" + "\n".join(missing)
+
+
+def test_every_explained_message_exists():
+    messages = [message for _, message in raised()]
+    kinds = {"catbayes.InputError", "catbayes.InputWarning", "NotFittedError", "ImportError"}
+    for message in explained():
+        if message in kinds:
+            continue
+        pattern = re.compile(".*".join(map(re.escape, message.split("…"))), re.DOTALL)
+        assert any(map(pattern.fullmatch, messages)), message
+
+
+def test_every_example_of_the_gallery_is_run_and_draws():
+    scripts = sorted((ROOT / "examples").glob("*.py"))
+    assert len(scripts) >= 9
+    for script in scripts:
+        assert script.name.startswith("plot_"), "only those are run"
+        text = script.read_text(encoding="utf-8")
+        assert "fetch_" not in text, "data come from the network"
+        assert "datasets.load" not in text, "data come from the network"
+        assert "plt" in text, "nothing is drawn"
+
+
+def rows_of_tables(path):
+    """The cells of every row of every table, plain."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    return [[cell.strip().strip("*") for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_results_of_the_front_page_are_those_that_the_command_wrote():
+    written = {}
+    for name, *cells in rows_of_tables(ROOT / "RESULTS.md"):
+        if name == "table":
+            continue
+        written.setdefault(name, set()).update(cells)
+    shown = [row for row in rows_of_tables(ROOT / "README.md") if row[0].split(",")[0] in written]
+    assert len(shown) == 12
+    for name, *cells in shown:
+        assert not {*cells} - written[name.split(",")[0]], name
+    front, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "RESULTS.md"))
+    for claim in ("on 7 of 12 tables", "1.88", "2.17"):
+        assert claim in " ".join(front.split()), claim
+        assert claim in page, claim
+    assert (ROOT / "docs" / "results.md").read_text() == page.replace("](results/", "](../results/")
