@@ -844,3 +844,14 @@ def test_members_in_parallel_are_the_same_and_leave_nothing_running():
     )
     np.testing.assert_allclose(one, two, rtol=1e-12)
     assert len(multiprocessing.active_children()) == children
+
+
+def test_a_scaler_does_not_make_doubt_of_a_column_without_signal():
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame({"noise": random.choice(list("abcdefghij"), 3_000), "size": random.normal(size=3_000)})
+    y = random.binomial(1, expit(table["size"]))
+    model = SamplingClassifier(make_pipeline(StandardScaler(), LogisticRegression()), random_state=0).fit(table, y)
+    _, spread = model.predict_proba(table, return_std=True)
+    assert spread.max() < 0.1
+    lower, upper = model.predict_interval(table)
+    assert (upper - lower).max() < 0.2

@@ -79,7 +79,8 @@ class ColumnPosterior:
 
     def unseen_at(self, slots: Any) -> Family:
         """What rows of some slots draw from if nothing is known of their category."""
-        return self.unseen if self.own is None else self.own.take(slots)  # type: ignore[no-any-return]
+        unseen: Family = self.unseen if self.own is None else self.own.take(slots)
+        return unseen
 
     def record(self, labels: Sequence[Any] | None, coverage: float = 0.9) -> dict[str, Any]:
         """One row per category (and class), as columns ready for a frame.

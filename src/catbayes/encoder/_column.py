@@ -13,7 +13,7 @@ from catbayes._validation import Array, Codes
 from catbayes.categories import Categories
 from catbayes.combinations import Combinations
 from catbayes.evidence import Target, gather_codes
-from catbayes.families import Family
+from catbayes.families import Family, no_signal
 from catbayes.hierarchy import Tree
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
@@ -79,6 +79,11 @@ class EncodedColumn:
     def entries(self) -> Entries:
         """The posterior of every slot, and its rows."""
         return Entries(self.posterior.posterior, self.posterior.statistics.count)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the column has no signal, so that its prior is as strong as we please, and its spread as small."""
+        return bool(self.posterior.prior.strength >= 0.99 * no_signal(self.posterior.statistics.count.sum()))
 
     def is_steady(self) -> Any:
         """Tell for every slot whether it is frequent enough to be encoded without drawing."""

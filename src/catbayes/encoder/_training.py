@@ -22,7 +22,7 @@ from catbayes.sampling import Entries, Spread, draw
 from catbayes.tables import Table
 
 if TYPE_CHECKING:
-    from catbayes.encoder._base import Learned
+    from catbayes.encoder._fitting import Learned
     from catbayes.encoder.sampling import SamplingBayesianEncoder
 
 HIDING_TEMPERATURE = 0.3

@@ -14,9 +14,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from catbayes.encoder._base import _native
 from catbayes.encoder._each import fit_each, make_encoders, naming, require_same, target_seeds
 from catbayes.encoder._file import build_encoder, load_encoder
+from catbayes.encoder._fitting import native
 from catbayes.encoder._joint import JointLayout
 from catbayes.encoder._output import input_names
 from catbayes.encoder._reading import read_table, read_targets
@@ -282,7 +282,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         else:
             require_same(targets, known)
             encoders = {name: copy.copy(encoder) for name, encoder in known.items()}
-        return encoders, fit_each(encoders, method, _native(table), targets, classes, **given)
+        return encoders, fit_each(encoders, method, native(table), targets, classes, **given)
 
     def _become(self, encoders: dict[Any, Any]) -> Self:
         """Become fitted, all at once."""

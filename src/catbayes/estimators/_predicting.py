@@ -21,13 +21,17 @@ Respond = Callable[[Any, Array], Array]
 def category_draws(
     encoder: SamplingBayesianEncoder | None, n_draws: int, *, spread: Spread | None = None, slots: Any = None
 ) -> list[Array]:
-    """K stratified draws of every category of each column, or of some of its slots, (draw, slot, output)."""
+    """K stratified draws of every category of each column, or of some of its slots, (draw, slot, output).
+
+    A `spread` takes the place of the one that training had, but for columns without signal: how far their draws lie
+    apart is of our making, and a scaler in front of a model would make much of it.
+    """
     if encoder is None:
         return []
     columns = encoder.columns_fitted_
     chosen = [None] * len(columns) if slots is None else slots
     return [
-        column.strata(n_draws, seed=encoder._seed, spread=spread, slots=some)
+        column.strata(n_draws, seed=encoder._seed, spread=None if column.is_silent else spread, slots=some)
         for column, some in zip(columns, chosen, strict=True)
     ]
 
