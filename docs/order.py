@@ -11,6 +11,7 @@ NAMES = (
     "polars",
     "update_daily",
     "counts_with_exposure",
+    "hierarchy",
     "neural_network",
 )
 

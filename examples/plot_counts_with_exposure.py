@@ -5,8 +5,7 @@ How are counts with an exposure encoded?
 Claims of a policy depend on how long it was insured. What a category has is a *rate*, events per unit of exposure, and
 the Gamma–Poisson family needs two numbers of it: the events and the exposure.
 
-Give the rate as the target and the exposure as the weight. The sum of weight times rate is then the number of events,
-and the sum of the weights the exposure.
+Give the events as the target and the exposure beside it: the posterior of a category is Gamma(α + events, β + exposure).
 """
 
 # %%
@@ -29,9 +28,8 @@ X = pd.DataFrame({"model": [f"model {number:02}" for number in model]})
 print(f"{claims.sum()} claims in {exposure.sum():.0f} years")
 
 # %%
-# Counts as they are take a short policy for a safe one. Rates, weighted by exposure, do not.
-by_rate = SamplingBayesianEncoder(family="poisson", random_state=0)
-by_rate.fit(X, claims / exposure, sample_weight=exposure)
+# Counts as they are take a short policy for a safe one. Rates do not.
+by_rate = SamplingBayesianEncoder(family="poisson", random_state=0).fit(X, claims, exposure=exposure)
 beliefs = by_rate.posteriors_["model"]
 seen = beliefs[beliefs["kind"] == "seen"].copy()
 seen["truth"] = rate[[int(name.rpartition(" ")[2]) for name in seen["category"]]]
