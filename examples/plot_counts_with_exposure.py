@@ -5,7 +5,8 @@ How are counts with an exposure encoded?
 Claims of a policy depend on how long it was insured. What a category has is a *rate*, events per unit of exposure, and
 the Gamma–Poisson family needs two numbers of it: the events and the exposure.
 
-Give the events as the target and the exposure beside it: the posterior of a category is Gamma(α + events, β + exposure).
+Give the events as the target and the exposure beside it: the posterior of a category is Gamma(α + events, β +
+exposure).
 """
 
 # %%

@@ -2,8 +2,8 @@
 What does a region tell of a postcode that was never seen?
 ==========================================================
 
-Postcodes resemble others of their region. Without the region, a postcode of which little is known is drawn to the mean of
-the whole table; with it, to the mean of its neighbours.
+Postcodes resemble others of their region. Without the region, a postcode of which little is known is drawn to the mean
+of the whole table; with it, to the mean of its neighbours.
 """
 
 # %%
