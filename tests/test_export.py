@@ -1,6 +1,7 @@
 """Encoders that left Python: a query and a graph give the numbers of `transform`."""
 
 import datetime
+import re
 import sqlite3
 import sys
 from decimal import Decimal
@@ -33,6 +34,7 @@ KNOWN = {
 }
 STRANGE = ["Atlantis", 999, 0.1000001, None, datetime.date(1999, 1, 1), datetime.datetime(2024, 1, 1, 12, 30, 1)]
 GRAPHED = list(KNOWN)[:4]  # ONNX has no dates
+HIERARCHY = {"shop": ["member", 'the "city"'], "size": ["member"]}
 INTERACTIONS = [('the "city"', "shop"), ("member", "shop", "size")]
 TARGETS = {
     "bernoulli": RANDOM.choice(["no", "yes"], N_ROWS),
@@ -63,6 +65,8 @@ ENCODERS = [
     ConjugateMomentEncoder("all", family="normal", n_moments=3),
     SamplingBayesianEncoder("all", family="normal", interactions=INTERACTIONS, random_state=0),
     SamplingBayesianEncoder("all", family="bernoulli", interactions=INTERACTIONS, missing="prior", random_state=0),
+    SamplingBayesianEncoder("all", family="normal", hierarchy=HIERARCHY, random_state=0),
+    SamplingBayesianEncoder("all", family="bernoulli", hierarchy=HIERARCHY, missing="prior", random_state=0),
 ]
 EACH_ENCODER = pytest.mark.parametrize("encoder", ENCODERS, ids=str)
 
@@ -96,8 +100,9 @@ def by_onnx(model, table):
     types = {"tensor(string)": object, "tensor(int64)": np.int64, "tensor(double)": float, "tensor(bool)": bool}
     gaps = {"tensor(string)": "", "tensor(double)": np.nan}
     feed = {}
-    for given, name in zip(session.get_inputs(), table.columns, strict=True):
-        values = [gaps[given.type] if value is None else value for value in table[name]]
+    names = {re.sub(r"\W", "_", name): name for name in table.columns}
+    for given in session.get_inputs():
+        values = [gaps[given.type] if value is None else value for value in table[names[given.name]]]
         feed[given.name] = np.array(values, dtype=types[given.type])[:, None]
     return np.concatenate(session.run(None, feed), axis=1)
 

@@ -1,4 +1,4 @@
-"""own_target="ordered": a row knows the rows before it, and no others."""
+"""own_target="ordered": of its category, a row knows the rows before it, and no others."""
 
 import io
 

@@ -98,13 +98,13 @@ class Combinations:
         mine, _ = _keys(self.parents, list(self.cells.T))
         size = _size(self.parents)
         if size <= DENSE * (len(keys) + len(mine)):
-            table = np.full(size, self.unseen, dtype=np.intp)
+            table = np.full(size, self.unseen, dtype=np.int32)
             table[mine] = np.arange(len(mine))
-            return np.where(known, table[np.where(known, keys, 0)], self.unseen)
+            return np.where(known, table[np.where(known, keys, 0)], np.int32(self.unseen))
         if not len(mine):
             return np.full(len(keys), self.unseen, dtype=np.intp)
         place = np.minimum(np.searchsorted(mine, keys), len(mine) - 1)
-        return np.where(known & (mine[place] == keys), place, self.unseen)
+        return np.where(known & (mine[place] == keys), place, self.unseen).astype(np.int32)
 
     def union(self, other: Combinations) -> tuple[Combinations, Codes, Codes]:
         """Join two sets of combinations; returns where each slot of `self` and of `other` went."""

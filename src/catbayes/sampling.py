@@ -112,8 +112,8 @@ def draw(
     Examples
     --------
     >>> from catbayes.families import BetaBernoulli
-    >>> posterior = BetaBernoulli(alpha=[30.0, 1.0], beta=[1.0, 30.0])
-    >>> features = draw(lambda rows: posterior.take([0, 0, 1][rows]), lambda theta: theta, 3, seed=0, key=(0,))
+    >>> known = Entries(BetaBernoulli(alpha=[30.0, 1.0], beta=[1.0, 30.0]), count=np.array([29.0, 29.0]))
+    >>> features = draw(lambda rows: known.take([0, 0, 1][rows]), lambda theta: theta, 3, seed=0, key=(0,))
     >>> features.shape, bool(features[0, 0] > features[2, 0])
     ((3, 1), True)
     """
@@ -148,7 +148,7 @@ def draw_strata(
     Examples
     --------
     >>> from catbayes.families import BetaBernoulli
-    >>> uniform = BetaBernoulli(alpha=[1.0], beta=[1.0])
+    >>> uniform = Entries(BetaBernoulli(alpha=[1.0], beta=[1.0]), count=np.zeros(1))
     >>> draws = draw_strata(uniform, lambda theta: theta, 4, seed=0, key=(0,), spread=Spread())
     >>> sorted((draws[:, 0, 0] * 4).astype(int).tolist())  # one in each quarter
     [0, 1, 2, 3]

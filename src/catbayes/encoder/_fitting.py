@@ -118,16 +118,19 @@ class ColumnFitter(BaseEstimator):
             target, weight = per_unit(target, weight, exposure)
             y = target.values
         groups = self._groups(table.names, table.categorical())
-        evidence, codes = gather_table(table, groups, target, weight, self._parallel)
+        evidence, slots = gather_table(table, groups, target, weight, self._parallel)
         check_classes(evidence)
         if _is_auto(self.interactions):
-            slots = {column.name: code for column, code in zip(evidence.columns, codes, strict=True)}
             evidence = choose(evidence)
-            codes = [slots[column.name] for column in evidence.columns]
         seed = self._new_seed()
         columns = self._fit_columns(evidence, seed)
-        pairs = zip(columns, evidence.columns, codes, strict=True)
-        codes = [self._admit(column, _moved(column, read, code)) for column, read, code in pairs]
+        pairs = list(zip(columns, evidence.columns, strict=True))
+
+        def find(pair: tuple[EncodedColumn, ColumnEvidence]) -> Codes:
+            column, gathered = pair
+            return self._admit(column, _moved(column, gathered, slots(gathered)))
+
+        codes = self._parallel(find, pairs)
         return Learned(table, evidence, columns, codes, y, target, weight, seed)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Table, Any, Any, Any]:
@@ -210,7 +213,13 @@ class ColumnFitter(BaseEstimator):
             return Tree.of_columns(column.categories)
         for name, parents in (self.hierarchy or {}).items():
             if find_columns(list(evidence.inputs), [], [name]) == [column.position]:
-                return Tree.of_table(column.categories, read_parents(parents, column.name))
+                table = read_parents(parents, column.name)
+                if column.categories.values and not {*column.categories.values} & table.keys():
+                    raise InputError(
+                        f"hierarchy: the table of parents of {column.name!r} names none of its categories, such as "
+                        f"{list(column.categories.values[:3])}. Are they of the same type?"
+                    )
+                return Tree.of_table(column.categories, table)
         return None
 
     def _map_column(

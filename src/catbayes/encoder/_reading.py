@@ -85,11 +85,12 @@ def read_row_keys(table: Table, row_id: Any) -> Keys:
 def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
     """Ancestors of each child, the parent first: from a dictionary, or from a frame whose first column is the child."""
     if isinstance(parents, Mapping):
-        found = {child: above if isinstance(above, tuple) else (above,) for child, above in parents.items()}
+        above = [tuple(canonical_list(list(a))) if isinstance(a, tuple) else (a,) for a in parents.values()]
+        found = dict(zip(canonical_list(list(parents)), above, strict=True))
     elif Table.is_frame(parents):
         frame = nw.from_native(parents, eager_only=True)
-        children, *above = (canonical_list(frame[column].to_list()) for column in frame.columns)
-        found = dict(zip(children, zip(*above, strict=True), strict=True))
+        children, *columns = (canonical_list(frame[column].to_list()) for column in frame.columns)
+        found = dict(zip(children, zip(*columns, strict=True), strict=True))
         if len(found) < len(children):
             raise InputError(f"hierarchy: the table of parents of {name!r} names a category twice. Name each one once.")
     else:

@@ -77,9 +77,9 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         where the draw hides the step, and by folds for everything that is not drawn a row at a time
         (`draw_per="category"`, `temperature` below 0.3, heavy weights, counts far from Poisson's, the precision of
         "mean_precision") and for rows that come in groups.
-        "cross_fit": by folds throughout. "ordered": a row knows the rows before it only, as in CatBoost: in the order
-        of the column `order`, or in a new random order for each draw. "include": as in the paper; it leaks where
-        categories are rare.
+        "cross_fit": by folds throughout. "ordered": of its category a row knows the rows before it only, as in
+        CatBoost: in the order of the column `order`, or in a new random order for each draw. "include": as in the
+        paper; it leaks where categories are rare.
     order : name or position of a column, or None
         For `own_target="ordered"`, the column that tells the time of a row. It is not among the outputs. Rows of one
         time do not know each other.

@@ -15,6 +15,7 @@ differ from it by chance alone. If not, their θ vary about m_ab as if the prior
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -67,18 +68,18 @@ def gain(column: ColumnEvidence, evidence: Evidence, means: dict[int, Array]) ->
     combinations = column.categories
     assert isinstance(combinations, Combinations)
     every = np.arange(combinations.missing)
-    cells: Any = column.statistics.take(every)
+    rows: Any = column.statistics.take(every)
     # Rows that weigh more than one, and counts that vary more than Poisson's, say less than they seem to.
-    cells = cells.scaled(1.0 / (evidence.heaviness * evidence.family.dispersion(cells, evidence.heaviness)))
+    cells = rows.scaled(1.0 / (evidence.heaviness * evidence.family.dispersion(rows, evidence.heaviness)))
     for number, part in enumerate(column.parts):
         if part not in means:
-            parent = cells.place(combinations.cells[:, number], combinations.parents[number].n_slots)
-            means[part] = _shrunk(evidence.family, parent)
+            parent = rows.place(combinations.cells[:, number], combinations.parents[number].n_slots)
+            means[part] = _shrunk(evidence.family, parent.scaled(1.0 / evidence.heaviness))
     parts = [means[part][slots] for part, slots in zip(column.parts, combinations.cells.T, strict=True)]
-    excess = _excess(evidence.family, cells, parts)
+    likelihood = _likelihood(evidence.family, cells, parts)
     top = np.log(no_signal(cells.count.sum()))
-    best = minimize_scalar(lambda x: -excess(np.exp(x)), bounds=(np.log(1e-2), top), method="bounded")
-    return float(max(-best.fun - excess(np.exp(top)), 0.0))
+    best = minimize_scalar(lambda x: -likelihood(np.exp(x)), bounds=(np.log(1e-2), top), method="bounded")
+    return float(max(-best.fun - likelihood(np.exp(top)), 0.0))
 
 
 def _shrunk(family: type[Family], statistics: Any) -> Array:
@@ -92,8 +93,8 @@ def _shrunk(family: type[Family], statistics: Any) -> Array:
     return mean
 
 
-def _excess(family: type[Family], cells: Any, parts: list[Array]) -> Any:
-    """Log-likelihood of the cells, as a function of ν."""
+def _likelihood(family: type[Family], cells: Any, parts: list[Array]) -> Any:
+    """Log-likelihood of the cells up to a constant, as a function of ν."""
     if isinstance(cells, Tally):
         centre = _class_shares(cells, parts)
         return lambda strength: float(DirichletCategorical(strength * centre).log_marginal(cells).sum())
@@ -117,37 +118,42 @@ def _class_shares(cells: Tally, parts: list[Array]) -> Array:
     """Class shares of every cell as its columns explain them, (cell, class)."""
     total = np.maximum(cells.total().weight[0], TINY)
     base = np.log(total / total.sum())
-    scores = [np.log(np.maximum(part, TINY)) - base for part in parts]
 
-    def shares(weight: Array) -> Array:
-        return np.asarray(softmax(base + sum(w * score for w, score in zip(weight, scores, strict=True)), axis=1))
-
-    def likelihood(weight: Array) -> tuple[float, Array]:
-        share = shares(weight)
+    def likelihood(logarithm: Array) -> tuple[float, Array]:
+        share = softmax(logarithm, axis=1)
         rest = cells.weight - cells.count[:, None] * share
-        return float((cells.weight * np.log(np.maximum(share, TINY))).sum()), np.array(
-            [(rest * score).sum() for score in scores]
-        )
+        return float((cells.weight * np.log(np.maximum(share, TINY))).sum()), rest
 
-    best, _ = maximise(likelihood, np.full(len(parts), 0.5), [(0.0, 2.0)] * len(parts))
-    return np.maximum(shares(best), TINY)
+    return np.asarray(np.maximum(softmax(_climb(base, parts, likelihood), axis=1), TINY))
 
 
 def _rates(cells: Moments, parts: list[Array]) -> Array:
     """Rate of every cell as its columns explain it."""
     base, events = np.log(max(float(cells.total().mean[0]), TINY)), cells.count * cells.mean
-    scores = [np.log(np.maximum(part[:, 0], TINY)) - base for part in parts]
 
-    def rates(weight: Array) -> Array:
-        return np.asarray(np.exp(base + sum(w * score for w, score in zip(weight, scores, strict=True))))
+    def likelihood(logarithm: Array) -> tuple[float, Array]:
+        rest = events - cells.count * np.exp(logarithm)
+        return float((events * logarithm - cells.count * np.exp(logarithm)).sum()), rest
 
-    def likelihood(weight: Array) -> tuple[float, Array]:
-        rate = rates(weight)
-        value = (events * np.log(np.maximum(rate, TINY)) - cells.count * rate).sum()
-        return float(value), np.array([((events - cells.count * rate) * score).sum() for score in scores])
+    return np.maximum(np.exp(_climb(base, [part[:, 0] for part in parts], likelihood)), TINY)
 
-    best, _ = maximise(likelihood, np.full(len(parts), 0.5), [(0.0, 2.0)] * len(parts))
-    return np.maximum(rates(best), TINY)
+
+def _climb(base: Any, parts: list[Array], likelihood: Callable[[Array], tuple[float, Array]]) -> Array:
+    """Logarithms of shares or rates, base + Σ λ (log part - base), with the λ that are most likely.
+
+    `likelihood` returns its value and its slope with respect to the logarithms.
+    """
+    scores = [np.log(np.maximum(part, TINY)) - base for part in parts]
+
+    def logarithm(weight: Array) -> Array:
+        return np.asarray(base + sum(w * score for w, score in zip(weight, scores, strict=True)))
+
+    def objective(weight: Array) -> tuple[float, Array]:
+        value, slope = likelihood(logarithm(weight))
+        return value, np.array([(slope * score).sum() for score in scores])
+
+    best, _ = maximise(objective, np.full(len(parts), 0.5), [(0.0, 2.0)] * len(parts))
+    return logarithm(best)
 
 
 def _amounts(cells: Moments, parts: list[Array]) -> Array:

@@ -67,7 +67,7 @@ class Candidate(NamedTuple):
     >>> table = pd.DataFrame({"user": ["a", "a", "b", "b"] * 9, "door": [1, 2, 1, 2] * 9, "open": [1, 0, 0, 1] * 9})
     >>> best = gather(table, ["user", "door"], "open", interactions="auto").candidates[0]
     >>> best.columns, best.categories, round(best.gain, 1), best.kept
-    (('user', 'door'), 4, 19.4, True)
+    (('user', 'door'), 4, 22.1, True)
     """
 
     columns: tuple[Any, ...]
@@ -259,8 +259,10 @@ def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_
 
 def gather_table(
     table: Table, groups: list[Group], target: Target, weight: Array | None, run: Callable[..., Any] = map
-) -> tuple[Evidence, list[Codes]]:
-    """Describe the target by the categories of some columns of a table in memory; also the slots of its rows.
+) -> tuple[Evidence, Callable[[ColumnEvidence], Codes]]:
+    """Describe the target by the categories of some columns of a table in memory; also how to find slots of its rows.
+
+    The slots of many interactions would fill the memory, so they are made again where they are asked for.
 
     Examples
     --------
@@ -269,29 +271,32 @@ def gather_table(
     >>> from catbayes.tables import Group, Table
     >>> table = Table.of(np.array([["a"], ["b"], ["b"]], dtype=object))
     >>> target = read_target(np.array([0, 1, 1]), "auto", 3)
-    >>> evidence, codes = gather_table(table, [Group(0, 0, (0,))], target, weight=None)
-    >>> codes[0].tolist(), evidence.total.weight.tolist()
+    >>> evidence, slots = gather_table(table, [Group(0, 0, (0,))], target, weight=None)
+    >>> slots(evidence.columns[0]).tolist(), evidence.total.weight.tolist()
     ([0, 1, 1], [[1.0, 2.0]])
     """
     needed = sorted({part for group in groups for part in group.parts})
     read = dict(zip(needed, run(lambda position: Categories.of(table.column(position)), needed), strict=True))
 
-    def gather_group(group: Group) -> tuple[ColumnEvidence, Codes]:
+    def gather_group(group: Group) -> ColumnEvidence:
         known, codes = zip(*(read[part] for part in group.parts), strict=True)
-        categories, slots = (known[0], codes[0]) if len(known) == 1 else Combinations.of(known, codes)
-        statistics = gather_codes(slots, target, weight, categories.n_slots)
-        return ColumnEvidence(group.position, group.name, group.parts, categories, statistics), slots
+        categories, places = (known[0], codes[0]) if len(known) == 1 else Combinations.of(known, codes)
+        statistics = gather_codes(places, target, weight, categories.n_slots)
+        return ColumnEvidence(group.position, group.name, group.parts, categories, statistics)
 
-    found = list(run(gather_group, groups))
+    def slots(column: ColumnEvidence) -> Codes:
+        codes = [read[part][1] for part in column.parts]
+        return column.categories.codes(codes) if isinstance(column.categories, Combinations) else codes[0]
+
     evidence = Evidence(
-        columns=tuple(column for column, _ in found),
+        columns=tuple(run(gather_group, groups)),
         family=target.family,
         classes=target.classes,
         inputs=tuple(table.names),
         squares=float(table.n_rows if weight is None else (weight**2).sum()),
         weighted=weight is not None,
     )
-    return evidence, [codes for _, codes in found]
+    return evidence, slots
 
 
 def gather_codes(
