@@ -6,10 +6,9 @@ handed out as they are, never copied into another library.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import combinations
 from typing import Any
 
 import narwhals as nw
@@ -20,19 +19,15 @@ from catbayes.errors import InputError
 
 __all__ = [
     "CATEGORICAL",
-    "Group",
     "Table",
     "check_free",
+    "find_column",
     "find_columns",
-    "find_groups",
-    "is_column_list",
     "make_frame",
     "no_column",
     "shown",
 ]
 
-INTERACTIONS = ("pairs", "triples", "auto")
-MOST_INTERACTIONS = 500
 CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
 """Column types, as narwhals has them, that `columns="auto"` encodes."""
 
@@ -150,7 +145,7 @@ def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list
         columns = list(columns)
     if not isinstance(columns, list) or not columns:
         raise InputError(f'columns={columns!r}: expected "auto", "all" or a list of names or positions.')
-    positions = [_find_column(names, column) for column in columns]
+    positions = [find_column(names, column) for column in columns]
     if len(set(positions)) < len(positions):
         raise InputError(f"columns={columns!r} names a column twice. Name each one once.")
     return positions
@@ -167,133 +162,19 @@ def _find_by_type(names: list[Any], categorical: list[int]) -> list[int]:
     return categorical
 
 
-def _find_column(names: list[Any], column: Any) -> int:
+def find_column(names: list[Any], column: Any) -> int:
+    """Position of a column, by its name or its position.
+
+    Examples
+    --------
+    >>> find_column(["city", "age"], "age"), find_column(["city", "age"], -2)
+    (1, 0)
+    """
     if column in names and not isinstance(column, bool):
         return names.index(column)
     if is_number(column) and column in range(-len(names), len(names)):
         return int(column) % len(names)
     raise InputError(f"columns names {column!r}, and X has no such column. It has {shown(names)}.")
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Columns whose values together are the categories of one encoded column.
-
-    A column alone stands at its position. So does one in a hierarchy, behind its ancestors, the farthest first. An
-    interaction has a position behind all columns of the table.
-
-    Examples
-    --------
-    >>> Group(position=1, name="town", parts=(0, 1))  # within the column at position 0
-    Group(position=1, name='town', parts=(0, 1))
-    """
-
-    position: int
-    name: Any
-    parts: tuple[int, ...]
-
-
-def find_groups(
-    names: list[Any],
-    categorical: list[int],
-    columns: Any,
-    interactions: Any = None,
-    hierarchy: Any = None,
-    aside: Sequence[int] = (),
-) -> list[Group]:
-    """What to encode of a table with these columns; those set `aside` are not.
-
-    Examples
-    --------
-    >>> for group in find_groups(["user", "door", "age"], [0, 1], "auto", interactions="pairs"):
-    ...     print(group.name, group.position, group.parts)
-    user 0 (0,)
-    door 1 (1,)
-    ('user', 'door') 3 (0, 1)
-    """
-    categorical = [position for position in categorical if position not in aside]
-    positions = [position for position in find_columns(names, categorical, columns) if position not in aside]
-    ancestors = find_ancestors(names, positions, hierarchy)
-    groups = [Group(position, names[position], (*ancestors.get(position, ()), position)) for position in positions]
-    found = find_interactions(names, positions, interactions)
-    return groups + [
-        Group(len(names) + number, tuple(names[part] for part in parts), parts) for number, parts in enumerate(found)
-    ]
-
-
-def find_ancestors(names: list[Any], columns: list[int], hierarchy: Any) -> dict[int, tuple[int, ...]]:
-    """Positions of the columns that hold the ancestors of each column in a hierarchy, the farthest first."""
-    found: dict[int, tuple[int, ...]] = {}
-    for child, parents in _hierarchies(hierarchy).items():
-        position = _find_column(names, child)
-        if position not in columns:
-            raise InputError(f"hierarchy names {child!r}, which is not encoded. Name it among the columns.")
-        if not is_column_list(parents):
-            continue  # a table of parents, which the encoder reads
-        above = tuple(reversed([_find_column(names, parent) for parent in parents]))
-        if len({*above, position}) < len(above) + 1:
-            raise InputError(f"hierarchy={{{child!r}: {parents!r}}} names a column twice. Name each one once.")
-        found[position] = above
-    return found
-
-
-def _hierarchies(hierarchy: Any) -> Mapping[Any, Any]:
-    if hierarchy is None:
-        return {}
-    if not isinstance(hierarchy, Mapping):
-        raise InputError(
-            f"hierarchy={hierarchy!r}: expected a dictionary of columns, each with its parent columns or a table of "
-            'parents, such as {"postcode": ["region", "country"]}.'
-        )
-    return hierarchy
-
-
-def is_column_list(parents: Any) -> bool:
-    """Tell whether the parents of a column are named as columns of the table, and not given as a table.
-
-    Examples
-    --------
-    >>> is_column_list(["region", "country"]), is_column_list({"Oslo": "Norway"})
-    (True, False)
-    """
-    return isinstance(parents, list | tuple) and len(parents) > 0 and not any(isinstance(p, Mapping) for p in parents)
-
-
-def find_interactions(names: list[Any], columns: list[int], interactions: Any) -> list[tuple[int, ...]]:
-    """Positions of the columns of each interaction: those named, or all pairs (and triples) of the encoded columns."""
-    if interactions is None:
-        return []
-    if isinstance(interactions, str):
-        if interactions not in INTERACTIONS:
-            raise _no_interactions(interactions)
-        orders = (2, 3) if interactions == "triples" else (2,)
-        found = [tuple(parts) for order in orders for parts in combinations(columns, order)]
-        if len(found) > MOST_INTERACTIONS:
-            raise InputError(
-                f'interactions="{interactions}" makes {len(found)} interactions of {len(columns)} columns, more than '
-                f"{MOST_INTERACTIONS}: name those that matter, such as interactions=[{tuple(names[:2])!r}]."
-            )
-        return found
-    if not isinstance(interactions, Iterable):
-        raise _no_interactions(interactions)
-    found = []
-    for interaction in interactions:
-        if isinstance(interaction, str) or not isinstance(interaction, Iterable):
-            raise _no_interactions(interactions)
-        parts = tuple(_find_column(names, column) for column in interaction)
-        if len(parts) < 2 or len(set(parts)) < len(parts):
-            raise InputError(f"interactions names {interaction!r}: expected two or more columns, each one once.")
-        found.append(parts)
-    if len({frozenset(parts) for parts in found}) < len(found):
-        raise InputError(f"interactions={interactions!r} names a combination twice. Name each one once.")
-    return found
-
-
-def _no_interactions(given: Any) -> InputError:
-    return InputError(
-        f'interactions={given!r}: expected None, "pairs", "triples", "auto", or a list of tuples of columns, such as '
-        '[("user", "door")].'
-    )
 
 
 def check_free(names: list[str]) -> None:

@@ -31,6 +31,7 @@ from catbayes.evidence import (
     settle_family,
     take_named,
 )
+from catbayes.groups import Group, find_groups
 from catbayes.hierarchy import Tree
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPosterior
@@ -38,7 +39,7 @@ from catbayes.priors import resolve_prior
 from catbayes.sampling import Entries, Spread
 from catbayes.sources import is_source
 from catbayes.statistics import Statistics
-from catbayes.tables import Group, Table, find_columns, find_groups
+from catbayes.tables import Table, find_columns
 
 UNSEEN = ("prior", "error")
 MISSING = ("category", "prior", "error")

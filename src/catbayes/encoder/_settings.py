@@ -12,9 +12,9 @@ from catbayes.encoder._reading import read_parents
 from catbayes.encoder._values import read_value, write_value, write_values
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family
+from catbayes.groups import is_column_list
 from catbayes.mappings import MAPPINGS, Mapping, PredictiveQuantiles
 from catbayes.priors import Empirical, Scaled
-from catbayes.tables import is_column_list
 
 
 def write_name(name: Any) -> str | int:

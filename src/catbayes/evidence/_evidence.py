@@ -12,10 +12,12 @@ from catbayes._validation import Array, Codes
 from catbayes.categories import Categories
 from catbayes.combinations import Combinations
 from catbayes.errors import InputError
-from catbayes.evidence._target import Target, choose_family, join_classes, label_array, read_family
-from catbayes.families import TINY, BetaBernoulli, DirichletCategorical, Family, GammaPoisson
+from catbayes.evidence._aligning import align
+from catbayes.evidence._target import Target, choose_family, read_family
+from catbayes.families import TINY, Family
+from catbayes.groups import Group
 from catbayes.statistics import Moments, Statistics, Tally
-from catbayes.tables import Group, Table
+from catbayes.tables import Table
 
 __all__ = [
     "Candidate",
@@ -133,7 +135,7 @@ class Evidence:
 
     def __add__(self, other: Evidence) -> Evidence:
         """Join what two disjoint sets of rows say."""
-        joint = _align(self, other)
+        joint = align(self, other)
         columns = tuple(column.joined(column.mine + column.theirs) for column in joint.columns)
         squares, weighted = self.squares + other.squares, self.weighted or other.weighted
         return replace(
@@ -142,7 +144,7 @@ class Evidence:
 
     def __sub__(self, other: Evidence) -> Evidence:
         """Take rows out again; a category or class of which nothing is left is forgotten altogether."""
-        joint = _align(self, other)
+        joint = align(self, other)
         columns = tuple(column.without(column.subtract(self.family)) for column in joint.columns)
         squares, weighted = max(self.squares - other.squares, 0.0), self.weighted or other.weighted
         left = replace(
@@ -173,90 +175,6 @@ class Evidence:
         return replace(self, columns=tuple(map(keep, self.columns)), classes=self.classes[kept])
 
 
-@dataclass(frozen=True, slots=True)
-class _AlignedColumn:
-    """One column of two tables: their statistics by the slots of both tables' categories."""
-
-    column: ColumnEvidence
-    categories: Any
-    mine: Any
-    theirs: Any
-
-    def joined(self, statistics: Statistics) -> ColumnEvidence:
-        return replace(self.column, categories=self.categories, statistics=statistics)
-
-    def subtract(self, family: type[Family]) -> Statistics:
-        strange = ~self.mine.holds(self.theirs)
-        left: Statistics = self.mine - self.theirs
-        if family is GammaPoisson:  # what is left must still be counts
-            strange |= left.mean < -1e-9
-        if strange.any():
-            raise InputError(
-                f"Column {self.column.name!r}: what is to be taken out holds {self.theirs.count[strange][0]:g} rows of "
-                f"a category that has {self.mine.count[strange][0]:g}, or other targets than those. Take out only what "
-                "was put in."
-            )
-        return left
-
-    def without(self, left: Statistics) -> ColumnEvidence:
-        """Drop the categories that had rows and have none now."""
-        gone = (left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0))
-        kept = np.flatnonzero(~gone[:-2])
-        if len(kept) == self.categories.missing:
-            return self.joined(left)
-        slots = np.append(kept, [self.categories.missing, self.categories.unseen])
-        return replace(self.column, categories=self.categories.keep(kept), statistics=left.take(slots))
-
-
-@dataclass(frozen=True, slots=True)
-class _Aligned:
-    columns: list[_AlignedColumn]
-    family: type[Family]
-    classes: np.ndarray[Any, Any] | None
-    mine_had: Any  # whether each class had rows in the first table
-
-
-def _align(one: Evidence, other: Evidence) -> _Aligned:
-    """Bring two tables to the same categories and classes."""
-    theirs = {column.name: column for column in other.columns}
-    if {column.name for column in one.columns} != theirs.keys():
-        raise InputError(
-            f"The encoded columns differ: {[column.name for column in one.columns]} and {list(theirs)}. "
-            "Only what was gathered from the same columns can be joined."
-        )
-    if (one.classes is None) != (other.classes is None) or (one.classes is None and one.family != other.family):
-        raise InputError(
-            f"One target needs a {one.family.__name__} and the other a {other.family.__name__}. "
-            "Set family= on both to the same one."
-        )
-    family, classes, had = one.family, one.classes, None
-    places: tuple[Codes | None, Codes | None] = (None, None)
-    if one.classes is not None and other.classes is not None:
-        classes, *found = join_classes(one.classes.tolist(), other.classes.tolist())
-        places = (found[0], found[1])
-        if one.classes.dtype == other.classes.dtype:
-            classes = label_array(classes.tolist(), one.classes.dtype)
-        if family is BetaBernoulli and len(classes) > 2:
-            family = DirichletCategorical
-        had = _move(one.total, np.zeros(1, dtype=np.intp), 1, places[0], len(classes)).weight[0] > 0
-    columns, width = [], 0 if classes is None else len(classes)
-    for first in one.columns:
-        second = theirs[first.name]
-        joint: Any = first.categories
-        categories, to_first, to_second = joint.union(second.categories)
-        mine = _move(first.statistics, to_first, categories.n_slots, places[0], width)
-        other_side = _move(second.statistics, to_second, categories.n_slots, places[1], width)
-        columns.append(_AlignedColumn(first, categories, mine, other_side))
-    return _Aligned(columns, family, classes, had)
-
-
-def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:
-    """Move statistics to the slots and classes of a joint table."""
-    if classes is not None:
-        statistics = statistics.widen(classes, n_classes)
-    return statistics.place(slots, n_slots)
-
-
 def gather_table(
     table: Table, groups: list[Group], target: Target, weight: Array | None, run: Callable[..., Any] = map
 ) -> tuple[Evidence, Callable[[ColumnEvidence], Codes]]:
@@ -268,7 +186,8 @@ def gather_table(
     --------
     >>> import numpy as np
     >>> from catbayes.evidence import gather_table, read_target
-    >>> from catbayes.tables import Group, Table
+    >>> from catbayes.groups import Group
+    >>> from catbayes.tables import Table
     >>> table = Table.of(np.array([["a"], ["b"], ["b"]], dtype=object))
     >>> target = read_target(np.array([0, 1, 1]), "auto", 3)
     >>> evidence, slots = gather_table(table, [Group(0, 0, (0,))], target, weight=None)

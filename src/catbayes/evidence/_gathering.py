@@ -17,8 +17,9 @@ from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_table
 from catbayes.evidence._exposure import per_unit, per_unit_lazily
 from catbayes.evidence._query import Query
 from catbayes.evidence._target import read_target
+from catbayes.groups import Group, find_groups
 from catbayes.sources import ENGINES, batches, is_reader, is_source, lazy_frame
-from catbayes.tables import CATEGORICAL, Group, Table, find_groups, no_column
+from catbayes.tables import CATEGORICAL, Table, no_column
 
 READER_ROWS = 1 << 20
 

@@ -24,8 +24,9 @@ from catbayes.evidence._target import (
     read_family,
 )
 from catbayes.families import TINY, Family, NormalGamma
+from catbayes.groups import Group
 from catbayes.statistics import Moments, Tally
-from catbayes.tables import Group, check_free, no_column
+from catbayes.tables import check_free, no_column
 
 KEY, TARGET, WEIGHT = "catbayes_key", "catbayes_target", "catbayes_weight"
 BAD, SQUARE = "catbayes_bad", "catbayes_square"

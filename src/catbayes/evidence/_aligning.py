@@ -1,0 +1,101 @@
+"""Two tables brought to the same categories and classes, to be added or subtracted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catbayes._validation import Codes
+from catbayes.errors import InputError
+from catbayes.evidence._target import join_classes, label_array
+from catbayes.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson
+from catbayes.statistics import Statistics
+
+if TYPE_CHECKING:
+    from catbayes.evidence._evidence import ColumnEvidence, Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedColumn:
+    """One column of two tables: their statistics by the slots of both tables' categories."""
+
+    column: ColumnEvidence
+    categories: Any
+    mine: Any
+    theirs: Any
+
+    def joined(self, statistics: Statistics) -> ColumnEvidence:
+        return replace(self.column, categories=self.categories, statistics=statistics)
+
+    def subtract(self, family: type[Family]) -> Statistics:
+        strange = ~self.mine.holds(self.theirs)
+        left: Statistics = self.mine - self.theirs
+        if family is GammaPoisson:  # what is left must still be counts
+            strange |= left.mean < -1e-9
+        if strange.any():
+            raise InputError(
+                f"Column {self.column.name!r}: what is to be taken out holds {self.theirs.count[strange][0]:g} rows of "
+                f"a category that has {self.mine.count[strange][0]:g}, or other targets than those. Take out only what "
+                "was put in."
+            )
+        return left
+
+    def without(self, left: Statistics) -> ColumnEvidence:
+        """Drop the categories that had rows and have none now."""
+        gone = (left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0))
+        kept = np.flatnonzero(~gone[:-2])
+        if len(kept) == self.categories.missing:
+            return self.joined(left)
+        slots = np.append(kept, [self.categories.missing, self.categories.unseen])
+        return replace(self.column, categories=self.categories.keep(kept), statistics=left.take(slots))
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    columns: list[AlignedColumn]
+    family: type[Family]
+    classes: np.ndarray[Any, Any] | None
+    mine_had: Any  # whether each class had rows in the first table
+
+
+def align(one: Evidence, other: Evidence) -> Aligned:
+    """Bring two tables to the same categories and classes."""
+    theirs = {column.name: column for column in other.columns}
+    if {column.name for column in one.columns} != theirs.keys():
+        raise InputError(
+            f"The encoded columns differ: {[column.name for column in one.columns]} and {list(theirs)}. "
+            "Only what was gathered from the same columns can be joined."
+        )
+    if (one.classes is None) != (other.classes is None) or (one.classes is None and one.family != other.family):
+        raise InputError(
+            f"One target needs a {one.family.__name__} and the other a {other.family.__name__}. "
+            "Set family= on both to the same one."
+        )
+    family, classes, had = one.family, one.classes, None
+    places: tuple[Codes | None, Codes | None] = (None, None)
+    if one.classes is not None and other.classes is not None:
+        classes, *found = join_classes(one.classes.tolist(), other.classes.tolist())
+        places = (found[0], found[1])
+        if one.classes.dtype == other.classes.dtype:
+            classes = label_array(classes.tolist(), one.classes.dtype)
+        if family is BetaBernoulli and len(classes) > 2:
+            family = DirichletCategorical
+        had = _move(one.total, np.zeros(1, dtype=np.intp), 1, places[0], len(classes)).weight[0] > 0
+    columns, width = [], 0 if classes is None else len(classes)
+    for first in one.columns:
+        second = theirs[first.name]
+        joint: Any = first.categories
+        categories, to_first, to_second = joint.union(second.categories)
+        mine = _move(first.statistics, to_first, categories.n_slots, places[0], width)
+        other_side = _move(second.statistics, to_second, categories.n_slots, places[1], width)
+        columns.append(AlignedColumn(first, categories, mine, other_side))
+    return Aligned(columns, family, classes, had)
+
+
+def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:
+    """Move statistics to the slots and classes of a joint table."""
+    if classes is not None:
+        statistics = statistics.widen(classes, n_classes)
+    return statistics.place(slots, n_slots)
