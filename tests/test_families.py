@@ -314,3 +314,13 @@ def test_the_covariance_is_that_of_draws(family):
         np.atleast_2d(np.cov(draws.T)) / np.outer(scale, scale), one.covariance() / np.outer(scale, scale), atol=0.05
     )
     np.testing.assert_allclose(np.diagonal(one.covariance()), one.variance(), rtol=1e-12)
+
+
+def test_rounding_does_not_tell_what_was_left_out():
+    """With hardly a prior, what is left of α is the prior, whatever was taken out of it."""
+    y = np.arange(6)
+    left = GammaPoisson(4e-12 + y, np.full(6, 2.0)).leave_out(y, np.ones(6))
+    assert len(set(left.alpha.tolist())) == 1
+    ones = np.array([0, 1])
+    left = BetaBernoulli(1e-13 + ones, 1e-13 + (1 - ones)).leave_out(ones, np.ones(2))
+    assert len({*left.alpha.tolist(), *left.beta.tolist()}) == 1

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from lightgbm import LGBMClassifier
 from scipy.special import expit
 from scipy.stats import kstest
 from sklearn.base import clone
@@ -238,7 +239,43 @@ def test_a_table_of_parents_knows_children_that_were_never_seen():
 # ------------------------------------------------------------- training, updating, other engines
 
 
-@pytest.mark.parametrize("own_target", ["exclude", "cross_fit", "ordered"])
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        SamplingBayesianEncoder(random_state=0),
+        SamplingBayesianEncoder(temperature=1.0, random_state=0),
+        SamplingBayesianEncoder(own_target="cross_fit", temperature=0.0, random_state=0),
+        SamplingBayesianEncoder(mapping="mean_precision", random_state=0),
+        ConjugateMomentEncoder(random_state=0),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize(("rows", "n_parents"), [(1, 3), (1, 60), (1, 600), (3, 30), (20, 10)])
+def test_parents_with_signal_do_not_give_the_own_target_away(encoder, rows, n_parents):
+    """A booster on children that say nothing of their own is no worse on new rows than one on their parents."""
+    random = np.random.default_rng(rows + n_parents)
+    child = random.permutation(np.arange(12_000) // rows)
+    parent = random.integers(0, n_parents, child.max() + 1)[child]
+    table = pd.DataFrame({"child": child.astype(str), "parent": parent.astype(str)})
+    y = random.binomial(1, random.beta(2.0, 3.0, n_parents)[parent])
+    train, test = slice(0, 6_000), slice(6_000, None)
+    losses = []
+    for columns, hierarchy in ((["child"], {"child": ["parent"]}), (["parent"], None)):
+        fitted = clone(encoder).set_params(columns=columns, hierarchy=hierarchy)
+        width = slice(0, None) if columns == ["child"] else slice(1, None)
+        features = fitted.fit_transform(table[train], y[train])[:, width]
+        features = features[:, [i for i in range(features.shape[1]) if not isinstance(features[0, i], str)]]
+        new = fitted.transform(table[test])[:, width]
+        new = new[:, [i for i in range(new.shape[1]) if not isinstance(new[0, i], str)]]
+        model = LGBMClassifier(n_estimators=60, min_child_samples=40, verbose=-1, n_jobs=1)
+        model.fit(features.astype(float), y[train])
+        losses.append(log_loss(y[test], model.predict_proba(new.astype(float))))
+    drawn = isinstance(encoder, SamplingBayesianEncoder) and encoder.mapping == "mean"
+    # A precision of all rows is larger than those of the folds, which a model has not seen: that costs, too.
+    assert losses[0] < losses[1] + (0.03 if drawn else 0.07)
+
+
+@pytest.mark.parametrize("own_target", ["exclude", "cross_fit"])
 def test_noise_in_a_hierarchy_does_not_give_the_own_target_away(own_target):
     """The feature of a row must not tell its target: with noise, the two do not correlate."""
     random = np.random.default_rng(0)
@@ -264,9 +301,9 @@ def test_parts_of_a_table_give_what_the_whole_gives_and_files_keep_it(kind, fami
     first = kind(["postcode", "region"], **settings).fit(table[:1_000], y[:1_000])
     second = kind(["postcode", "region"], **settings).fit(table[1_000:], y[1_000:])
     expected = whole.transform(table).astype(float)
-    np.testing.assert_allclose((first + second).transform(table).astype(float), expected, rtol=1e-5)
+    np.testing.assert_allclose((first + second).transform(table).astype(float), expected, rtol=1e-4)
     first.partial_fit(table[1_000:], y[1_000:])
-    np.testing.assert_allclose(first.transform(table).astype(float), expected, rtol=1e-5)
+    np.testing.assert_allclose(first.transform(table).astype(float), expected, rtol=1e-4)
     file = io.BytesIO()
     whole.save(file)
     np.testing.assert_array_equal(catbayes.load(file).transform(table), whole.transform(table))
@@ -346,3 +383,12 @@ def test_other_hierarchies_are_refused(hierarchy, message):
     table, y, _ = simulate(50, 5, 200)
     with pytest.raises(InputError, match=message):
         SamplingBayesianEncoder(["postcode"], hierarchy=hierarchy).fit(table, y)
+
+
+def test_a_table_of_parents_may_have_numbered_columns_or_lists():
+    table, y = pd.DataFrame({"town": ["a", "b", "c", "d"] * 30}), [1, 1, 0, 0] * 30
+    pairs = [("a", "north"), ("b", "north"), ("c", "south"), ("d", "south")]
+    expected = SamplingBayesianEncoder(hierarchy={"town": dict(pairs)}).fit(table, y).transform(table)
+    for parents in (pd.DataFrame(pairs), {town: [parent] for town, parent in pairs}):
+        found = SamplingBayesianEncoder(hierarchy={"town": parents}).fit(table, y).transform(table)
+        np.testing.assert_allclose(found, expected)

@@ -26,9 +26,8 @@ ENCODERS = [
     *(ConjugateMomentEncoder(family=family) for family in FAMILIES),
     SamplingBayesianEncoder(own_target="cross_fit", mapping="mean_precision", prior=1e-3, n_jobs=2),
     SamplingBayesianEncoder(own_target="include", mapping="identity", sampler="exact"),
-    SamplingBayesianEncoder(
-        interactions="pairs", hierarchy={0: {0.0: "low", 1.0: "high"}}, own_target="ordered", mapping="mean_precision"
-    ),
+    SamplingBayesianEncoder(interactions="pairs", hierarchy={0: {0.0: "low", 1.0: "high"}}, mapping="mean_precision"),
+    SamplingBayesianEncoder(interactions="pairs", own_target="ordered"),
     ConjugateMomentEncoder(interactions="auto", hierarchy={0: {0.0: "low", 1.0: "high"}}),
 ]
 

@@ -11,6 +11,10 @@ they are. A child's own rows have no part in its prior: what its siblings say of
 less what the child told it. So nothing is counted twice. A row's own target is in the posterior of its category, from
 which it can be taken, and but for that only in the root and the strengths, which all rows share.
 
+What is learnt from all siblings but one gives that one away: of a child with one row, the prior is its parent's mean
+without it. So a training row draws its prior's mean too, as wide as it varies with the siblings (the *doubt* of a
+prior); and where nothing is drawn, priors come from the other folds like everything else.
+
 The strengths make each child as likely as can be given its siblings, θ integrated out, one level after the other.
 """
 
@@ -24,7 +28,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from catbayes._validation import Codes
+from catbayes._validation import Array, Codes
 from catbayes.categories import Categories
 from catbayes.combinations import Combinations, label
 from catbayes.families import Family, NormalGamma, no_signal
@@ -181,21 +185,25 @@ class Chain:
             chain = chain._improved(tree, statistics, family)
         return chain
 
-    def priors(self, tree: Tree, statistics: Any) -> tuple[Family, Family]:
-        """The prior of every slot; and of an unseen category of which nothing is known."""
+    def priors(self, tree: Tree, statistics: Any) -> tuple[Family, Array, Family]:
+        """The prior of every slot and its doubt; and the prior of an unseen category of which nothing is known.
+
+        The doubt of a prior is the variance of its mean from one sample of siblings to the next, as a multiple of the
+        variance of a target.
+        """
         levels = self._learn(tree, statistics)
         outer = self._outer()
-        leaves = levels[0].prior
-        behind = [_repeat(outer[0], 2)]
+        behind, doubts = [_repeat(outer[0], 2)], [levels[0].doubt, np.zeros(2)]
         for number, level in enumerate(levels[1:], start=1):  # unseen children of each node
             below = level.prior.update(level.statistics)
+            doubts.append(_doubt(level.prior, below, level.doubt))
             for strength in reversed(self.strengths[:number]):
                 below = around(below, strength)
             behind.append(below)
-        own = leaves.join(behind)
+        own = levels[0].prior.join(behind)
         if isinstance(own, NormalGamma):  # how much targets vary within a category is the same for all
             own = own.varying_as(self.root)
-        return own, outer[0].take(0)
+        return own, np.concatenate(doubts), outer[0].take(0)
 
     def _outer(self) -> list[Family]:
         """The distribution of θ at every level of an entry without seen ancestors, leaves first."""
@@ -213,12 +221,14 @@ class Chain:
             child = np.flatnonzero(above >= 0)
             known.append(told[-1].take(child).place(above[child], len(names)))
         outer = self._outer()
-        levels = [_Level(known[-1], _repeat(outer[-1], len(known[-1].count)))]
+        n_top = len(known[-1].count)
+        levels = [_Level(known[-1], _repeat(outer[-1], n_top), np.zeros(n_top))]
         for number in reversed(range(len(tree.above))):
             above, parent = tree.above[number], levels[0]
-            rest = parent.statistics.take(above) - told[number]
-            cavity = parent.prior.take(above).update(rest).where(above >= 0, outer[number + 1])
-            levels.insert(0, _Level(known[number], around(cavity, self.strengths[number]), cavity))
+            rest, prior = parent.statistics.take(above) - told[number], parent.prior.take(above)
+            cavity = prior.update(rest).where(above >= 0, outer[number + 1])
+            doubt = np.where(above >= 0, _doubt(prior, cavity, parent.doubt[above]), 0.0)
+            levels.insert(0, _Level(known[number], around(cavity, self.strengths[number]), doubt, cavity))
         return levels
 
     def _improved(self, tree: Tree, statistics: Any, family: type[Family]) -> Chain:
@@ -236,10 +246,11 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The entries of one level: what was told of each, its prior, and the parent without it."""
+    """The entries of one level: what was told of each, its prior with its doubt, and the parent without it."""
 
     statistics: Any
     prior: Any
+    doubt: Any
     cavity: Any = None
 
 
@@ -255,7 +266,7 @@ def _best_strength(level: _Level, root: Any) -> float:
         return -float(prior.log_marginal(statistics).sum())
 
     bounds = np.log(1e-2), np.log(no_signal(statistics.count.sum()))
-    return float(np.exp(minimize_scalar(cost, bounds=bounds, method="bounded").x))
+    return float(np.exp(minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-9}).x))
 
 
 def _normal_root(top: Any, root: NormalGamma) -> NormalGamma:
@@ -264,7 +275,7 @@ def _normal_root(top: Any, root: NormalGamma) -> NormalGamma:
         kept = top.count / (root.strength + top.count)
         centre = np.full(len(kept), (kept * top.mean).sum() / kept.sum())
         certain = _repeat(_lift(worth(root, CERTAIN)), len(kept))
-        strength = _best_strength(_Level(top, None, replace(certain, centre=centre)), root)
+        strength = _best_strength(_Level(top, None, None, replace(certain, centre=centre)), root)
         root = replace(root, centre=centre[0], strength=np.asarray(strength))
     return root
 
@@ -273,6 +284,16 @@ def around(parent: Any, strength: Any) -> Any:
     """The distribution of θ of a child of which nothing is known, about a parent of which something is."""
     known = parent.strength
     return worth(parent, known * strength / (known + strength + float(parent.classes)))
+
+
+def _doubt(prior: Any, posterior: Any, doubt: Any) -> Array:
+    """How much the mean of a posterior varies with its rows, and with what was told to its prior.
+
+    n / S of its variance, which is 1 / S or for classes 1 / (S + 1) of that of a target; and of the prior's mean, whose
+    share in it is ν / S.
+    """
+    share = np.clip(1.0 - prior.strength / posterior.strength, 0.0, 1.0)
+    return np.asarray(share / (posterior.strength + float(prior.classes)) + (1.0 - share) ** 2 * doubt)
 
 
 def _message(statistics: Any, strength: float, classes: bool) -> Any:

@@ -42,6 +42,7 @@ class ColumnPosterior:
     unseen: Any
     posterior: Family
     own: Any = None  # the prior of every slot, in a hierarchy
+    doubt: Any = None  # how much the mean of that prior varies with those that it was learnt from
     chain: Chain | None = None
 
     @classmethod
@@ -67,15 +68,17 @@ class ColumnPosterior:
     @classmethod
     def of_tree(cls, tree: Tree, statistics: Statistics, chain: Chain) -> ColumnPosterior:
         """Update the priors that a hierarchy gives to its categories."""
-        own, outer = chain.priors(tree, statistics)
-        return cls(tree, statistics, outer, outer, posterior_of(statistics, own, own), own, chain)
+        own, doubt, outer = chain.priors(tree, statistics)
+        return cls(tree, statistics, outer, outer, posterior_of(statistics, own, own), own, doubt, chain)
 
-    def given(self, statistics: Statistics, slots: Any = None) -> Family:
-        """Posteriors under the same prior after other statistics: those of every slot, or of rows that are in some."""
-        if self.own is None:
+    def given(self, statistics: Statistics) -> Family:
+        """Posteriors after other statistics, such as those of the other folds.
+
+        The prior is the same; in a hierarchy its root and strengths are, and parents learn from these statistics too.
+        """
+        if self.chain is None or not isinstance(self.categories, Tree):
             return posterior_of(statistics, self.prior, self.unseen)
-        own = self.own if slots is None else self.own.take(slots)
-        return posterior_of(statistics, own, own)
+        return self.of_tree(self.categories, statistics, self.chain).posterior
 
     def unseen_at(self, slots: Any) -> Family:
         """What rows of some slots draw from if nothing is known of their category."""

@@ -38,10 +38,11 @@ class Entries:
 
     family: Family
     count: Array
+    doubt: Array | None = None  # of the mean of their priors, in a hierarchy: see there
 
     def take(self, index: Any) -> Entries:
         """Pick entries, as often as the index asks."""
-        return Entries(self.family.take(index), self.count[index])
+        return Entries(self.family.take(index), self.count[index], None if self.doubt is None else self.doubt[index])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,11 @@ class Spread:
 
     def factor(self, entries: Entries) -> Array:
         """The factor of every entry."""
-        factor = np.sqrt(entries.count / np.maximum(entries.family.strength, TINY))
+        strength = np.maximum(entries.family.strength, TINY)
+        share = entries.count / strength
+        if entries.doubt is not None:  # the mean of the prior varies too, and has its own share in the posterior's
+            share = share + (1.0 - share) ** 2 * entries.doubt * (strength + float(entries.family.classes))
+        factor = np.sqrt(np.minimum(share, 1.0))
         return np.where(self.is_steady(entries.count), 0.0, factor if self.temperature is None else self.temperature)
 
     def is_steady(self, count: Array) -> Any:

@@ -88,6 +88,7 @@ class PosteriorEmbedding(nn.Module):
         tables |= {"baseline": getattr(mapping, "baseline", 0.0), "origin": 0.0}
         if column.posterior.own is not None:
             tables |= {f"own_{name}": values for name, values in column.posterior.own.arrays().items()}
+            tables["doubt"] = column.posterior.doubt
         if self.eval_draws is not None:
             tables["draws"] = column.strata(self.eval_draws, seed=self._encoder._seed)
         if isinstance(posterior, NormalGamma) and not isinstance(mapping, Polynomial):
@@ -199,13 +200,19 @@ class PosteriorEmbedding(nn.Module):
         theta = _sample(self._family, entry, self.generator)
         if not column.spread.full:
             mean = _mean(self._family, entry)
-            theta = mean + _factor(column.spread, count, _strength(self._family, entry))[:, None] * (theta - mean)
+            strength, doubt = _strength(self._family, entry), None
+            if column.posterior.own is not None:
+                doubt = self._buffer("doubt", number)[code] * (strength + float(self._family.classes))
+            theta = mean + _factor(column.spread, count, strength, doubt)[:, None] * (theta - mean)
         return _map(column.mapping, theta, self._buffer("baseline", number))
 
 
-def _factor(spread: Spread, count: torch.Tensor, strength: torch.Tensor) -> torch.Tensor:
+def _factor(spread: Spread, count: torch.Tensor, strength: torch.Tensor, doubt: torch.Tensor | None) -> torch.Tensor:
     """How far draws lie from the mean: `Spread.factor`."""
-    by_count = torch.sqrt(count / strength.clamp_min(torch.finfo(count.dtype).tiny))
+    share = count / strength.clamp_min(torch.finfo(count.dtype).tiny)
+    if doubt is not None:
+        share = (share + (1.0 - share) ** 2 * doubt).clamp_max(1.0)
+    by_count = torch.sqrt(share)
     factor = by_count if spread.temperature is None else torch.full_like(count, spread.temperature)
     return torch.where(spread.is_steady(count), 0.0, factor)
 

@@ -78,7 +78,7 @@ class EncodedColumn:
     @property
     def entries(self) -> Entries:
         """The posterior of every slot, and its rows."""
-        return Entries(self.posterior.posterior, self.posterior.statistics.count)
+        return Entries(self.posterior.posterior, self.posterior.statistics.count, self.posterior.doubt)
 
     @property
     def is_silent(self) -> bool:
@@ -107,7 +107,7 @@ def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, pos
         at_mean = mapping.drawn(posterior.mean())
         expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, posterior, seed, position) - at_mean)
     else:  # closed forms are those of the whole posterior
-        arrays = [values.reshape(len(factor), -1) for values in (*posterior.arrays().values(), entries.count)]
+        arrays = [values.reshape(len(factor), -1) for values in (*posterior.arrays().values(), factor)]
         _, first, same = np.unique(np.hstack(arrays), axis=0, return_index=True, return_inverse=True)
         how: dict[str, Any] = {"seed": seed, "key": (Purpose.EXPECTATION, position), "spread": spread}
         expected = draw_strata(entries.take(first), mapping.drawn, EXPECTATION_STRATA, **how).mean(axis=0)[same]
@@ -149,4 +149,5 @@ def cross_fit(
         families.append(column.posterior.where(whole, posterior) if np.any(whole) else posterior)
         counts.append(np.where(whole, column.statistics.count, statistics.count))
         entry[test] = number * n_slots + codes[test]
-    return Entries(families[0].join(families[1:]), np.concatenate(counts)), entry
+    doubt = None if column.doubt is None else np.tile(column.doubt, len(folds))
+    return Entries(families[0].join(families[1:]), np.concatenate(counts), doubt), entry

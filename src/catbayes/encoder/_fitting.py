@@ -230,7 +230,7 @@ class ColumnFitter(BaseEstimator):
         labels = None if evidence.classes is None else [str(label) for label in evidence.classes]
         bound = self._mapping().bind(posterior.prior, labels, self.drop_first)
         spread = self._spread(evidence)
-        entries = Entries(posterior.posterior, posterior.statistics.count)
+        entries = Entries(posterior.posterior, posterior.statistics.count, posterior.doubt)
         expectation = expect(bound, entries, spread=spread, seed=seed, position=column.position)
         return EncodedColumn(column.position, column.name, column.parts, posterior, bound, spread, expectation)
 

@@ -85,11 +85,11 @@ def read_row_keys(table: Table, row_id: Any) -> Keys:
 def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
     """Ancestors of each child, the parent first: from a dictionary, or from a frame whose first column is the child."""
     if isinstance(parents, Mapping):
-        above = [tuple(canonical_list(list(a))) if isinstance(a, tuple) else (a,) for a in parents.values()]
+        above = [tuple(canonical_list(list(a))) if isinstance(a, tuple | list) else (a,) for a in parents.values()]
         found = dict(zip(canonical_list(list(parents)), above, strict=True))
     elif Table.is_frame(parents):
         frame = nw.from_native(parents, eager_only=True)
-        children, *columns = (canonical_list(frame[column].to_list()) for column in frame.columns)
+        children, *columns = (canonical_list(frame[:, number].to_list()) for number in range(frame.shape[1]))
         found = dict(zip(children, zip(*columns, strict=True), strict=True))
         if len(found) < len(children):
             raise InputError(f"hierarchy: the table of parents of {name!r} names a category twice. Name each one once.")
@@ -98,9 +98,9 @@ def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
     depths = {len(above) for above in found.values()}
     if len(depths) != 1 or depths == {0}:
         raise InputError(
-            f"hierarchy[{name!r}]: expected a list of parent columns, a dictionary of each category's parent (or of "
-            "tuples of parent, grandparent, …, as many for all), or a frame with the categories in its first column "
-            "and their parents in the next."
+            f"hierarchy[{name!r}]: expected a list of parent columns, such as ['region'], a dictionary of each "
+            "category's parent (or of tuples of parent, grandparent, …, as many for all), or a frame with the "
+            "categories in its first column and their parents in the next."
         )
     return found
 

@@ -125,7 +125,7 @@ def ordered_draws(encoder: SamplingBayesianEncoder, learned: Learned) -> Trainin
             column, codes = item
             known = column.posterior.categories
             before = gather_before(codes, when, learned.target, learned.weight, known.n_slots, known.unseen)
-            entries = Entries(column.posterior.given(before, codes), before.count)
+            entries = Entries(column.posterior.given(before), before.count)
             drawn = _sampler(encoder, column, entries.take, n_rows)(learned.seed, (Purpose.TRAIN, column.position, k))
             extra = column.mapping.known(entries.family)
             return drawn if extra is None else np.concatenate([drawn, extra], axis=1)
@@ -204,7 +204,8 @@ def leave_one_out(entries: Entries, unseen: Family, own: Any, weight: Array, spr
     count = entries.count
     alone = count - weight <= 1e-9 * count
     taken = np.where(alone | spread.keeps_own(count, weight), 0.0, weight)
-    return Entries(entries.family.where(~alone, unseen).leave_out(own, taken), np.where(alone, 0.0, count - taken))
+    family = entries.family.where(~alone, unseen).leave_out(own, taken)
+    return Entries(family, np.where(alone, 0.0, count - taken), entries.doubt)
 
 
 def draw_left_out(

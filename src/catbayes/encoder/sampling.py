@@ -351,6 +351,11 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         check_option("draw_per", self.draw_per, DRAW_PER)
         if self.own_target == "ordered" and self.draw_per == "category":
             raise InputError('own_target="ordered" gives each row a posterior of its own: use draw_per="row".')
+        if self.own_target == "ordered" and self.hierarchy:
+            raise InputError(
+                'own_target="ordered" with a hierarchy: siblings of all times have a part in the prior of a category. '
+                'Use own_target="exclude" or "cross_fit".'
+            )
         if self.order is not None and self.own_target != "ordered":
             raise InputError(f'order={self.order!r} is for own_target="ordered", and it is "{self.own_target}".')
         check_option("sampler", self.sampler, SAMPLERS)

@@ -129,6 +129,11 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
                 raise InputError(f"A validation set holds labels that y does not: expected {classes.tolist()}.")
             return np.searchsorted(classes, labels)
 
+        if "exposure" in fit_params:
+            raise InputError(
+                "exposure is for the encoder alone: give a model the rate, y / exposure, as y and the exposure as "
+                "sample_weight."
+            )
         if fit_params:
             if get_config()["enable_metadata_routing"]:
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)

@@ -76,6 +76,9 @@ def gain(column: ColumnEvidence, evidence: Evidence, means: dict[int, Array]) ->
             parent = rows.place(combinations.cells[:, number], combinations.parents[number].n_slots)
             means[part] = _shrunk(evidence.family, parent.scaled(1.0 / evidence.heaviness))
     parts = [means[part][slots] for part, slots in zip(column.parts, combinations.cells.T, strict=True)]
+    if isinstance(cells, Tally):  # one row has the chances of its centre, whatever ν is
+        several = np.flatnonzero(np.abs(cells.count - 1.0) > 1e-9)
+        cells, parts = cells.take(several), [part[several] for part in parts]
     likelihood = _likelihood(evidence.family, cells, parts)
     top = np.log(no_signal(cells.count.sum()))
     best = minimize_scalar(lambda x: -likelihood(np.exp(x)), bounds=(np.log(1e-2), top), method="bounded")

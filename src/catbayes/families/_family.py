@@ -166,6 +166,12 @@ class Family(ABC):
         """Log-probability of each category's observations under this prior, θ integrated out."""
 
 
+def left_over(before: Any, taken: Any, weight: Any) -> Array:
+    """What is left of a parameter; nothing, where that is rounding alone, whose digits would tell what was taken."""
+    left = before - taken
+    return np.where(left <= 1e-9 * weight, TINY, left)
+
+
 def log_rising(alpha: Any, count: Any) -> Array:
     """Log Γ(α + n) / Γ(α), right even where α is so large that the two logarithms agree in most digits."""
     seen = np.where(count > 0, count, 1.0)

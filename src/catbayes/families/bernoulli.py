@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betaincinv, betaln
 
 from catbayes._validation import Array
-from catbayes.families._family import TINY, Family, Random
+from catbayes.families._family import Family, Random, left_over
 from catbayes.families.categorical import beta_shape, dirichlet_maximum
 from catbayes.statistics import Tally
 
@@ -55,7 +55,7 @@ class BetaBernoulli(Family):
     def leave_out(self, target: Any, weight: Any) -> Self:
         """Equations 7 and 8 without one observation."""
         ones = target * weight
-        return type(self)(np.maximum(self.alpha - ones, TINY), np.maximum(self.beta - (weight - ones), TINY))
+        return type(self)(left_over(self.alpha, ones, weight), left_over(self.beta, weight - ones, weight))
 
     def mean(self) -> Array:
         """α / s."""

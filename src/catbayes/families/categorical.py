@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betaincinv, digamma, softmax
 
 from catbayes._validation import Array
-from catbayes.families._family import TINY, Family, Random, log_rising, maximise, no_signal
+from catbayes.families._family import TINY, Family, Random, left_over, log_rising, maximise, no_signal
 from catbayes.statistics import Tally
 
 
@@ -49,9 +49,9 @@ class DirichletCategorical(Family):
 
     def leave_out(self, target: Any, weight: Any) -> Self:
         """Equation 10 without one observation."""
-        alpha = np.array(self.alpha)
-        alpha[np.arange(len(target)), target] -= weight
-        return type(self)(np.maximum(alpha, TINY))
+        taken = np.zeros_like(self.alpha)
+        taken[np.arange(len(target)), target] = weight
+        return type(self)(left_over(self.alpha, taken, np.asarray(weight)[..., None]))
 
     def mean(self) -> Array:
         """α_c / s."""

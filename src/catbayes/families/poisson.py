@@ -10,7 +10,7 @@ from scipy.special import digamma, gammaincinv
 from scipy.stats import nbinom
 
 from catbayes._validation import Array
-from catbayes.families._family import TINY, Family, Random, log_rising, maximise, no_signal
+from catbayes.families._family import Family, Random, left_over, log_rising, maximise, no_signal
 from catbayes.statistics import Moments
 
 
@@ -87,7 +87,7 @@ class GammaPoisson(Family):
 
     def leave_out(self, target: Any, weight: Any) -> Self:
         """Take y and one observation away again."""
-        return type(self)(np.maximum(self.alpha - weight * target, TINY), self.beta - weight)
+        return type(self)(left_over(self.alpha, weight * target, weight), self.beta - weight)
 
     def mean(self) -> Array:
         """α / β."""

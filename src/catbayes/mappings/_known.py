@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -92,7 +92,8 @@ class PredictiveQuantiles(Mapping):
                 'mapping="mean_precision", or set family= if the classes are numbers.'
             )
         given = self.probabilities
-        if not len(given) or not all(is_number(p) and 0.0 < p < 1.0 for p in given) or len(set(given)) < len(given):
+        listed = list(given) if isinstance(given, Iterable) else []
+        if not listed or not all(is_number(p) and 0.0 < p < 1.0 for p in listed) or len(set(listed)) < len(listed):
             raise InputError(
                 f"PredictiveQuantiles(probabilities={given!r}): expected different numbers between 0 and 1, such as "
                 "(0.1, 0.5, 0.9)."

@@ -80,6 +80,8 @@ def _with_identity(frame: DataFrame) -> DataFrame:
 def _parameters(column: EncodedColumn) -> dict[str, Array]:
     """Posterior parameters and counts of every slot, and in a hierarchy its prior, by the names of their columns."""
     found = {_count(column): column.posterior.statistics.count}
+    if column.posterior.doubt is not None:
+        found[f"{_count(column)}_doubt"] = column.posterior.doubt
     families = [column.posterior.posterior, *([] if column.posterior.own is None else [column.posterior.own])]
     for family, places in zip(families, _places(column), strict=True):
         for names, values in zip(places, family.arrays().values(), strict=True):
@@ -293,7 +295,7 @@ class _Drawing:
         found: dict[str, Array] = {}
         for column in self.columns:
             posterior, *own = (_family(column.family, places, values) for places in column.places)
-            entries = Entries(posterior, values(column.count))
+            entries = Entries(posterior, values(column.count), values(f"{column.count}_doubt") if own else None)
             if target is not None and weight is not None:
                 unseen = own[0] if own else column.unseen
                 entries = leave_one_out(entries, unseen, target.values, weight, column.spread)
