@@ -252,3 +252,14 @@ def test_places_of_clusters_are_read_off_two_targets():
     points, label = make_blobs(600, centers=6, cluster_std=0.1, random_state=0)
     features = make().fit(label[:, None], points).transform(label[:, None])
     np.testing.assert_allclose(features, points, atol=0.5)
+
+
+def test_interactions_and_hierarchies_are_encoded_towards_every_target():
+    table = X[["city"]].assign(other=np.arange(N_ROWS) % 5)
+    shape = {"columns": "all", "interactions": [("city", "other")], "hierarchy": {"other": ["city"]}}
+    encoder = make(**shape).fit(table, Y[["price", "sold"]])
+    columns = ["city", "other", "city&other"]
+    assert encoder.get_feature_names_out().tolist() == [f"{c}_{t}" for c in columns for t in ("price", "sold")]
+    for number, target in enumerate(("price", "sold")):
+        alone = SamplingBayesianEncoder(random_state=0, **shape).fit(table, Y[target])
+        np.testing.assert_allclose(encoder.transform(table)[:, number::2], alone.transform(table))
