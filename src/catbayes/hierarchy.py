@@ -265,8 +265,11 @@ def _best_strength(level: _Level, root: Any) -> float:
             prior = prior.varying_as(root)
         return -float(prior.log_marginal(statistics).sum())
 
-    bounds = np.log(1e-2), np.log(no_signal(statistics.count.sum()))
-    return float(np.exp(minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-9}).x))
+    low, high = np.log(1e-2), np.log(no_signal(statistics.count.sum()))
+    best = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
+    if cost(high) - best.fun < 1e-2:  # children that differ by nothing, or of whom one row each cannot tell
+        return float(np.exp(high))
+    return float(np.exp(best.x))
 
 
 def _normal_root(top: Any, root: NormalGamma) -> NormalGamma:

@@ -12,6 +12,7 @@ from catbayes._keyed import KeyedRandom, Keys
 from catbayes._random import chunks, stream
 from catbayes._validation import Array
 from catbayes.families import TINY, Family, Random
+from catbayes.priors import worth
 
 __all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "Entries", "Spread", "draw", "draw_strata"]
 
@@ -81,6 +82,19 @@ class Spread:
         factor = np.sqrt(np.minimum(share, 1.0))
         return np.where(self.is_steady(entries.count), 0.0, factor if self.temperature is None else self.temperature)
 
+    def settle(self, entries: Entries) -> Entries:
+        """Entries to draw from: one without rows, whose prior is in doubt, varies as the mean of its prior does.
+
+        Draws of θ itself, brought close to the mean, would do so too, but if θ is nearly 0 or 1 they take two values,
+        which hide nothing.
+        """
+        if self.temperature is not None or entries.doubt is None:
+            return entries
+        family, doubt = entries.family, np.maximum(entries.doubt, TINY)
+        known = np.maximum(1.0 / doubt - float(family.classes), 1e-3)
+        bare = (entries.count == 0) & (entries.doubt > 0)
+        return Entries(worth(family, np.where(bare, known, family.strength)), entries.count, entries.doubt)
+
     def is_steady(self, count: Array) -> Any:
         """Tell which categories of so many rows are frequent enough to be encoded without drawing."""
         return count >= self.steady * (1.0 - 1e-9)
@@ -124,7 +138,7 @@ def draw(
     """
     features: Array | None = None
     for number, rows in chunks(n_rows):
-        some = entries(rows)
+        some = entries(rows) if spread is None else spread.settle(entries(rows))
         own = None if identity is None else identity[rows]
         theta = _draw_chunk(some.family, sampler, _generators(seed, key, number, own))
         mapped = through(theta if spread is None else spread.apply(theta, some))
@@ -158,6 +172,7 @@ def draw_strata(
     >>> sorted((draws[:, 0, 0] * 4).astype(int).tolist())  # one in each quarter
     [0, 1, 2, 3]
     """
+    entries = spread.settle(entries)
     family = entries.family
     random, n_parameters = stream(seed, *key), family.mean().shape[-1]
     order = random.permuted(np.tile(np.arange(n_draws), (n_parameters, 1)), axis=1).T

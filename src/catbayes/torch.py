@@ -197,6 +197,8 @@ class PosteriorEmbedding(nn.Module):
             weight = torch.where(alone | column.spread.keeps_own(count, weight), 0.0, weight)
             entry = _leave_out(self._family, whole, y, weight)
             count = torch.where(alone, 0.0, count - weight)
+        if column.posterior.own is not None and column.spread.temperature is None:
+            entry = _settle(self._family, entry, count, self._buffer("doubt", number)[code])
         theta = _sample(self._family, entry, self.generator)
         if not column.spread.full:
             mean = _mean(self._family, entry)
@@ -215,6 +217,19 @@ def _factor(spread: Spread, count: torch.Tensor, strength: torch.Tensor, doubt: 
     by_count = torch.sqrt(share)
     factor = by_count if spread.temperature is None else torch.full_like(count, spread.temperature)
     return torch.where(spread.is_steady(count), 0.0, factor)
+
+
+def _settle(
+    family: type[Family], entry: list[torch.Tensor], count: torch.Tensor, doubt: torch.Tensor
+) -> list[torch.Tensor]:
+    """What entries without rows are drawn from: `Spread.settle`."""
+    strength = _strength(family, entry)
+    known = (1.0 / doubt.clamp_min(torch.finfo(doubt.dtype).tiny) - float(family.classes)).clamp_min(1e-3)
+    strength, before = torch.where((count == 0) & (doubt > 0), known, strength), strength
+    if issubclass(family, NormalGamma):
+        return [entry[0], strength, *entry[2:]]
+    ratio = strength / before
+    return [values * (ratio if values.ndim == 1 else ratio[:, None]) for values in entry]
 
 
 def _require_drawn(mapping: Mapping) -> None:
