@@ -239,3 +239,30 @@ def test_what_it_cannot_do_is_refused():
     with pytest.raises(InputError, match="eval_draws=0"):
         PosteriorEmbedding(encoder, eval_draws=0)
     assert embedding(embedding.codes(X), torch.tensor(y)[:, None]).shape == (60, 2)  # as losses want their targets
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "normal", "poisson", "categorical"])
+def test_rows_in_a_hierarchy_are_drawn_as_the_encoder_draws_them(family):
+    random = np.random.default_rng(0)
+    child = np.repeat(np.arange(120), random.choice([1, 3, 9], 120))
+    X = np.stack([child // 30, child], axis=1)
+    rate = np.array([0.2, 0.4, 0.6, 0.8])[child // 30]
+    y = {
+        "bernoulli": lambda: random.binomial(1, rate),
+        "normal": lambda: random.normal(rate),
+        "poisson": lambda: random.poisson(rate),
+        "categorical": lambda: random.binomial(2, rate),
+    }[family]()
+    encoder = SamplingBayesianEncoder([1], hierarchy={1: [0]}, family=family, random_state=0)
+    draws = encoder.fit_draws(X, y)
+    embedding = PosteriorEmbedding(encoder)
+    codes = embedding.codes(X)
+    torch.manual_seed(0)
+    mine = np.stack([embedding(codes, torch.as_tensor(y)).detach().numpy()[:, 0] for _ in range(300)])
+    theirs = np.stack([draws.features(k)[:, 1] for k in range(300)]).astype(float)
+    if family == "normal":
+        theirs = theirs - encoder.transform([[99, 999]])[0, 1]
+    spread = theirs.std(axis=0)
+    assert np.abs((mine.mean(axis=0) - theirs.mean(axis=0)) / spread).max() < 0.4
+    np.testing.assert_allclose(mine.std(axis=0), spread, rtol=0.3)
+    assert (spread > 0).all()  # rows that are alone too
