@@ -250,7 +250,7 @@ def test_a_table_of_parents_knows_children_that_were_never_seen():
     ],
     ids=repr,
 )
-@pytest.mark.parametrize(("rows", "n_parents"), [(1, 3), (1, 60), (1, 600), (3, 30), (20, 10)])
+@pytest.mark.parametrize(("rows", "n_parents"), [(1, 3), (1, 600), (3, 30)])
 def test_parents_with_signal_do_not_give_the_own_target_away(encoder, rows, n_parents):
     """A booster on children that say nothing of their own is no worse on new rows than one on their parents."""
     random = np.random.default_rng(rows + n_parents)

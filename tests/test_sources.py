@@ -56,7 +56,7 @@ def test_every_source_gives_the_same_statistics(name, family, weight, folder):
 
 
 @pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("name", [*IN_MEMORY, *LAZY, *FILES])
+@pytest.mark.parametrize("name", OFTEN)
 def test_every_source_divides_by_the_exposure(name, weight, folder):
     source, engine = open_source(name, folder)
     how = {"family": "poisson", "weight": weight, "exposure": "lognormal"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -17,7 +18,7 @@ from catbayes._validation import Array, Codes, check_count, check_option, check_
 from catbayes.combinations import Combinations
 from catbayes.encoder._column import EncodedColumn, expect
 from catbayes.encoder._reading import read_parents, read_table, read_y
-from catbayes.errors import InputError
+from catbayes.errors import InputError, InputWarning
 from catbayes.evidence import (
     ColumnEvidence,
     Evidence,
@@ -216,9 +217,11 @@ class ColumnFitter(BaseEstimator):
             if find_columns(list(evidence.inputs), [], [name]) == [column.position]:
                 table = read_parents(parents, column.name)
                 if column.categories.values and not {*column.categories.values} & table.keys():
-                    raise InputError(
+                    warnings.warn(
                         f"hierarchy: the table of parents of {column.name!r} names none of its categories, such as "
-                        f"{list(column.categories.values[:3])}. Are they of the same type?"
+                        f"{list(column.categories.values[:3])}. Are they of the same type?",
+                        InputWarning,
+                        stacklevel=2,
                     )
                 return Tree.of_table(column.categories, table)
         return None
