@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -60,7 +61,7 @@ class Learned:
     seed: int
 
 
-class ColumnFitter(BaseEstimator):
+class ColumnFitter(BaseEstimator, ABC):
     """The parameters that say what is encoded and how, and the fitting of each column by them."""
 
     # Parameters that every encoder has, set by the constructors below.
@@ -78,8 +79,9 @@ class ColumnFitter(BaseEstimator):
 
     _backend: Any = None  # the library that the table came in, and that posteriors_ are given in
 
+    @abstractmethod
     def _mapping(self) -> Mapping:
-        raise NotImplementedError
+        """From θ to features."""
 
     def _spread(self, evidence: Evidence) -> Spread:
         """How far draws lie from the posterior mean."""
