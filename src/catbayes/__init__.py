@@ -1,14 +1,9 @@
 """Encode categorical columns by draws from the posterior of the target."""
 
+from catbayes._drawing import Draws
+from catbayes._encoding import CrossFit, Exclude, Include, Ordered, TrainingDraws
 from catbayes.comparison import Comparison, compare
-from catbayes.encoder import (
-    Augmented,
-    ConjugateMomentEncoder,
-    MultiTargetEncoder,
-    SamplingBayesianEncoder,
-    TrainingDraws,
-    load,
-)
+from catbayes.encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder, load
 from catbayes.encoding import encode
 from catbayes.errors import InputError, InputWarning
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
@@ -24,15 +19,20 @@ __all__ = [
     "BetaBernoulli",
     "Comparison",
     "ConjugateMomentEncoder",
+    "CrossFit",
     "DirichletCategorical",
+    "Draws",
     "Empirical",
     "Evidence",
+    "Exclude",
     "GammaPoisson",
+    "Include",
     "InputError",
     "InputWarning",
     "LogNormalGamma",
     "MultiTargetEncoder",
     "NormalGamma",
+    "Ordered",
     "PredictiveQuantiles",
     "SamplingBayesianEncoder",
     "SamplingClassifier",

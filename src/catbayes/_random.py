@@ -26,6 +26,8 @@ class Purpose(IntEnum):
     ESTIMATOR = 5
     HELD_OUT = 6
     ORDER = 7
+    LEAKAGE = 8
+    SUBSET = 9
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

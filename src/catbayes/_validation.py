@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catbayes.errors import InputError, InputWarning
+from catbayes.errors import InputError, warn
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
@@ -64,10 +63,8 @@ def check_weights(weight: Any, n_rows: int, whole: bool = True) -> Array | None:
     if not weights.any():
         raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
     if weights.mean() < 0.01:
-        warnings.warn(
+        warn(
             f"sample_weight has a mean of {weights.mean():.2g}: a weight says how many rows a row stands for, so these "
-            "say next to nothing. Scale them to a mean of 1 unless you mean that.",
-            InputWarning,
-            stacklevel=5,
+            "say next to nothing. Scale them to a mean of 1 unless you mean that."
         )
     return weights

@@ -11,7 +11,8 @@ from typing import Any
 import narwhals as nw
 
 from catbayes._atomic import replacing
-from catbayes.encoder._plan import Plan
+from catbayes._encoding import Plan
+from catbayes.encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.sources import Batch, Files, batches, is_reader, is_source, need_arrow
 from catbayes.tables import Table
@@ -95,7 +96,11 @@ def encode(
     2  Rome     1          0.75
     3  Rome     1          0.75
     """
-    plan = Plan.of(encoder, n_draws, row_id, target, weight, drop)
+    if not isinstance(encoder, SamplingBayesianEncoder | ConjugateMomentEncoder) or not hasattr(encoder, "encoding_"):
+        raise InputError(f"encoder is a {type(encoder).__name__}: expected a fitted encoder of catbayes.")
+    if n_draws is not None and not hasattr(encoder, "sample"):
+        raise InputError(f"A {type(encoder).__name__} makes no draws. Leave n_draws out.")
+    plan = Plan.of(encoder.encoding_, n_draws, row_id, target, weight, drop)
     if type(source).__module__.startswith("pyspark"):
         from catbayes.spark.frames import encode_frame
 

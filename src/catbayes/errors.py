@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["InputError", "InputWarning"]
+import sys
+import warnings
+
+__all__ = ["InputError", "InputWarning", "warn"]
+
+BETWEEN = frozenset({"catbayes", "sklearn", "joblib", "threading", "concurrent"})
+"""Packages whose lines are none of the user's: ours, and those that call us."""
 
 
 class InputError(ValueError):
@@ -33,3 +39,22 @@ class InputWarning(UserWarning):
     >>> issubclass(caught[0].category, InputWarning), str(caught[0].message).partition(":")[0]
     (True, 'Column 0 held number values at fit and holds str values now')
     """
+
+
+def warn(message: str) -> None:
+    """Warn about the input, at the line of whoever called us, however deep we are.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from catbayes.errors import warn
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn("The table has one row.")
+    >>> caught[0].filename.startswith("<doctest")
+    True
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, InputWarning, stacklevel=level)

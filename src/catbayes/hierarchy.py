@@ -1,4 +1,4 @@
-"""Categories below others: a postcode in its region, a region in its country.
+"""Categories below others: a postcode in its region, a region in its country. Priors by belief propagation.
 
 The θ of a child varies about that of its parent as the mean of ν rows would, with a ν for each level. So a child has
 the prior
@@ -7,12 +7,13 @@ the prior
 
 (S ν / (S + ν + 1) for classes), which adds the variance of the parent's θ to that of children about it. In turn, n
 rows of a child tell no more of its parent than n ν / (n + ν) rows would, n (ν + 1) / (n + ν) for classes, however many
-they are. A child's own rows have no part in its prior: what its siblings say of the parent is what the parent knows
-less what the child told it. So nothing is counted twice. A row's own target is in the posterior of its category, from
-which it can be taken, and but for that only in the root and the strengths, which all rows share.
+they are. These are the messages of belief propagation on a tree: up, what the children know; down, what the parent
+knows less what the child told it. So a child's own rows have no part in its prior, and nothing is counted twice. A
+row's own target is in the posterior of its category, from which it can be taken, and but for that only in the root and
+the strengths, which all rows share.
 
 What is learnt from all siblings but one gives that one away: of a child with one row, the prior is its parent's mean
-without it. So a training row draws its prior's mean too, as wide as it varies with the siblings (the *doubt* of a
+without it. So a training row draws its prior's mean too, as wide as it varies with the siblings (the *variance* of a
 prior); and where nothing is drawn, priors come from the other folds like everything else.
 
 The strengths make each child as likely as can be given its siblings, θ integrated out, one level after the other.
@@ -20,22 +21,20 @@ The strengths make each child as likely as can be given its siblings, θ integra
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from catbayes._validation import Array, Codes
-from catbayes.categories import Categories
-from catbayes.combinations import Combinations, label
+from catbayes._index import Index
+from catbayes._validation import Array
 from catbayes.families import Family, NormalGamma, no_signal
+from catbayes.posteriors import ColumnPrior, Entries
 from catbayes.priors import Empirical, Prior, worth
 from catbayes.statistics import Statistics
 
-__all__ = ["Chain", "Tree"]
+__all__ = ["HierarchyPrior", "Links"]
 
 SWEEPS = 4
 """Strengths decide what children tell their parents, and that in turn the strengths: so many times in turn."""
@@ -45,118 +44,9 @@ CERTAIN = 1e12
 """Strength of a parent that is known as well as a number can be."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tree:
-    """The categories of a column, and those that they are below: slots for both.
-
-    The leaves have the slots that they have without a tree, missing and unseen included. Behind them are the nodes of
-    each level, the parents first: a row of an unseen child has the slot of its nearest ancestor that was seen.
-
-    Examples
-    --------
-    >>> country, countries = Categories.of(["no", "no", "it"])
-    >>> town, towns = Categories.of(["Oslo", "Bergen", "Rome"])
-    >>> leaves, _ = Combinations.of((country, town), (countries, towns))
-    >>> tree = Tree.of_columns(leaves)
-    >>> tree.labels()
-    ['it&Rome', 'no&Bergen', 'no&Oslo', None, None, 'it', 'no']
-    >>> tree.codes((country.codes(["no", "no", "se"]), town.codes(["Oslo", "Moss", "Lund"]))).tolist()
-    [2, 6, 4]
-    """
-
-    leaves: Categories | Combinations
-    above: tuple[Codes, ...]  # of each leaf, then of each node of level 1, …: the number of the node above it, or -1
-    names: tuple[list[Any], ...]  # of the nodes of each level
-    nodes: tuple[Combinations, ...] = ()  # the nodes of each level, where they are columns of the table
-
-    @classmethod
-    def of_columns(cls, leaves: Combinations) -> Tree:
-        """Make a tree of combinations of (…, grandparent, parent, child)."""
-        above, nodes, below = [], [], leaves
-        for _ in range(len(leaves.parents) - 1):
-            found, number = Combinations.of(below.parents[:-1], list(below.cells[:, :-1].T))
-            above.append(number)
-            nodes.append(found)
-            below = found
-        names = tuple([label(value) for value in found.values] for found in nodes)
-        return cls(leaves, tuple(above), names, tuple(nodes))
-
-    @classmethod
-    def of_table(cls, seen: Categories, parents: Mapping[Any, tuple[Any, ...]]) -> Tree:
-        """Make a tree of a table that gives the ancestors of each child, the parent first.
-
-        Children that were not seen are leaves as well, without rows.
-        """
-        leaves, _, _ = seen.union(Categories.of(list(parents))[0])
-        paths: list[Any] = [parents.get(value) for value in leaves.values]
-        above, names = [], []
-        for _ in next(iter(parents.values())):
-            number = {path: place for place, path in enumerate(dict.fromkeys(path for path in paths if path))}
-            above.append(np.array([number.get(path, -1) if path else -1 for path in paths], dtype=np.intp))
-            names.append([label(tuple(reversed(path))) for path in number])
-            paths = [path[1:] for path in number]
-        return cls(leaves, tuple(above), tuple(names))
-
-    @property
-    def missing(self) -> int:
-        """Slot of missing values."""
-        return self.leaves.missing
-
-    @property
-    def unseen(self) -> int:
-        """Slot of rows of which no ancestor was seen."""
-        return self.leaves.unseen
-
-    @property
-    def starts(self) -> list[int]:
-        """The first slot of the nodes of each level, and the end of the last."""
-        return list(accumulate(map(len, self.names), initial=self.leaves.n_slots))
-
-    @property
-    def n_slots(self) -> int:
-        """Number of slots: leaves, missing, unseen, and the nodes of every level."""
-        return self.starts[-1]
-
-    @property
-    def lacking(self) -> Codes:
-        """Slots with a missing part."""
-        starts = zip(self.starts, self.nodes, strict=False)
-        return np.concatenate([self.leaves.lacking, *(start + nodes.lacking for start, nodes in starts)])
-
-    def up(self) -> Codes:
-        """The slot above each slot; above the topmost is unseen."""
-        found = np.full(self.n_slots, self.unseen, dtype=np.intp)
-        places = [0, *self.starts]
-        for place, start, above in zip(places, self.starts, self.above, strict=False):
-            found[place : place + len(above)] = np.where(above < 0, self.unseen, start + above)
-        return found
-
-    def labels(self) -> list[Any]:
-        """What each slot is called; None for missing and unseen."""
-        return [*self.leaves.labels(), *(name for names in self.names for name in names)]
-
-    def codes(self, parts: Sequence[Codes]) -> Codes:
-        """Slot of each row, from the slots that it has in each column: its own, or that of its nearest ancestor."""
-        codes = np.asarray(self.leaves.codes(parts) if isinstance(self.leaves, Combinations) else parts[0])
-        for number, (start, nodes) in enumerate(zip(self.starts, self.nodes, strict=False), start=1):
-            node = nodes.codes(parts[:-number])
-            codes = np.where((codes == self.unseen) & (node != nodes.unseen), start + node, codes)
-        return codes
-
-    def placed(self, seen: Categories | Combinations, statistics: Statistics) -> Statistics:
-        """Statistics by the slots of the tree, of what was seen."""
-        return statistics.place(self.moved(seen), self.n_slots)
-
-    def moved(self, seen: Categories | Combinations) -> Codes:
-        """Where the slots of what was seen are in the tree."""
-        if isinstance(self.leaves, Categories) and isinstance(seen, Categories):
-            return self.leaves.moved(seen)
-        return np.arange(seen.n_slots)
-
-
 @dataclass(frozen=True, slots=True)
-class Chain:
-    """What links the levels of a tree: the prior at its root, and the strength ν of each level about the next.
+class Links:
+    """What links the levels of a hierarchy: the prior at its root, and the strength ν of each level about the next.
 
     Examples
     --------
@@ -165,7 +55,7 @@ class Chain:
     >>> X = pd.DataFrame({"town": ["Oslo", "Moss", "Rome", "Bari"] * 30})
     >>> parents = {"Oslo": "Norway", "Moss": "Norway", "Rome": "Italy", "Bari": "Italy"}
     >>> encoder = SamplingBayesianEncoder(hierarchy={"town": parents}).fit(X, [1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0] * 10)
-    >>> towns, countries = encoder.columns_fitted_[0].posterior.chain.strengths
+    >>> towns, countries = encoder.encoding_.columns[0].posteriors.prior.links.strengths
     >>> towns > countries  # towns of a country are alike, and countries are not
     True
     """
@@ -174,36 +64,36 @@ class Chain:
     strengths: tuple[float, ...]  # of the leaves about their parents, …, of the topmost nodes about the root
 
     @classmethod
-    def fit(cls, tree: Tree, statistics: Statistics, family: type[Family], prior: Prior, column: Statistics) -> Chain:
+    def fit(cls, index: Index, statistics: Statistics, family: type[Family], prior: Prior, column: Statistics) -> Links:
         """Find the strengths that make the tree most likely, or take that of a prior that is given for all of them."""
         base, proper = prior.fit(family, column)
-        n_levels = len(tree.above) + 1
+        n_levels = len(index.levels) + 1
         if not isinstance(prior, Empirical):
             return cls(proper, (float(proper.strength),) * n_levels)
-        chain = cls(base, (float(base.strength),) * n_levels)
+        links = cls(base, (float(base.strength),) * n_levels)
         for _ in range(SWEEPS):
-            chain = chain._improved(tree, statistics, family)
-        return chain
+            links = links._improved(index, statistics, family)
+        return links
 
-    def priors(self, tree: Tree, statistics: Any) -> tuple[Family, Array, Family]:
-        """The prior of every slot and its doubt; and the prior of an unseen category of which nothing is known.
+    def priors(self, index: Index, statistics: Any) -> tuple[Family, Array, Family]:
+        """The prior of every slot and its variance; and the prior of a category of which nothing is known.
 
-        The doubt of a prior is the variance of its mean from one sample of siblings to the next, as a multiple of the
+        The variance of a prior is that of its mean from one sample of siblings to the next, as a multiple of the
         variance of a target.
         """
-        levels = self._learn(tree, statistics)
+        levels = self._propagate(index, statistics)
         outer = self._outer()
-        behind, doubts = [_repeat(outer[0], 2)], [levels[0].doubt, np.zeros(2)]
+        behind, variances = [_repeat(outer[0], 2)], [levels[0].variance, np.zeros(2)]
         for number, level in enumerate(levels[1:], start=1):  # unseen children of each node
             below = level.prior.update(level.statistics)
-            doubts.append(_doubt(level.prior, below, level.doubt))
+            variances.append(_variance(level.prior, below, level.variance))
             for strength in reversed(self.strengths[:number]):
                 below = around(below, strength)
             behind.append(below)
         own = levels[0].prior.join(behind)
         if isinstance(own, NormalGamma):  # how much targets vary within a category is the same for all
             own = own.varying_as(self.root)
-        return own, np.concatenate(doubts), outer[0].take(0)
+        return own, np.concatenate(variances), outer[0].take(0)
 
     def _outer(self) -> list[Family]:
         """The distribution of θ at every level of an entry without seen ancestors, leaves first."""
@@ -212,28 +102,28 @@ class Chain:
             found.insert(0, around(found[0], strength))
         return found
 
-    def _learn(self, tree: Tree, statistics: Any) -> list[_Level]:
+    def _propagate(self, index: Index, statistics: Any) -> list[_Beliefs]:
         """Tell every node what its children know, then every child what its parent knows of its siblings."""
-        known = [statistics.take(np.arange(tree.missing))]
+        known = [statistics.take(np.arange(index.missing))]
         told = []
-        for above, strength, names in zip(tree.above, self.strengths, tree.names, strict=False):
+        for level, strength in zip(index.levels, self.strengths, strict=False):
             told.append(_message(known[-1], strength, self.root.classes))
-            child = np.flatnonzero(above >= 0)
-            known.append(told[-1].take(child).place(above[child], len(names)))
+            child = np.flatnonzero(level.above >= 0)
+            known.append(told[-1].take(child).place(level.above[child], len(level.names)))
         outer = self._outer()
         n_top = len(known[-1].count)
-        levels = [_Level(known[-1], _repeat(outer[-1], n_top), np.zeros(n_top))]
-        for number in reversed(range(len(tree.above))):
-            above, parent = tree.above[number], levels[0]
+        levels = [_Beliefs(known[-1], _repeat(outer[-1], n_top), np.zeros(n_top))]
+        for number in reversed(range(len(index.levels))):
+            above, parent = index.levels[number].above, levels[0]
             rest, prior = parent.statistics.take(above) - told[number], parent.prior.take(above)
             cavity = prior.update(rest).where(above >= 0, outer[number + 1])
-            doubt = np.where(above >= 0, _doubt(prior, cavity, parent.doubt[above]), 0.0)
-            levels.insert(0, _Level(known[number], around(cavity, self.strengths[number]), doubt, cavity))
+            variance = np.where(above >= 0, _variance(prior, cavity, parent.variance[above]), 0.0)
+            levels.insert(0, _Beliefs(known[number], around(cavity, self.strengths[number]), variance, cavity))
         return levels
 
-    def _improved(self, tree: Tree, statistics: Any, family: type[Family]) -> Chain:
+    def _improved(self, index: Index, statistics: Any, family: type[Family]) -> Links:
         """Better strengths, each given the others."""
-        levels = self._learn(tree, statistics)
+        levels = self._propagate(index, statistics)
         top = levels[-1].statistics
         root = family.empirical(top) if top.varies() else self.root
         if isinstance(root, NormalGamma):
@@ -241,20 +131,55 @@ class Chain:
         strengths = [float(root.strength)]
         for level in reversed(levels[:-1]):
             strengths.insert(0, _best_strength(level, root))
-        return Chain(root, tuple(strengths))
+        return Links(root, tuple(strengths))
 
 
 @dataclass(frozen=True, slots=True)
-class _Level:
-    """The entries of one level: what was told of each, its prior with its doubt, and the parent without it."""
+class HierarchyPrior(ColumnPrior):
+    """A prior for each slot of a column, from those above it.
+
+    `unseen` is that of every slot, and `prior` that of a category of which nothing is known.
+    """
+
+    index: Index
+    links: Links
+    variance: Array  # of the mean of each prior
+
+    @classmethod
+    def of(cls, index: Index, links: Links, statistics: Statistics) -> HierarchyPrior:
+        """Propagate what the statistics tell through the tree."""
+        own, variance, outer = links.priors(index, statistics)
+        return cls(outer, own, index, links, variance)
+
+    def given(self, statistics: Statistics) -> HierarchyPrior:
+        """Root and strengths stay, and parents learn from these statistics."""
+        return self.of(self.index, self.links, statistics)
+
+    def update(self, statistics: Statistics) -> Entries:
+        """Update the prior of each slot; one without rows stays on it."""
+        posterior = self.unseen.update(statistics)
+        return Entries(posterior.where(statistics.count > 0, self.unseen), statistics.count, self.variance)
+
+    def at(self, slots: Any) -> Family:
+        """The priors of the slots."""
+        return self.unseen.take(slots)
+
+    def strength(self, slots: Any) -> Array:
+        """That of each slot."""
+        return np.asarray(self.unseen.strength[slots])
+
+
+@dataclass(frozen=True, slots=True)
+class _Beliefs:
+    """The entries of one level: what was told of each, its prior with its variance, and the parent without it."""
 
     statistics: Any
     prior: Any
-    doubt: Any
+    variance: Any
     cavity: Any = None
 
 
-def _best_strength(level: _Level, root: Any) -> float:
+def _best_strength(level: _Beliefs, root: Any) -> float:
     """The strength of children about their parents that makes them most likely."""
     seen = np.flatnonzero(level.statistics.count > 0)
     cavity, statistics = level.cavity.take(seen), level.statistics.take(seen)
@@ -278,7 +203,7 @@ def _normal_root(top: Any, root: NormalGamma) -> NormalGamma:
         kept = top.count / (root.strength + top.count)
         centre = np.full(len(kept), (kept * top.mean).sum() / kept.sum())
         certain = _repeat(_lift(worth(root, CERTAIN)), len(kept))
-        strength = _best_strength(_Level(top, None, None, replace(certain, centre=centre)), root)
+        strength = _best_strength(_Beliefs(top, None, None, replace(certain, centre=centre)), root)
         root = replace(root, centre=centre[0], strength=np.asarray(strength))
     return root
 
@@ -289,14 +214,14 @@ def around(parent: Any, strength: Any) -> Any:
     return worth(parent, known * strength / (known + strength + float(parent.classes)))
 
 
-def _doubt(prior: Any, posterior: Any, doubt: Any) -> Array:
+def _variance(prior: Any, posterior: Any, variance: Any) -> Array:
     """How much the mean of a posterior varies with its rows, and with what was told to its prior.
 
     n / S of its variance, which is 1 / S or for classes 1 / (S + 1) of that of a target; and of the prior's mean, whose
     share in it is ν / S.
     """
     share = np.clip(1.0 - prior.strength / posterior.strength, 0.0, 1.0)
-    return np.asarray(share / (posterior.strength + float(prior.classes)) + (1.0 - share) ** 2 * doubt)
+    return np.asarray(share / (posterior.strength + float(prior.classes)) + (1.0 - share) ** 2 * variance)
 
 
 def _message(statistics: Any, strength: float, classes: bool) -> Any:

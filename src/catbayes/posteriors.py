@@ -1,89 +1,129 @@
-"""The posterior of every category of a column, and how to read it."""
+"""The prior of a column, the posterior of every category, and how to read it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
-from catbayes.categories import Categories
-from catbayes.combinations import Combinations
+from catbayes._index import Index
+from catbayes._validation import Array
 from catbayes.families import Family
-from catbayes.hierarchy import Chain, Tree
 from catbayes.priors import Prior
 from catbayes.statistics import Statistics
 
-__all__ = ["ColumnPosterior"]
+__all__ = ["ColumnPrior", "Entries", "Posteriors"]
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnPosterior:
-    """Categories, statistics, prior and posteriors of one column; entries go by slot.
+class Entries:
+    """Distributions of θ, one an entry, and the rows that each has seen.
 
-    A slot without observations, the unseen one above all, holds `unseen`: the prior, or the proper prior that stands
-    in for one too weak to be drawn from. In a hierarchy each slot has a prior of its `own`, from those above it.
+    Examples
+    --------
+    >>> from catbayes.families import BetaBernoulli
+    >>> entries = Entries(BetaBernoulli(alpha=[1.0, 3.0], beta=[1.0, 1.0]), count=np.array([0.0, 2.0]))
+    >>> entries.take([1, 1]).count.tolist()
+    [2.0, 2.0]
+    """
+
+    family: Family
+    count: Array
+    # How much the mean of its prior varies with those that it was learnt from, as a multiple of the variance of a
+    # target: 0 but in a hierarchy.
+    prior_variance: Array = field(default_factory=lambda: np.zeros(()))
+
+    def take(self, index: Any) -> Entries:
+        """Pick entries, as often as the index asks."""
+        variance = self.prior_variance[index] if self.prior_variance.ndim else self.prior_variance
+        return Entries(self.family.take(index), self.count[index], variance)
+
+    def where(self, keep: Any, other: Entries) -> Entries:
+        """Take entries from `self` where `keep`, else from `other`; what their priors vary by is the same."""
+        count = np.where(keep, self.count, other.count)
+        return Entries(self.family.where(keep, other.family), count, self.prior_variance)
+
+    @classmethod
+    def join(cls, parts: Sequence[Entries]) -> Entries:
+        """Put entries one after the other."""
+        variances = [part.prior_variance for part in parts]
+        variance = np.concatenate(variances) if variances[0].ndim else variances[0]
+        family = parts[0].family.join([part.family for part in parts[1:]])
+        return cls(family, np.concatenate([part.count for part in parts]), variance)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPrior:
+    """What is believed of the slots of a column before their rows are seen: the same of all of them.
+
+    `HierarchyPrior` is the one in which each slot has its own, from those above it.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.statistics import Tally
+    >>> one = BetaBernoulli(alpha=1.0, beta=1.0)
+    >>> ColumnPrior(one, one).update(Tally(np.array([[1.0, 2.0], [0.0, 0.0]]))).family.mean().tolist()
+    [[0.6], [0.5]]
+    """
+
+    prior: Family
+    unseen: Family  # what a slot without rows draws from: the prior, or a proper one where it is too weak for that
+
+    @classmethod
+    def fit(cls, family: type[Family], prior: Prior, statistics: Statistics) -> ColumnPrior:
+        """Make the prior from statistics, those of the column itself as a rule."""
+        return cls(*prior.fit(family, statistics))
+
+    def given(self, statistics: Statistics) -> Self:
+        """The priors if only these statistics were known, such as those of the other folds: still the same."""
+        return self
+
+    def update(self, statistics: Statistics) -> Entries:
+        """The posterior of every slot; a slot without rows draws from what an unseen one does."""
+        posterior = self.prior.update(statistics)
+        return Entries(posterior.where(statistics.count > 0, self.unseen), statistics.count)
+
+    def at(self, slots: Any) -> Family:
+        """What rows of some slots draw from if nothing is known of their category."""
+        return self.unseen
+
+    def strength(self, slots: Any) -> Array:
+        """How many rows the prior of each of some slots is worth."""
+        return np.broadcast_to(self.prior.strength, np.shape(slots))
+
+
+@dataclass(frozen=True, slots=True)
+class Posteriors:
+    """Categories, statistics, prior and posteriors of one column; entries go by slot.
 
     Examples
     --------
     >>> from catbayes import BetaBernoulli, SamplingBayesianEncoder
     >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
-    >>> column = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=1)).fit(X, y).columns_fitted_[0].posterior
-    >>> column.posterior.mean()[:, 0].tolist()  # a, b, missing, unseen
+    >>> encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=1)).fit(X, y)
+    >>> found = encoder.encoding_.columns[0].posteriors
+    >>> found.entries.family.mean()[:, 0].tolist()  # a, b, missing, unseen
     [0.5, 0.75, 0.5, 0.5]
-    >>> column.record(None)["shrinkage"].tolist()  # of those that can occur
+    >>> found.record(None)["shrinkage"].tolist()  # of those that can occur
     [0.5, 0.5, 1.0]
     """
 
-    categories: Categories | Combinations | Tree
+    index: Index
     statistics: Statistics
-    prior: Any
-    unseen: Any
-    posterior: Family
-    own: Any = None  # the prior of every slot, in a hierarchy
-    doubt: Any = None  # how much the mean of that prior varies with those that it was learnt from
-    chain: Chain | None = None
+    prior: ColumnPrior
+    entries: Entries
 
     @classmethod
-    def fit(
-        cls,
-        categories: Categories | Combinations,
-        statistics: Statistics,
-        family: type[Family],
-        prior: Prior,
-        evidence: Statistics,
-    ) -> ColumnPosterior:
-        """Make the prior from `evidence`, the column itself as a rule, and update it category by category."""
-        before, unseen = prior.fit(family, evidence)
-        return cls(categories, statistics, before, unseen, posterior_of(statistics, before, unseen))
+    def of(cls, index: Index, statistics: Statistics, prior: ColumnPrior) -> Posteriors:
+        """Update the prior of every slot by its rows."""
+        return cls(index, statistics, prior, prior.update(statistics))
 
-    @classmethod
-    def fit_tree(
-        cls, tree: Tree, statistics: Statistics, family: type[Family], prior: Prior, evidence: Statistics
-    ) -> ColumnPosterior:
-        """Find what links the levels of a hierarchy, and update the prior of each category."""
-        return cls.of_tree(tree, statistics, Chain.fit(tree, statistics, family, prior, evidence))
-
-    @classmethod
-    def of_tree(cls, tree: Tree, statistics: Statistics, chain: Chain) -> ColumnPosterior:
-        """Update the priors that a hierarchy gives to its categories."""
-        own, doubt, outer = chain.priors(tree, statistics)
-        return cls(tree, statistics, outer, outer, posterior_of(statistics, own, own), own, doubt, chain)
-
-    def given(self, statistics: Statistics) -> Family:
-        """Posteriors after other statistics, such as those of the other folds.
-
-        The prior is the same; in a hierarchy its root and strengths are, and parents learn from these statistics too.
-        """
-        if self.chain is None or not isinstance(self.categories, Tree):
-            return posterior_of(statistics, self.prior, self.unseen)
-        return self.of_tree(self.categories, statistics, self.chain).posterior
-
-    def unseen_at(self, slots: Any) -> Family:
-        """What rows of some slots draw from if nothing is known of their category."""
-        unseen: Family = self.unseen if self.own is None else self.own.take(slots)
-        return unseen
+    def given(self, statistics: Statistics) -> Entries:
+        """Posteriors after other statistics, such as those of the other folds."""
+        return self.prior.given(statistics).update(statistics)
 
     def record(self, labels: Sequence[Any] | None, coverage: float = 0.9) -> dict[str, Any]:
         """One row per category (and class), as columns ready for a frame.
@@ -91,18 +131,16 @@ class ColumnPosterior:
         `raw_mean` is what was counted, `mean` what is believed, `sd`, `lower` and `upper` how firmly, and
         `shrinkage` the share of the mean that comes from the prior.
         """
-        slots = np.arange(self.categories.n_slots)
-        slots = slots[(slots != self.categories.missing) | (self.statistics.count > 0)]
-        kind = np.full(self.categories.n_slots, "seen", dtype=object)
-        kind[[self.categories.missing, self.categories.unseen]] = ["missing", "unseen"]
-        kind[self.categories.unseen + 1 :] = "parent"
-        chosen = self.posterior.take(slots)
-        location = self.posterior.location
-        tail = (1.0 - coverage) / 2.0
-        strength = np.broadcast_to((self.prior if self.own is None else self.own.take(slots)).strength, len(slots))
+        index, count = self.index, self.statistics.count
+        slots = self.possible()
+        kind = np.full(index.n_slots, "seen", dtype=object)
+        kind[[index.missing, index.unseen]] = ["missing", "unseen"]
+        kind[index.unseen + 1 :] = "parent"
+        chosen = self.entries.family.take(slots)
+        location, tail = chosen.location, (1.0 - coverage) / 2.0
         raw = self.statistics.mean[slots]
         columns = {
-            "raw_mean": np.where(self.statistics.count[slots] > 0, raw.T, np.nan).T,
+            "raw_mean": np.where(count[slots] > 0, raw.T, np.nan).T,
             "mean": chosen.mean()[:, location],
             "sd": np.sqrt(chosen.variance()[:, location]),
             "lower": chosen.quantile(tail)[:, location],
@@ -111,20 +149,19 @@ class ColumnPosterior:
         width = columns["mean"].shape[1]
         if raw.ndim == 2 and width == 1:  # two classes: θ is the share of the second
             columns["raw_mean"] = columns["raw_mean"][:, 1]
-        values = self.categories.labels()
+        values = index.labels()
         record: dict[str, Any] = {
             "category": [values[slot] for slot in slots for _ in range(width)],
             "kind": np.repeat(kind[slots], width).tolist(),
         }
         if width > 1:
             record["class"] = [label for _ in slots for label in (labels or range(width))]
-        record["count"] = np.repeat(self.statistics.count[slots], width)
+        record["count"] = np.repeat(count[slots], width)
         record |= {name: column.reshape(-1) for name, column in columns.items()}
-        share = np.where(self.statistics.count[slots] > 0, strength / chosen.strength, 1.0)
+        share = np.where(count[slots] > 0, self.prior.strength(slots) / chosen.strength, 1.0)
         return record | {"shrinkage": np.repeat(share, width)}
 
-
-def posterior_of(statistics: Statistics, prior: Any, unseen: Any) -> Family:
-    """Update the prior; a category without observations draws from `unseen`."""
-    posterior: Family = prior.update(statistics)
-    return posterior.where(statistics.count > 0, unseen)
+    def possible(self) -> Any:
+        """Slots that rows may have: all but that of missing values, if there were none."""
+        slots = np.arange(self.index.n_slots)
+        return slots[(slots != self.index.missing) | (self.statistics.count > 0)]

@@ -1,49 +1,18 @@
-"""Draws of θ: exact, or by the large-sample normal of Appendix B, from streams that nothing can disturb."""
+"""How far draws of θ lie from the mean of their distribution."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from catbayes._keyed import KeyedRandom, Keys
-from catbayes._random import chunks, stream
 from catbayes._validation import Array
-from catbayes.families import TINY, Family, Random
+from catbayes.families import TINY
+from catbayes.posteriors import Entries
 from catbayes.priors import worth
 
-__all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "Entries", "Spread", "draw", "draw_strata"]
-
-SAMPLERS = ("auto", "exact", "normal")
-"""What the parameter `sampler` of the encoder may be."""
-
-NORMAL_TOLERANCE = 0.005
-"""The sampler "auto" takes the normal where its Kolmogorov distance to the posterior is bounded by this."""
-
-_EXACT, _NORMAL = 0, 1
-
-
-@dataclass(frozen=True, slots=True)
-class Entries:
-    """Distributions of θ, one an entry, and the rows that each has seen.
-
-    Examples
-    --------
-    >>> from catbayes.families import BetaBernoulli
-    >>> entries = Entries(BetaBernoulli(alpha=[1.0, 3.0], beta=[1.0, 1.0]), count=np.array([0.0, 2.0]))
-    >>> entries.take([1, 1]).count.tolist()
-    [2.0, 2.0]
-    """
-
-    family: Family
-    count: Array
-    doubt: Array | None = None  # of the mean of their priors, in a hierarchy: see there
-
-    def take(self, index: Any) -> Entries:
-        """Pick entries, as often as the index asks."""
-        return Entries(self.family.take(index), self.count[index], None if self.doubt is None else self.doubt[index])
+__all__ = ["Spread"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +46,8 @@ class Spread:
         """The factor of every entry."""
         strength = np.maximum(entries.family.strength, TINY)
         share = entries.count / strength
-        if entries.doubt is not None:  # the mean of the prior varies too, and has its own share in the posterior's
-            share = share + (1.0 - share) ** 2 * entries.doubt * (strength + float(entries.family.classes))
+        # The mean of the prior varies too, and has its own share in the posterior's.
+        share = share + (1.0 - share) ** 2 * entries.prior_variance * (strength + float(entries.family.classes))
         factor = np.sqrt(np.minimum(share, 1.0))
         return np.where(self.is_steady(entries.count), 0.0, factor if self.temperature is None else self.temperature)
 
@@ -88,12 +57,13 @@ class Spread:
         Draws of θ itself, brought close to the mean, would do so too, but if θ is nearly 0 or 1 they take two values,
         which hide nothing.
         """
-        if self.temperature is not None or entries.doubt is None:
+        variance = entries.prior_variance
+        if self.temperature is not None or not variance.ndim:
             return entries
-        family, doubt = entries.family, np.maximum(entries.doubt, TINY)
-        known = np.maximum(1.0 / doubt - float(family.classes), 1e-3)
-        bare = (entries.count == 0) & (entries.doubt > 0)
-        return Entries(worth(family, np.where(bare, known, family.strength)), entries.count, entries.doubt)
+        family = entries.family
+        known = np.maximum(1.0 / np.maximum(variance, TINY) - float(family.classes), 1e-3)
+        bare = (entries.count == 0) & (variance > 0)
+        return Entries(worth(family, np.where(bare, known, family.strength)), entries.count, variance)
 
     def is_steady(self, count: Array) -> Any:
         """Tell which categories of so many rows are frequent enough to be encoded without drawing."""
@@ -109,94 +79,3 @@ class Spread:
             return theta
         mean = entries.family.mean()
         return np.asarray(mean + self.factor(entries)[:, None] * (theta - mean))
-
-
-def draw(
-    entries: Callable[[slice], Entries],
-    through: Callable[[Array], Array],
-    n_rows: int,
-    *,
-    seed: int,
-    key: tuple[int, ...],
-    sampler: str = "auto",
-    spread: Spread | None = None,
-    identity: Keys | None = None,
-) -> Array:
-    """Draw θ for every row and map it, chunk by chunk, (row, output).
-
-    `entries(rows)` gives the distributions of some rows, and `through` is the mapping. Row n's draw depends on the
-    seed, the key, n and its own distribution, and on the rows before it in its chunk, but not on how many follow. With
-    `identity`, a key for each row, it depends on that and its distribution alone.
-
-    Examples
-    --------
-    >>> from catbayes.families import BetaBernoulli
-    >>> known = Entries(BetaBernoulli(alpha=[30.0, 1.0], beta=[1.0, 30.0]), count=np.array([29.0, 29.0]))
-    >>> features = draw(lambda rows: known.take([0, 0, 1][rows]), lambda theta: theta, 3, seed=0, key=(0,))
-    >>> features.shape, bool(features[0, 0] > features[2, 0])
-    ((3, 1), True)
-    """
-    features: Array | None = None
-    for number, rows in chunks(n_rows):
-        some = entries(rows) if spread is None else spread.settle(entries(rows))
-        own = None if identity is None else identity[rows]
-        theta = _draw_chunk(some.family, sampler, _generators(seed, key, number, own))
-        mapped = through(theta if spread is None else spread.apply(theta, some))
-        if features is None:
-            features = np.empty((n_rows, mapped.shape[1]), order="F")
-        features[rows] = mapped
-    assert features is not None
-    return features
-
-
-def draw_strata(
-    entries: Entries,
-    through: Callable[[Array], Array],
-    n_draws: int,
-    *,
-    seed: int,
-    key: tuple[int, ...],
-    spread: Spread,
-) -> Array:
-    """Draw θ of every entry from each of `n_draws` strata of equal probability and map it, (draw, entry, output).
-
-    A Latin hypercube: each of the uniforms that `transport` makes θ of visits every stratum once, in an order of its
-    own, so that few draws cover the posterior evenly. All entries share the uniforms, so equal posteriors have equal
-    draws.
-
-    Examples
-    --------
-    >>> from catbayes.families import BetaBernoulli
-    >>> uniform = Entries(BetaBernoulli(alpha=[1.0], beta=[1.0]), count=np.zeros(1))
-    >>> draws = draw_strata(uniform, lambda theta: theta, 4, seed=0, key=(0,), spread=Spread())
-    >>> sorted((draws[:, 0, 0] * 4).astype(int).tolist())  # one in each quarter
-    [0, 1, 2, 3]
-    """
-    entries = spread.settle(entries)
-    family = entries.family
-    random, n_parameters = stream(seed, *key), family.mean().shape[-1]
-    order = random.permuted(np.tile(np.arange(n_draws), (n_parameters, 1)), axis=1).T
-    uniform = (order + random.random(order.shape)) / n_draws
-    return np.stack([through(spread.apply(family.transport(u), entries)) for u in uniform])
-
-
-def _generators(seed: int, key: tuple[int, ...], chunk: int, identity: Keys | None) -> Callable[[int, Any], Random]:
-    """Make the generator for some entries of a chunk and one kind of draw: by their keys, or by the chunk's stream."""
-    if identity is None:
-        return lambda kind, some: stream(seed, *key, chunk, kind)
-    return lambda kind, some: KeyedRandom(seed, (*key, kind), identity[some])
-
-
-def _draw_chunk(family: Family, sampler: str, random: Callable[[int, Any], Random]) -> Array:
-    if sampler == "exact":
-        return family.sample(random(_EXACT, ...))
-    if sampler == "normal":
-        return family.sample_normal(random(_NORMAL, ...))
-    rough = family.normal_error() > NORMAL_TOLERANCE
-    if rough.all():
-        return family.sample(random(_EXACT, ...))
-    theta = family.sample_normal(random(_NORMAL, ...))
-    if rough.any():
-        few = np.flatnonzero(rough)
-        theta[few] = family.take(few).sample(random(_EXACT, few))
-    return theta

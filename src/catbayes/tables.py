@@ -86,6 +86,11 @@ class Table:
         return self.frame
 
     @property
+    def native(self) -> Any:
+        """The array, or the frame of its library."""
+        return self.array if self.frame is None else self.frame.to_native()
+
+    @property
     def names(self) -> list[Any]:
         """Column names; an array has positions only."""
         return list(range(self.n_columns)) if self.frame is None else list(self.frame.columns)

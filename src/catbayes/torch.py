@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._encoding import EncodedColumn
 from catbayes._validation import check_count
 from catbayes.encoder import SamplingBayesianEncoder
-from catbayes.encoder._column import EncodedColumn
 from catbayes.errors import InputError
 from catbayes.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalGamma
 from catbayes.mappings import Identity, Mapping, Mean, Polynomial, WeightOfEvidence
@@ -63,16 +63,17 @@ class PosteriorEmbedding(nn.Module):
         self, encoder: SamplingBayesianEncoder, *, eval_draws: int | None = None, generator: Any = None
     ) -> None:
         super().__init__()
-        if not isinstance(encoder, SamplingBayesianEncoder) or not hasattr(encoder, "columns_fitted_"):
+        if not isinstance(encoder, SamplingBayesianEncoder) or not hasattr(encoder, "encoding_"):
             raise InputError(f"encoder={encoder!r}: expected a fitted SamplingBayesianEncoder.")
         if eval_draws is not None:
             check_count("eval_draws", eval_draws)
         self.generator = generator
         self.eval_draws = eval_draws
         self._encoder = copy.deepcopy(encoder)  # as it is now, should it be fitted again
-        self._columns = self._encoder.columns_fitted_
+        self._encoding = encoder.encoding_
+        self._columns = self._encoding.columns
         self._family = encoder.family_
-        self._names: list[str] = list(self._columns[0].posterior.posterior.arrays())
+        self._names: list[str] = list(self._columns[0].family.arrays())
         self.n_outputs = sum(column.expectation.shape[1] for column in self._columns)
         for number, column in enumerate(self._columns):
             _require_drawn(column.mapping)
@@ -82,17 +83,18 @@ class PosteriorEmbedding(nn.Module):
 
     def _tables(self, column: EncodedColumn) -> dict[str, Any]:
         """What is kept of a column, a row for each category, and the origin that means are measured from."""
-        posterior, mapping = column.posterior.posterior, column.mapping
+        posterior, mapping = column.family, column.mapping
         tables = {name: getattr(posterior, name) for name in self._names}
-        tables |= {"count": column.posterior.statistics.count, "expectation": column.expectation}
+        tables |= {"count": column.entries.count, "expectation": column.expectation}
         tables |= {"baseline": getattr(mapping, "baseline", 0.0), "origin": 0.0}
-        if column.posterior.own is not None:
-            tables |= {f"own_{name}": values for name, values in column.posterior.own.arrays().items()}
-            tables["doubt"] = column.posterior.doubt
+        if column.posteriors.index.levels:
+            own = column.posteriors.prior.at(slice(None))
+            tables |= {f"own_{name}": values for name, values in own.arrays().items()}
+            tables["doubt"] = column.entries.prior_variance
         if self.eval_draws is not None:
-            tables["draws"] = column.strata(self.eval_draws, seed=self._encoder._seed)
+            tables["draws"] = column.strata(self.eval_draws, seed=self._encoding.seed)
         if isinstance(posterior, NormalGamma) and not isinstance(mapping, Polynomial):
-            tables["origin"] = posterior.centre[column.posterior.categories.unseen]
+            tables["origin"] = posterior.centre[column.posteriors.index.unseen]
             shift = np.zeros(column.expectation.shape[1])
             shift[0] = tables["origin"]
             for centre in {"centre", "own_centre"} & tables.keys():
@@ -116,7 +118,7 @@ class PosteriorEmbedding(nn.Module):
             On the device of the layer.
         """
         table = self._encoder._read_new(X)
-        codes = self._encoder._codes(table.column)
+        codes = self._encoding.slots(table.column)
         return torch.as_tensor(np.stack(codes, axis=1).astype(np.int64), device=self.count_0.device)
 
     def forward(
@@ -153,12 +155,12 @@ class PosteriorEmbedding(nn.Module):
         return torch.cat(parts, dim=-1)
 
     def _check_target(self, codes: torch.Tensor, target: torch.Tensor, weight: Any) -> tuple[torch.Tensor, Any]:
-        if not self._encoder._hides:
+        if not self._encoding.hides:
             raise InputError(
                 "Draws with these settings do not hide that a target was taken out of them (temperature, draw_per, "
                 "weights, or counts far from Poisson's; see own_target): train on SamplingBayesianEncoder.fit_draws."
             )
-        if self._encoder._weighted and weight is None:
+        if self._encoding.evidence.weighted and weight is None:
             raise InputError(
                 "The encoder was fitted with sample_weight or exposure: give the weight of each row with its target."
             )
@@ -179,8 +181,8 @@ class PosteriorEmbedding(nn.Module):
     def _without_rows(self, number: int, code: torch.Tensor, alone: torch.Tensor) -> list[torch.Tensor]:
         """Posterior parameters of each row; where it is alone in its category, those of one without rows."""
         column = self._columns[number]
-        if column.posterior.own is None:
-            code = torch.where(alone, column.posterior.categories.unseen, code)
+        if not column.posteriors.index.levels:
+            code = torch.where(alone, column.posteriors.index.unseen, code)
             return [self._buffer(name, number)[code] for name in self._names]
         pairs = [(self._buffer(f"own_{name}", number)[code], self._buffer(name, number)[code]) for name in self._names]
         return [torch.where(alone if own.ndim == 1 else alone[:, None], own, whole) for own, whole in pairs]
@@ -197,13 +199,13 @@ class PosteriorEmbedding(nn.Module):
             weight = torch.where(alone | column.spread.keeps_own(count, weight), 0.0, weight)
             entry = _leave_out(self._family, whole, y, weight)
             count = torch.where(alone, 0.0, count - weight)
-        if column.posterior.own is not None and column.spread.temperature is None:
+        if column.posteriors.index.levels and column.spread.temperature is None:
             entry = _settle(self._family, entry, count, self._buffer("doubt", number)[code])
         theta = _sample(self._family, entry, self.generator)
         if not column.spread.full:
             mean = _mean(self._family, entry)
             strength, doubt = _strength(self._family, entry), None
-            if column.posterior.own is not None:
+            if column.posteriors.index.levels:
                 doubt = self._buffer("doubt", number)[code] * (strength + float(self._family.classes))
             theta = mean + _factor(column.spread, count, strength, doubt)[:, None] * (theta - mean)
         return _map(column.mapping, theta, self._buffer("baseline", number))

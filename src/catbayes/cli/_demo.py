@@ -51,7 +51,7 @@ def _plain(payments: Dataset) -> SamplingBayesianEncoder:
     """What many people do: a category is the average of its rows, each one's own target among them."""
     share = np.asarray(payments.y.mean())
     weak = BetaBernoulli(alpha=1e-3 * share, beta=1e-3 * (1 - share))
-    return SamplingBayesianEncoder("all", prior=weak, own_target="include", temperature=0)
+    return SamplingBayesianEncoder("all", prior=weak, own_target="include", draws=0.0)
 
 
 def _opening(payments: Dataset) -> str:

@@ -223,7 +223,7 @@ def _prior(text: str) -> Any:
 
 
 def _report(encoder: Any, output: str) -> None:
-    counts = [f"{column.name} ({len(column.categories.values)})" for column in encoder.evidence_.columns]
+    counts = [f"{column.name} ({len(column.values)})" for column in encoder.evidence_.columns]
     rows = encoder.evidence_.total.count[0]
     click.echo(f"wrote {output}: {rows:,.15g} rows, {encoder.family_.__name__}; {', '.join(counts)}", err=True)
 

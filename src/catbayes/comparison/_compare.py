@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time as clock
-import warnings
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,7 +12,7 @@ from catbayes.comparison._result import Comparison
 from catbayes.comparison._rows import Rows, read_rows
 from catbayes.comparison._running import Progress, make_folds, run
 from catbayes.comparison._scores import OF_TASK
-from catbayes.errors import InputError, InputWarning
+from catbayes.errors import InputError, warn
 
 
 def compare(
@@ -132,5 +131,5 @@ def _read(
     if len(rows.y) < 10:
         raise InputError(f"{len(rows.y)} rows are too few to compare on: expected at least 10. Give more.")
     for warning in rows.warnings:
-        warnings.warn(warning, InputWarning, stacklevel=3)
+        warn(warning)
     return rows

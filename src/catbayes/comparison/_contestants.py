@@ -28,6 +28,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
 from sklearn.utils import get_tags
 
+from catbayes._drawing import Draws
 from catbayes.comparison._native import LIGHTGBM, NATIVE
 from catbayes.comparison._rows import Rows
 from catbayes.diagnostics._one_column import seed_if_none
@@ -114,7 +115,7 @@ def _recommended(rows: Rows, seed: int) -> Any:
 def _as_in_the_paper(rows: Rows, seed: int) -> Any:
     prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0) if rows.classes is None else GAMMA_OF_THE_PAPER
     encoder = SamplingBayesianEncoder(
-        list(rows.categorical), prior=prior, own_target="include", temperature=1.0, steady=None
+        list(rows.categorical), prior=prior, own_target="include", draws=Draws(1.0, steady=None)
     )
     sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
     return sampling(encoder=encoder, n_draws=N_DRAWS_OF_THE_PAPER, fit_with="copies", random_state=seed)

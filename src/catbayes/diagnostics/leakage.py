@@ -10,10 +10,11 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from catbayes._random import Purpose, stream
 from catbayes._validation import Array, Codes, check_count
 from catbayes.diagnostics._one_column import alone, check_encoder, outputs, part
 from catbayes.diagnostics._scoring import all_classes, area_under_curve, corrected_interval, overlap_of
-from catbayes.encoder._reading import read_table, read_y
+from catbayes.encoder import read_table, read_y
 from catbayes.errors import InputError
 from catbayes.evidence import Target, read_target
 from catbayes.tables import Table, find_columns, make_frame
@@ -159,7 +160,7 @@ def _scores(
     scores, n_classes = [], None if target.classes is None else len(target.classes)
     for number, (train, test) in enumerate(splits):
         # One generator a column and fold: its first number seeds the encoder, the rest shuffles the rows.
-        random = np.random.default_rng([seed, position, number])
+        random = stream(seed, Purpose.LEAKAGE, position, number)
         own_seed = int(random.integers(np.iinfo(np.int32).max))
         fitted = alone(encoder, table, position, classes=target.classes is not None, seed=own_seed)
         features = outputs(fitted.fit_transform(part(table, position, train), y[train]))

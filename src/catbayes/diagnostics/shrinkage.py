@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from catbayes._encoding import EncodedColumn
 from catbayes._validation import Array, Codes
-from catbayes.encoder._column import EncodedColumn
-from catbayes.errors import InputError
+from catbayes.encoder import fitted_encoding
 from catbayes.tables import make_frame
 
 
@@ -95,27 +94,16 @@ def shrinkage(encoder: Any) -> Shrinkage:
     >>> found.verdicts
     ['partly prior: rare categories lean on the mean of all']
     """
-    encoder = fitted_encoder(encoder)
-    records = [_describe(column) for column in encoder.columns_fitted_]
+    encoding = fitted_encoding(encoder)
+    records = [_describe(column) for column in encoding.columns]
     numbers = {name: np.array([record[name] for record in records]) for name in records[0] if name != "verdict"}
     verdicts = [record["verdict"] for record in records]
-    return Shrinkage(list(encoder.columns_), **numbers, verdicts=verdicts, library=encoder._backend)
-
-
-def fitted_encoder(model: Any) -> Any:
-    """The fitted encoder of ours that was given, or that a fitted sampling model has."""
-    check_is_fitted(model)
-    encoder = getattr(model, "encoder_", model)
-    if not hasattr(encoder, "columns_fitted_"):
-        raise InputError(
-            f"{model!r} has no encoded columns: expected a fitted SamplingBayesianEncoder, ConjugateMomentEncoder, "
-            "or a sampling model with a categorical column."
-        )
-    return encoder
+    names = [column.name for column in encoding.columns]
+    return Shrinkage(names, **numbers, verdicts=verdicts, library=encoding.library)
 
 
 def _describe(column: EncodedColumn) -> dict[str, Any]:
-    statistics, prior = column.posterior.statistics, column.posterior.prior
+    statistics, prior = column.posteriors.statistics, column.posteriors.prior.prior
     count = statistics.count[statistics.count > 0]
     strength = float(prior.strength)
     share = strength / (strength + count)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from catbayes._validation import Array, Codes
-from catbayes.diagnostics.shrinkage import fitted_encoder
 from catbayes.displays._display import drawable
+from catbayes.encoder import fitted_encoding
 from catbayes.errors import InputError
 from catbayes.families import Family
 from catbayes.tables import no_column
@@ -35,23 +35,23 @@ class Beliefs:
 
 def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9) -> Beliefs:
     """Find a column of a fitted encoder or model, and the class to look at: the last one unless it is named."""
-    encoder = fitted_encoder(estimator)
-    if column not in encoder.columns_:
-        raise no_column(column, list(encoder.columns_))
-    fitted = encoder.columns_fitted_[list(encoder.columns_).index(column)].posterior
-    labels = [] if encoder.classes_ is None else encoder.classes_.tolist()
+    encoding = fitted_encoding(estimator)
+    columns = {entry.name: entry.posteriors for entry in encoding.columns}
+    if column not in columns:
+        raise no_column(column, list(columns))
+    fitted, classes = columns[column], encoding.evidence.classes
+    labels = [] if classes is None else classes.tolist()
     record = fitted.record(labels or None, coverage)
     shown = labels if "class" in record else labels[-1:]  # of two classes, the probability of the second is kept
     if class_ is not None and class_ not in shown:
         raise InputError(f"class_={class_!r}: expected {f'one of {shown}' if shown else 'None for a numeric target'}.")
     width = max(len(shown), 1)
     place = width - 1 if class_ is None else shown.index(class_)
-    slots: Codes = np.arange(fitted.categories.n_slots)
     return Beliefs(
         record={name: values[place::width] for name, values in record.items()},
-        posterior=fitted.posterior,
-        slots=slots[(slots != fitted.categories.missing) | (fitted.statistics.count > 0)],
+        posterior=fitted.entries.family,
+        slots=fitted.possible(),
         parameter=place,
         target=f"probability of class {drawable(shown[place])}" if shown else "mean of the target",
-        library=encoder._backend,
+        library=encoding.library,
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from catbayes._encoding import Encoding
 from catbayes._validation import Array, check_number
 from catbayes.displays._display import Display, drawable, legend_above, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
@@ -79,7 +80,8 @@ class PriorDisplay(Display):
             `best_strength` and `best_value` are those of the empirical prior; for a model the score alone.
         """
         if isinstance(estimator, SamplingBayesianEncoder | ConjugateMomentEncoder):
-            return cls._of_columns(clone(estimator).set_params(prior="empirical").fit(X, y), strengths, column)
+            fitted = clone(estimator).set_params(prior="empirical").fit(X, y)
+            return cls._of_columns(fitted.encoding_, strengths, column)
         check_model(estimator)
         gammas = GAMMAS if strengths is None else [check_number("strengths", gamma, 0.0) for gamma in strengths]
         settings = [{"encoder__prior": prior} for prior in (*gammas, "empirical")]
@@ -89,8 +91,8 @@ class PriorDisplay(Display):
         return cls(np.array(gammas), ["all"], means[None, :-1], nowhere, means[-1:], scores[:-1], name, library)
 
     @classmethod
-    def _of_columns(cls, encoder: Any, strengths: Any, column: Any) -> PriorDisplay:
-        fitted = {entry.name: entry.posterior for entry in encoder.columns_fitted_}
+    def _of_columns(cls, encoding: Encoding, strengths: Any, column: Any) -> PriorDisplay:
+        fitted = {entry.name: entry.posteriors for entry in encoding.columns}
         if column is not None and column not in fitted:
             raise no_column(column, list(fitted))
         chosen = list(fitted) if column is None else [column]
@@ -101,13 +103,13 @@ class PriorDisplay(Display):
 
         def likelihood(posterior: Any, strength: float) -> float:
             statistics = posterior.statistics.take(np.flatnonzero(posterior.statistics.count))
-            return float(worth(posterior.prior, strength).log_marginal(statistics).sum())
+            return float(worth(posterior.prior.prior, strength).log_marginal(statistics).sum())
 
-        best = [float(fitted[name].prior.strength) for name in chosen]
+        best = [float(fitted[name].prior.prior.strength) for name in chosen]
         values = [[likelihood(fitted[name], strength) for strength in tried] for name in chosen]
         at_best = [likelihood(fitted[name], strength) for name, strength in zip(chosen, best, strict=True)]
         arrays = np.array(values), np.array(best), np.array(at_best)
-        return cls(tried, chosen, *arrays, library=encoder._backend)
+        return cls(tried, chosen, *arrays, library=encoding.library)
 
     def _record(self) -> dict[str, Any]:
         if self.scores is not None:

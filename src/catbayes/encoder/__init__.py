@@ -3,9 +3,9 @@
 from functools import partial
 from typing import Any
 
-from catbayes.encoder._file import load_encoder
+from catbayes.encoder._file import build_encoder, load_table
+from catbayes.encoder._reading import fitted_encoding, input_names, read_table, read_y
 from catbayes.encoder._targets_file import build_targets
-from catbayes.encoder._training import TrainingDraws
 from catbayes.encoder.moments import ConjugateMomentEncoder
 from catbayes.encoder.sampling import Augmented, SamplingBayesianEncoder
 from catbayes.encoder.targets import KINDS, MultiTargetEncoder
@@ -15,8 +15,11 @@ __all__ = [
     "ConjugateMomentEncoder",
     "MultiTargetEncoder",
     "SamplingBayesianEncoder",
-    "TrainingDraws",
+    "fitted_encoding",
+    "input_names",
     "load",
+    "read_table",
+    "read_y",
 ]
 
 
@@ -41,4 +44,5 @@ def load(path: Any) -> Any:
     >>> catbayes.load(file)
     ConjugateMomentEncoder()
     """
-    return load_encoder(path, {**KINDS, "MultiTargetEncoder": partial(build_targets, MultiTargetEncoder, KINDS)})
+    single = {name: partial(build_encoder, build) for name, build in KINDS.items()}
+    return load_table(path, {**single, "MultiTargetEncoder": partial(build_targets, MultiTargetEncoder, KINDS)})

@@ -10,13 +10,13 @@ import numpy as np
 from sklearn import clone
 from sklearn.utils import check_random_state
 
-from catbayes.encoder._updating import UpdatableEncoder
+from catbayes.encoder._base import PosteriorEncoder
 from catbayes.errors import InputError
 
 
 def make_encoders(template: Any, targets: list[Any]) -> dict[Any, Any]:
     """Clone an encoder for each target."""
-    if not isinstance(template, UpdatableEncoder):
+    if not isinstance(template, PosteriorEncoder):
         raise InputError(
             f"encoder is a {type(template).__name__}: expected a SamplingBayesianEncoder, a ConjugateMomentEncoder or "
             "None."

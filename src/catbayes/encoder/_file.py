@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
@@ -16,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from catbayes._atomic import replacing
+from catbayes._encoding import Encoding, Settings
+from catbayes._index import Index
 from catbayes.categories import Categories
-from catbayes.combinations import Combinations
-from catbayes.encoder._base import PosteriorEncoder
 from catbayes.encoder._settings import (
     family_name,
     read_family_object,
@@ -31,17 +32,17 @@ from catbayes.encoder._values import read_value, write_values
 from catbayes.errors import InputError
 from catbayes.evidence import Candidate, ColumnEvidence, Evidence, label_array
 from catbayes.families import FAMILIES
-from catbayes.hierarchy import Chain
-from catbayes.posteriors import ColumnPosterior, posterior_of
+from catbayes.hierarchy import HierarchyPrior, Links
+from catbayes.posteriors import ColumnPrior
 from catbayes.statistics import Moments, Statistics, Tally
 
-FORMAT, VERSION = "catbayes encoder", 2
+FORMAT, VERSION = "catbayes encoder", 3
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
 
 
-def save_encoder(encoder: PosteriorEncoder, path: Any) -> None:
+def save_encoder(kind: str, parameters: dict[str, Any], encoding: Encoding, path: Any) -> None:
     """Write a fitted encoder to a path, or to an open binary file."""
-    save_table(lambda: encoder_table(encoder), path)
+    save_table(lambda: encoder_table(kind, parameters, encoding), path)
 
 
 def save_table(make: Callable[[], Any], path: Any) -> None:
@@ -59,8 +60,17 @@ def save_table(make: Callable[[], Any], path: Any) -> None:
         parquet.write_table(table, temporary, **options)
 
 
-def load_encoder(path: Any, kinds: dict[str, Callable[[Any, Any], Any]]) -> Any:
-    """Read an encoder from a path, or from an open binary file; `kinds` make one of a header and a table."""
+Build = Callable[[dict[str, Any], Callable[[Settings], Encoding]], Any]
+"""Makes an encoder of its parameters, and of what turns settings into the fitted value."""
+
+
+def load_encoder(path: Any, kinds: dict[str, Build]) -> Any:
+    """Read an encoder from a path, or from an open binary file."""
+    return load_table(path, {name: partial(build_encoder, build) for name, build in kinds.items()})
+
+
+def load_table(path: Any, kinds: dict[str, Callable[[Any, Any], Any]]) -> Any:
+    """Read what a file holds, from a path or an open binary file; `kinds` make it of a header and a table."""
     parquet = _parquet()
     if isinstance(path, str | os.PathLike) and not os.path.isfile(path):
         raise InputError(f"There is no file {os.fspath(path)!r}.")
@@ -103,19 +113,19 @@ def _read_header(metadata: dict[bytes, bytes], name: str) -> Any:
 # ------------------------------------------------------------------------------ writing
 
 
-def encoder_table(encoder: PosteriorEncoder) -> Any:
+def encoder_table(kind: str, parameters: dict[str, Any], encoding: Encoding) -> Any:
     """A row for each category, and all else in the header."""
     import pyarrow
 
-    evidence: Evidence = encoder.evidence_
+    evidence = encoding.evidence
     parts = [_column_table(column) for column in evidence.columns]
     header = {
         "format": FORMAT,
         "version": VERSION,
         "catbayes": version("catbayes"),
-        "encoder": type(encoder).__name__,
-        "settings": write_settings(encoder),
-        "seed": encoder._seed,
+        "encoder": kind,
+        "settings": write_settings(parameters),
+        "seed": encoding.seed,
         "family": family_name(evidence.family),
         "classes": None if evidence.classes is None else write_values(evidence.classes.tolist(), "class"),
         "class_type": None if evidence.classes is None else evidence.classes.dtype.str,
@@ -131,9 +141,9 @@ def encoder_table(encoder: PosteriorEncoder) -> Any:
                 "parts": column.parts,
                 "position": column.position,
                 "rows": len(part),
-                **_write_prior(column.posterior),
+                **_write_prior(column.posteriors.prior),
             }
-            for column, part in zip(encoder.columns_fitted_, parts, strict=True)
+            for column, part in zip(encoding.columns, parts, strict=True)
         ],
     }
     return with_header(pyarrow.concat_tables(parts), header)
@@ -145,21 +155,19 @@ def with_header(table: Any, header: dict[str, Any]) -> Any:
     return table.replace_schema_metadata({HEADER: text, DIGEST: sha256(text).hexdigest().encode()})
 
 
-def _write_prior(posterior: ColumnPosterior) -> dict[str, Any]:
+def _write_prior(prior: ColumnPrior) -> dict[str, Any]:
     """What made the posteriors of the statistics: a prior, or what links the levels of a hierarchy."""
-    if posterior.chain is not None:
-        return {"root": write_family(posterior.chain.root), "strengths": list(posterior.chain.strengths)}
-    return {"prior": write_family(posterior.prior), "unseen": write_family(posterior.unseen)}
+    if isinstance(prior, HierarchyPrior):
+        return {"root": write_family(prior.links.root), "strengths": list(prior.links.strengths)}
+    return {"prior": write_family(prior.prior), "unseen": write_family(prior.unseen)}
 
 
 def _column_table(column: ColumnEvidence) -> Any:
     import pyarrow
 
-    n_slots, what = column.categories.n_slots - 1, f"category of column {column.name!r}"
-    if isinstance(column.categories, Combinations):
-        texts = _write_tuples(column.categories, what)
-    else:
-        texts = write_values(column.categories.values, what)
+    n_slots, what = column.index.n_slots - 1, f"category of column {column.name!r}"
+    sources = column.index.sources
+    texts = write_values(sources[0].values, what) if len(sources) == 1 else _write_tuples(column.index, what)
     statistics = column.statistics
     numbers: dict[str, Any]
     if isinstance(statistics, Tally):
@@ -180,20 +188,35 @@ def _column_table(column: ColumnEvidence) -> Any:
     )
 
 
-def _write_tuples(combinations: Combinations, what: str) -> list[tuple[str, str]]:
+def _write_tuples(index: Index, what: str) -> list[tuple[str, str]]:
     """Types and texts of the parts of each combination, as two lists in JSON; a missing part is null."""
-    names = [(*write_values(parent.values, what), (None, None)) for parent in combinations.parents]
-    pairs = (zip(*cell, strict=True) for cell in combinations.tuples(names))
+    names = [(*write_values(source.values, what), (None, None)) for source in index.sources]
+    pairs = (zip(*cell, strict=True) for cell in index.tuples(names))
     return [(json.dumps(kinds), json.dumps(texts, ensure_ascii=False)) for kinds, texts in pairs]
 
 
 # ------------------------------------------------------------------------------ reading
 
 
-def build_encoder(kind: type[PosteriorEncoder], header: Any, table: Any) -> PosteriorEncoder:
+def build_encoder(build: Build, header: Any, table: Any) -> Any:
     """Make a fitted encoder of what was read."""
-    encoder = kind(**read_settings(header["settings"]))
-    encoder._check()
+    evidence, records = _read_evidence(header, table), header["columns"]
+
+    def read_prior(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
+        record = records[number]
+        if index.levels:
+            links = Links(read_family_object(record["root"]), tuple(map(float, record["strengths"])))
+            return HierarchyPrior.of(index, links, statistics)
+        return ColumnPrior(read_family_object(record["prior"]), read_family_object(record["unseen"]))
+
+    def fit(settings: Settings) -> Encoding:
+        return Encoding.of(settings, evidence, int(header["seed"]), read_prior)
+
+    return build(read_settings(header["settings"]), fit)
+
+
+def _read_evidence(header: Any, table: Any) -> Evidence:
+    """What was gathered, from the header and the rows of the columns, one after the other."""
     classes = None
     if header["classes"] is not None:
         classes = label_array([read_value(pair) for pair in header["classes"]], np.dtype(header["class_type"]))
@@ -205,7 +228,7 @@ def build_encoder(kind: type[PosteriorEncoder], header: Any, table: Any) -> Post
         part = table.slice(start, record["rows"])
         start += record["rows"]
         columns.append(_read_column(record, part, inputs, known, None if classes is None else len(classes)))
-    evidence = Evidence(
+    return Evidence(
         tuple(columns),
         FAMILIES[header["family"]],
         classes,
@@ -214,18 +237,6 @@ def build_encoder(kind: type[PosteriorEncoder], header: Any, table: Any) -> Post
         bool(header["weighted"]),
         tuple(Candidate(tuple(names), size, gain, kept) for names, size, gain, kept in header["candidates"]),
     )
-    seed, fitted = int(header["seed"]), []
-    for column, record in zip(columns, header["columns"], strict=True):
-        statistics, tree = encoder._settle_missing(column), encoder._tree(column, evidence)
-        if tree is not None:
-            chain = Chain(read_family_object(record["root"]), tuple(map(float, record["strengths"])))
-            posterior = ColumnPosterior.of_tree(tree, tree.placed(column.categories, statistics), chain)
-        else:
-            prior, unseen = read_family_object(record["prior"]), read_family_object(record["unseen"])
-            updated = posterior_of(statistics, prior, unseen)
-            posterior = ColumnPosterior(column.categories, statistics, prior, unseen, updated)
-        fitted.append(encoder._map_column(column, posterior, evidence, seed))
-    return encoder._become(evidence, fitted, seed)
 
 
 def _read_column(
@@ -239,17 +250,14 @@ def _read_column(
     kinds, texts = part["type"].to_pylist()[:-1], part["category"].to_pylist()[:-1]
     if part["kind"].to_pylist() != ["seen"] * len(kinds) + ["missing"]:
         raise ValueError(f"the categories of column {position} are not in their places")
-    categories: Categories | Combinations
-    name: Any
+    name: Any = inputs[position] if position in parts else tuple(inputs[place] for place in parts)
     if len(parts) == 1:
-        name = inputs[parts[0]]
         values = texts if set(kinds) <= {"str"} else [read_value(pair) for pair in zip(kinds, texts, strict=True)]
-        categories = known[parts[0]] = Categories(tuple(values))
-        distinct = len(set(values))
+        known[parts[0]] = Categories(tuple(values))
+        index, distinct = Index.of_column(known[parts[0]]), len(set(values))
     else:
-        name = inputs[position] if position in parts else tuple(inputs[place] for place in parts)
-        categories = _read_combinations(parts, kinds, texts, known)
-        distinct = len(np.unique(categories.cells, axis=0))
+        index = _read_combinations(parts, kinds, texts, known)
+        distinct = len(np.unique(index.cells, axis=0))
     if distinct < len(kinds):
         raise ValueError(f"the categories of {name!r} are not distinct")
     statistics: Statistics
@@ -260,14 +268,14 @@ def _read_column(
         flat = part["counts"].combine_chunks().flatten().to_numpy()
         statistics = Tally(np.append(flat.reshape(-1, n_classes), np.zeros((1, n_classes)), axis=0))
         amounts = statistics.weight
-    if not np.isfinite(amounts).all() or (amounts < 0).any() or len(statistics.count) != categories.n_slots:
+    if not np.isfinite(amounts).all() or (amounts < 0).any() or len(statistics.count) != index.n_slots:
         raise ValueError(f"the statistics of {name!r} are impossible")
-    return ColumnEvidence(position, name, parts, categories, statistics)
+    return ColumnEvidence(position, name, parts, index, statistics)
 
 
 def _read_combinations(
     parts: tuple[int, ...], kinds: list[str], texts: list[str], known: dict[int, Categories]
-) -> Combinations:
+) -> Index:
     """Combinations from the types and texts of their parts; categories of columns that are not `known` are found."""
     cells = [
         list(zip(json.loads(kind), json.loads(text), strict=True)) for kind, text in zip(kinds, texts, strict=True)
@@ -276,9 +284,9 @@ def _read_combinations(
     for part, values in zip(parts, columns, strict=True):
         if part not in known:
             known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))
-    parents = [known[part] for part in parts]
-    codes = [parent.slots(values) for parent, values in zip(parents, columns, strict=True)]
-    return Combinations(tuple(parents), np.stack(codes, axis=1).astype(np.intp))
+    sources = tuple(known[part] for part in parts)
+    codes = [source.slots(values) for source, values in zip(sources, columns, strict=True)]
+    return Index(sources, np.stack(codes, axis=1).astype(np.intp))
 
 
 def _parquet() -> Any:

@@ -1,23 +1,19 @@
-"""Reading what the user gave: the table, the target, and the folds."""
+"""Reading what the user gave: the table, the target, the ids of rows, and names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from sklearn.model_selection import GroupKFold, KFold, check_cv
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
+from catbayes._encoding import Encoding
 from catbayes._keyed import Keys, row_keys
-from catbayes._random import Purpose, stream
-from catbayes._validation import Codes, is_number
-from catbayes.categories import Categories, canonical_list
 from catbayes.errors import InputError
-from catbayes.evidence import Target, take_named
-from catbayes.tables import Table, find_columns, no_column
+from catbayes.evidence import take_named
+from catbayes.tables import Table, no_column
 
 
 def read_table(X: Any, estimator: Any) -> Table:
@@ -28,6 +24,9 @@ def read_table(X: Any, estimator: Any) -> Table:
         table = Table.of(X)
         if table.n_rows == 0 or table.n_columns == 0:
             raise InputError(f"X has {table.n_rows} rows and {table.n_columns} columns: expected at least one of each.")
+        kinds = {type(name).__name__ for name in table.names}
+        if "str" in kinds and len(kinds) > 1:
+            raise InputError(f"Column names are of several types, {', '.join(sorted(kinds))}: turn them all into text.")
         return table
     array = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
     if array.dtype.kind in "US" and not isinstance(X, np.ndarray):  # a list of mixed cells, turned into text
@@ -82,57 +81,25 @@ def read_row_keys(table: Table, row_id: Any) -> Keys:
     return row_keys(row_id, table.n_rows)
 
 
-def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
-    """Ancestors of each child, the parent first: from a dictionary, or from a frame whose first column is the child."""
-    if isinstance(parents, Mapping):
-        above = [tuple(canonical_list(list(a))) if isinstance(a, tuple | list) else (a,) for a in parents.values()]
-        found = dict(zip(canonical_list(list(parents)), above, strict=True))
-    elif Table.is_frame(parents):
-        frame = nw.from_native(parents, eager_only=True)
-        children, *columns = (canonical_list(frame[:, number].to_list()) for number in range(frame.shape[1]))
-        found = dict(zip(children, zip(*columns, strict=True), strict=True))
-        if len(found) < len(children):
-            raise InputError(f"hierarchy: the table of parents of {name!r} names a category twice. Name each one once.")
-    else:
-        found = {}
-    depths = {len(above) for above in found.values()}
-    if len(depths) != 1 or depths == {0}:
+def input_names(fitted: Any, given: Any = None) -> list[Any]:
+    """Names of the columns that an estimator was fitted on; those given must agree with them."""
+    known = getattr(fitted, "feature_names_in_", None)
+    if given is None:
+        return list(known) if known is not None else [f"x{i}" for i in range(fitted.n_features_in_)]
+    if known is not None and list(known) != list(given):
+        raise ValueError("input_features is not equal to feature_names_in_")
+    if len(given) != fitted.n_features_in_:
+        raise ValueError("input_features should have length equal to number of features")
+    return list(given)
+
+
+def fitted_encoding(model: Any) -> Encoding:
+    """What was learnt by the fitted encoder of ours that was given, or by that of a fitted sampling model."""
+    check_is_fitted(model)
+    encoding = getattr(getattr(model, "encoder_", model), "encoding_", None)
+    if not isinstance(encoding, Encoding):
         raise InputError(
-            f"hierarchy[{name!r}]: expected a list of parent columns, such as ['region'], a dictionary of each "
-            "category's parent (or of tuples of parent, grandparent, …, as many for all), or a frame with the "
-            "categories in its first column and their parents in the next."
+            f"{model!r} has no encoded columns: expected a fitted SamplingBayesianEncoder, ConjugateMomentEncoder, "
+            "or a sampling model with a categorical column."
         )
-    return found
-
-
-def read_order(table: Table, order: Any) -> Codes:
-    """Rank of each row by the column that tells the time; rows of one time share a rank."""
-    categories, codes = Categories.of(table.column(find_columns(table.names, [], [order])[0]))
-    if (codes == categories.missing).any():
-        raise InputError(f"order={order!r} is missing in {(codes == categories.missing).sum()} rows. Drop those rows.")
-    return codes
-
-
-def read_folds(cv: Any, target: Target, y: Any, groups: Any, seed: int) -> list[tuple[Codes, Codes]]:
-    """Training and held-out rows of each fold; a row is held out at most once."""
-    n_rows = len(target.values)
-    if is_number(cv):
-        shuffle = stream(seed, Purpose.FOLDS).integers(np.iinfo(np.int32).max)
-        if groups is None:
-            splitter = KFold(min(int(cv), n_rows), shuffle=True, random_state=int(shuffle))
-        else:
-            n_groups = len(np.unique(groups))
-            if n_groups < 2:
-                raise InputError("groups holds one group only: folds need two or more.")
-            splitter = GroupKFold(min(int(cv), n_groups), shuffle=True, random_state=int(shuffle))
-    else:
-        splitter = check_cv(cv, target.values, classifier=target.classes is not None)
-    splits = list(splitter.split(np.empty((n_rows, 1)), y, groups))
-    if not splits:
-        raise InputError(f"cv={cv!r} makes no folds. Use another splitter, or a number.")
-    if any(np.intersect1d(train, test).size for train, test in splits):
-        raise InputError(f"cv={cv!r} trains on rows that it holds out: expected folds without overlap.")
-    held_out = np.concatenate([test for _, test in splits])
-    if len(np.unique(held_out)) < len(held_out):
-        raise InputError(f"cv={cv!r} holds some rows out more than once: expected a splitter without repeats.")
-    return splits
+    return encoding

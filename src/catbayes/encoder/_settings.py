@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from catbayes.encoder._base import PosteriorEncoder
-from catbayes.encoder._reading import read_parents
+from catbayes._drawing import Draws
+from catbayes._encoding import CrossFit, Exclude, Include, Ordered
+from catbayes._selection import is_column_list, read_parents
 from catbayes.encoder._values import read_value, write_value, write_values
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family
-from catbayes.groups import is_column_list
-from catbayes.mappings import MAPPINGS, Mapping, PredictiveQuantiles
+from catbayes.mappings import MAPPINGS, PredictiveQuantiles
 from catbayes.priors import Empirical, Scaled
 
 
@@ -45,9 +45,16 @@ def read_family_object(record: dict[str, Any]) -> Family:
     return FAMILIES[record["family"]](**values)
 
 
-def write_settings(encoder: PosteriorEncoder) -> dict[str, Any]:
+OBJECTS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (Empirical, Scaled, Draws, Exclude, CrossFit, Ordered, Include, PredictiveQuantiles)
+}
+OBJECTS |= {type(mapping).__name__: type(mapping) for mapping in MAPPINGS.values()}
+"""Our own objects, which are written by their names and fields."""
+
+
+def write_settings(parameters: dict[str, Any]) -> dict[str, Any]:
     """The parameters of an encoder as JSON."""
-    return {name: _write_setting(name, value) for name, value in encoder.get_params(deep=False).items()}
+    return {name: _write_setting(name, value) for name, value in parameters.items()}
 
 
 def _write_setting(name: str, value: Any) -> Any:
@@ -64,20 +71,20 @@ def _write_setting(name: str, value: Any) -> Any:
         return [[write_name(child), _write_parents(parents, child)] for child, parents in value.items()]
     if name == "family" and isinstance(value, type):
         return family_name(value)
-    if isinstance(value, Empirical | Scaled) and is_dataclass(value):
-        record = {field.name: _write_setting(field.name, getattr(value, field.name)) for field in fields(value)}
-        return {"prior": type(value).__name__, **record}
     if isinstance(value, Family):
         return write_family(value)
-    if isinstance(value, Mapping):
-        if isinstance(value, PredictiveQuantiles):
-            return {"mapping": type(value).__name__, "probabilities": [float(p) for p in value.probabilities]}
-        for known, mapping in MAPPINGS.items():
-            if type(mapping) is type(value):
-                return known
+    if OBJECTS.get(type(value).__name__) is type(value) and is_dataclass(value):
+        shown = [entry.name for entry in fields(value) if entry.repr]
+        return {"object": type(value).__name__, **{entry: _write_field(getattr(value, entry), name) for entry in shown}}
     raise InputError(
         f"{name}={value!r} cannot be saved, because a file holds no code. Replace it by a plain value first: "
         f"encoder.set_params({name}=…)."
+    )
+
+
+def _write_field(value: Any, name: str) -> Any:
+    return (
+        [_write_field(one, name) for one in value] if isinstance(value, list | tuple) else _write_setting(name, value)
     )
 
 
@@ -100,11 +107,9 @@ def _read_setting(name: str, value: Any) -> Any:
         return {child: _read_parents(parents) for child, parents in value}
     if not isinstance(value, dict):
         return value
-    if "prior" in value:
-        kinds: dict[str, Any] = {"Empirical": Empirical, "Scaled": Scaled}
-        return kinds[value["prior"]](**{name: entry for name, entry in value.items() if name != "prior"})
-    if "mapping" in value:
-        return {"PredictiveQuantiles": PredictiveQuantiles}[value["mapping"]](tuple(value["probabilities"]))
+    if "object" in value:
+        given = {name: tuple(entry) if isinstance(entry, list) else entry for name, entry in value.items()}
+        return OBJECTS[str(given.pop("object"))](**given)
     return read_family_object(value)
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from catbayes.encoder._file import FORMAT, HEADER, VERSION, encoder_table, save_table, with_header
+from catbayes.encoder._file import FORMAT, HEADER, VERSION, Build, build_encoder, encoder_table, save_table, with_header
 from catbayes.encoder._settings import read_settings, write_name, write_settings
-
-Build = Callable[[Any, Any], Any]
 
 
 def save_targets(fitted: Any, path: Any) -> None:
@@ -21,13 +18,16 @@ def save_targets(fitted: Any, path: Any) -> None:
 def _targets_table(fitted: Any) -> Any:
     import pyarrow
 
-    tables = {name: encoder_table(encoder) for name, encoder in fitted.encoders_.items()}
+    tables = {
+        name: encoder_table(type(encoder).__name__, encoder.get_params(deep=False), encoder.encoding_)
+        for name, encoder in fitted.encoders_.items()
+    }
     header = {
         "format": FORMAT,
         "version": VERSION,
         "catbayes": version("catbayes"),
         "encoder": type(fitted).__name__,
-        "settings": None if fitted.encoder is None else write_settings(fitted.encoder),
+        "settings": None if fitted.encoder is None else write_settings(fitted.encoder.get_params(deep=False)),
         "targets": [
             {"name": write_name(name), "rows": len(table), "header": json.loads(table.schema.metadata[HEADER])}
             for name, table in tables.items()
@@ -44,7 +44,7 @@ def build_targets(kind: Any, kinds: dict[str, Build], header: Any, table: Any) -
     for record in header["targets"]:
         part = table.slice(start, record["rows"])
         start += record["rows"]
-        encoders[record["name"]] = kinds[record["header"]["encoder"]](record["header"], part)
+        encoders[record["name"]] = build_encoder(kinds[record["header"]["encoder"]], record["header"], part)
     if start != len(table):
         raise ValueError("rows are missing")
     first = next(iter(encoders.values()))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
-from catbayes._validation import Array, Codes, check_count, check_option
-from catbayes.encoder._column import EncodedColumn, cross_fit
-from catbayes.encoder._reading import read_folds
-from catbayes.encoder._updating import UpdatableEncoder
-from catbayes.mappings import Mapping, PosteriorMoments
+from catbayes._drawing import Draws
+from catbayes._encoding import CrossFit, Include, Missing, Settings, Unseen, resolve_own_target
+from catbayes._selection import Selection
+from catbayes._validation import check_count
+from catbayes.encoder._base import PosteriorEncoder
+from catbayes.errors import InputError
+from catbayes.mappings import PosteriorMoments
+from catbayes.priors import resolve_prior
 
 
-class ConjugateMomentEncoder(UpdatableEncoder):
+class ConjugateMomentEncoder(PosteriorEncoder):
     """Encode categories by the first moments of the posterior of the target's mean, without drawing.
 
     The deterministic encoding of Slakey, Salas and Schamroth (*Encoding Categorical Variables with Conjugate Bayesian
@@ -33,11 +37,9 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         Likelihood of the target.
     prior : "empirical", number ≥ 0, or prior object
         As for `SamplingBayesianEncoder`.
-    own_target : "cross_fit", "include"
+    own_target : "cross_fit", "include", `CrossFit(cv)` or `Include()`
         Whether `fit_transform` keeps a row's own target out of its features, by folds. Leaving out one row in closed
         form is not offered: without draws to hide it, that gives the target back exactly.
-    cv : int or splitter, default=5
-        Folds of "cross_fit".
     unseen : "prior", "error"
         What to do with a category that `fit` did not see.
     missing : "category", "prior", "error"
@@ -75,12 +77,11 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         n_moments: int = 2,
         family: Any = "auto",
         prior: Any = "empirical",
-        own_target: str = "cross_fit",
-        cv: Any = 5,
-        unseen: str = "prior",
-        missing: str = "category",
+        own_target: CrossFit | Include | Literal["cross_fit", "include"] = "cross_fit",
+        unseen: Unseen = "prior",
+        missing: Missing = "category",
         drop_first: bool = False,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.columns = columns
@@ -90,7 +91,6 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         self.family = family
         self.prior = prior
         self.own_target = own_target
-        self.cv = cv
         self.unseen = unseen
         self.missing = missing
         self.drop_first = drop_first
@@ -116,28 +116,22 @@ class ConjugateMomentEncoder(UpdatableEncoder):
         features : array or frame of shape (n_rows, n_outputs)
             Moments for each row; columns that are not encoded as they were.
         """
-        learned = self._learn(X, y, sample_weight, exposure)
-        folds = []
-        if self.own_target == "cross_fit":
-            folds = read_folds(self.cv, learned.target, learned.y, groups, learned.seed)
+        encoding, rows = self._learn(X, y, sample_weight, exposure)
+        blocks = encoding.training_draws(rows, groups).blocks(0)
+        return self._keep(encoding)._assemble(rows.table, blocks)
 
-        def encode(item: tuple[EncodedColumn, Codes]) -> Array:
-            column, codes = item
-            if not folds:
-                return np.asarray(column.expectation[codes])
-            entries, entry = cross_fit(column.posterior, codes, learned.target, learned.weight, folds)
-            moments = column.mapping.known(entries.family)
-            assert moments is not None
-            return np.asarray(moments[entry])
-
-        blocks = self._parallel(encode, list(zip(learned.columns, learned.codes, strict=True)))
-        self._keep(learned)
-        return self._assemble(learned.table, blocks)
-
-    def _check(self) -> None:
-        super()._check()
-        check_option("own_target", self.own_target, ("cross_fit", "include"))
+    def _settings(self) -> Settings:
         check_count("n_moments", self.n_moments, 1, 4)
-
-    def _mapping(self) -> Mapping:
-        return PosteriorMoments(n_moments=self.n_moments)
+        if not isinstance(self.drop_first, bool):
+            raise InputError(f"drop_first={self.drop_first!r}: expected True or False.")
+        return Settings(
+            selection=Selection(self.columns, self.interactions, self.hierarchy),
+            family=self.family,
+            prior=resolve_prior(self.prior),
+            mapping=replace(PosteriorMoments(n_moments=self.n_moments), drop_first=self.drop_first),
+            own_target=resolve_own_target(self.own_target, (CrossFit, Include)),
+            draws=Draws(),
+            unseen=self.unseen,
+            missing=self.missing,
+            n_jobs=self.n_jobs,
+        )

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from catbayes._validation import Array, Codes, check_count, check_number, check_option
-from catbayes.encoder._column import EncodedColumn
+from catbayes._drawing import Draws, resolve_draws
+from catbayes._encoding import Missing, OwnTarget, Settings, Strategy, TrainingDraws, Unseen, resolve_own_target
+from catbayes._selection import Selection
+from catbayes._validation import Array, Codes, check_count
+from catbayes.encoder._base import PosteriorEncoder
 from catbayes.encoder._reading import read_row_keys
-from catbayes.encoder._training import TrainingDraws, draw_rows, hides, training_draws
-from catbayes.encoder._updating import UpdatableEncoder
-from catbayes.errors import InputError
-from catbayes.evidence import Evidence
-from catbayes.mappings import Mapping, resolve_mapping
-from catbayes.sampling import SAMPLERS, Spread
-from catbayes.tables import find_columns
-
-OWN_TARGET = ("exclude", "cross_fit", "ordered", "include")
-DRAW_PER = ("row", "category")
-ESTIMATE = "estimate"
+from catbayes.mappings import resolve_mapping
+from catbayes.priors import resolve_prior
 
 
 class Augmented(NamedTuple):
@@ -41,7 +35,7 @@ class Augmented(NamedTuple):
     row: Codes
 
 
-class SamplingBayesianEncoder(UpdatableEncoder):
+class SamplingBayesianEncoder(PosteriorEncoder):
     """Encode categories by draws from the posterior of the target given the category.
 
     `fit_transform` gives what a model trains on: one draw a row, from a posterior without that row's own target.
@@ -69,45 +63,23 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         prior to the letter; `BetaBernoulli(alpha=2, beta=8)` and its like are your own.
     mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", callable or mapping object
         From θ to features; or `PredictiveQuantiles()`, quantiles of the target of a new row. A callable gets θ of shape
-        (…, parameter), and `transform` averages it over draws of each category; with `temperature=1.0` and
-        `steady=None` a method `expected(posterior)` of it takes their place.
-    own_target : "exclude", "cross_fit", "ordered", "include"
+        (…, parameter), and `transform` averages it over draws of each category; with `Draws(1.0, steady=None)` a
+        method `expected(posterior)` of it takes their place. With three classes or more, `Mean(drop_first=True)` and
+        its like leave out the outputs of the first class, which the others imply.
+    own_target : "exclude", "cross_fit", "ordered", "include", or `Exclude(cv)`, `CrossFit(cv)`, `Ordered(column)`, …
         Whether row n's own y has a part in its training features. "exclude": none, but for its share in the prior that
-        all rows have in common and in categories of `steady` rows; it is taken out of the posterior in closed form
-        where the draw hides the step, and by folds for everything that is not drawn a row at a time
-        (`draw_per="category"`, `temperature` below 0.3, heavy weights, counts far from Poisson's, the precision of
-        "mean_precision") and for rows that come in groups.
-        "cross_fit": by folds throughout. "ordered": of its category a row knows the rows before it only, as in
-        CatBoost: in the order of the column `order`, or in a new random order for each draw. "include": as in the
-        paper; it leaks where categories are rare.
-    order : name or position of a column, or None
-        For `own_target="ordered"`, the column that tells the time of a row. It is not among the outputs. Rows of one
-        time do not know each other.
-    cv : int or splitter, default=5
-        Folds, wherever they are used: see `own_target`. A number means shuffled folds, which keep groups together if
-        there are any; groups come by `fit_transform(X, y, groups=…)` or metadata routing.
-    draw_per : "row", "category"
-        A fresh θ for each row (the paper), or one for all rows of a category (in training, of a category and fold).
-    temperature : "estimate", or float from 0 to 1
-        Spread of the draws about the posterior mean: 1 is the posterior, as in the paper, 0 its mean. "estimate" goes
-        by count, √(n / (n + ν)) for n rows and a prior worth ν: as the mean itself would vary from sample to sample,
-        which is what a model meets in new categories. A category of which little is known is then near the prior's
-        mean, and not anywhere in the prior.
-    steady : int or None, default=200
-        Categories with so many rows or more are encoded by their expectation, without drawing and with all their rows,
-        so that a model can tell them apart even where their means differ by less than a draw. Classes that are rare
-        need more rows: of two classes with shares p and 1 - p, `steady / (4 p (1 - p))`. It costs what category means
-        cost, about one degree of freedom a category. With `own_target="cross_fit"` or groups the mean is that of the
-        other folds. None draws all, as in the paper.
+        all rows have in common and in steady categories; it is taken out of the posterior in closed form where the
+        draw hides the step, and by folds elsewhere. "cross_fit": by folds throughout. "ordered": of its category a row
+        knows the rows before it only, as in CatBoost, in the order of a column or in a new random order for each draw.
+        "include": as in the paper; it leaks where categories are rare.
+    draws : "estimate", float from 0 to 1, or `Draws(…)`
+        How far draws lie from the posterior mean: by the count of the category, or so many times as far as the
+        posterior spreads, 1 being the paper's. `Draws(temperature=…, steady=…, per=…, sampler=…)` says more: whether
+        frequent categories are drawn, whether rows of a category share a draw, and what draws.
     unseen : "prior", "error"
         What to do with a category that `fit` did not see.
     missing : "category", "prior", "error"
         What to do with a missing value: a category of its own, as if unseen, or an error.
-    sampler : "auto", "exact", "normal"
-        "normal" is the large-sample approximation of Appendix B; "auto" uses it for categories so frequent that its
-        error in distribution is below 0.005, and exact draws for the others.
-    drop_first : bool, default=False
-        With three classes or more, leave out the outputs of the first class, which the others imply.
     random_state : int, RandomState or None
         The same seed gives the same draws for any `n_jobs` and container. Encoders that share a ColumnTransformer
         need seeds of their own.
@@ -128,6 +100,8 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         Family of the target.
     evidence_ : Evidence
         What was gathered: the statistics of each category, before any prior.
+    encoding_ : Encoding
+        All that was learnt, as one frozen value.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -161,17 +135,11 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         family: Any = "auto",
         prior: Any = "empirical",
         mapping: Any = "mean",
-        own_target: str = "exclude",
-        order: Any = None,
-        cv: Any = 5,
-        draw_per: str = "row",
-        temperature: float | str = "estimate",
-        steady: int | None = 200,
-        unseen: str = "prior",
-        missing: str = "category",
-        sampler: str = "auto",
-        drop_first: bool = False,
-        random_state: Any = None,
+        own_target: OwnTarget | Strategy = "exclude",
+        draws: Draws | float | Literal["estimate"] = "estimate",
+        unseen: Unseen = "prior",
+        missing: Missing = "category",
+        random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.columns = columns
@@ -181,15 +149,9 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         self.prior = prior
         self.mapping = mapping
         self.own_target = own_target
-        self.order = order
-        self.cv = cv
-        self.draw_per = draw_per
-        self.temperature = temperature
-        self.steady = steady
+        self.draws = draws
         self.unseen = unseen
         self.missing = missing
-        self.sampler = sampler
-        self.drop_first = drop_first
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -220,10 +182,9 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         >>> encoder.fit_transform(X, y)[:2].round(2).tolist()  # two rows of one category, two draws
         [[0.57], [0.44]]
         """
-        learned = self._learn(X, y, sample_weight, exposure)
-        blocks = training_draws(self, learned, groups).blocks(0)
-        self._keep(learned)
-        return self._assemble(learned.table, blocks)
+        encoding, rows = self._learn(X, y, sample_weight, exposure)
+        blocks = encoding.training_draws(rows, groups).blocks(0)
+        return self._keep(encoding)._assemble(rows.table, blocks)
 
     def fit_draws(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, exposure: Any = None
@@ -248,9 +209,9 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         >>> bool((draws.features(0) == draws.features(0)).all()), bool((draws.features(0) == draws.features(1)).all())
         (True, False)
         """
-        learned = self._learn(X, y, sample_weight, exposure)
-        draws = training_draws(self, learned, groups)
-        self._keep(learned)
+        encoding, rows = self._learn(X, y, sample_weight, exposure)
+        draws = encoding.training_draws(rows, groups)
+        self._keep(encoding)
         return draws
 
     def augment(
@@ -283,13 +244,13 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         ((12, 1), 4.0, [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3])
         """
         check_count("n_draws", n_draws)
-        learned = self._learn(X, y, sample_weight, exposure)
-        copies = training_draws(self, learned, groups).copies(n_draws)
-        self._keep(learned)
-        n_rows = learned.table.n_rows
-        weight = np.ones(n_rows) if learned.weight is None else learned.weight
+        encoding, rows = self._learn(X, y, sample_weight, exposure)
+        copies = encoding.training_draws(rows, groups).copies(n_draws)
+        self._keep(encoding)
+        n_rows = rows.table.n_rows
+        weight = np.ones(n_rows) if rows.weight is None else rows.weight
         row = np.tile(np.arange(n_rows), n_draws)
-        return Augmented(copies, learned.y[row], weight[row] / n_draws, row)
+        return Augmented(copies, rows.y[row], weight[row] / n_draws, row)
 
     def sample(self, X: Any, n_draws: int = 1, random_state: Any = None, row_id: Any = None) -> np.ndarray[Any, Any]:
         """Draw features of rows that were not trained on, `n_draws` times.
@@ -321,60 +282,26 @@ class SamplingBayesianEncoder(UpdatableEncoder):
         >>> bool(batch[0, 1] == alone[0, 0])
         True
         """
-        table = self._read_new(X)
+        table, encoding = self._read_new(X), self.encoding_
         check_count("n_draws", n_draws)
         identity = None if row_id is None else read_row_keys(table, row_id)
-        seed = self._seed
+        seed = None
         if random_state is not None:
             seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-        def encode(item: tuple[EncodedColumn, Codes]) -> list[Array]:
-            return draw_rows(self, *item, n_draws, seed, identity)
-
-        items = list(zip(self.columns_fitted_, self._codes(table.column), strict=True))
-        blocks, layout = self._parallel(encode, items), self._layout()
+        blocks = encoding.draws(encoding.slots(table.column), n_draws, seed=seed, identity=identity)
+        layout = encoding.layout
         return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])
 
-    # ------------------------------------------------------------------ the parts
-
-    @property
-    def _weighted(self) -> bool:
-        return bool(self.evidence_.weighted)
-
-    @property
-    def _hides(self) -> bool:
-        return hides(self, self.evidence_)
-
-    def _check(self) -> None:
-        super()._check()
-        check_option("own_target", self.own_target, OWN_TARGET)
-        check_option("draw_per", self.draw_per, DRAW_PER)
-        if self.own_target == "ordered" and self.draw_per == "category":
-            raise InputError('own_target="ordered" gives each row a posterior of its own: use draw_per="row".')
-        if self.own_target == "ordered" and self.hierarchy:
-            raise InputError(
-                'own_target="ordered" with a hierarchy: siblings of all times have a part in the prior of a category. '
-                'Use own_target="exclude" or "cross_fit".'
-            )
-        if self.order is not None and self.own_target != "ordered":
-            raise InputError(f'order={self.order!r} is for own_target="ordered", and it is "{self.own_target}".')
-        check_option("sampler", self.sampler, SAMPLERS)
-        if isinstance(self.temperature, str):
-            check_option("temperature", self.temperature, (ESTIMATE,))
-        else:
-            check_number("temperature", self.temperature, 0.0, 1.0)
-        if self.steady is not None:
-            check_count("steady", self.steady, 2)
-
-    def _set_aside(self, names: list[Any]) -> list[int]:
-        return [] if self.order is None else find_columns(names, [], [self.order])
-
-    def _mapping(self) -> Mapping:
-        return resolve_mapping(self.mapping)
-
-    def _spread(self, evidence: Evidence) -> Spread:
-        temperature = None if isinstance(self.temperature, str) else float(self.temperature)
-        if self.steady is None:
-            return Spread(temperature)
-        row = evidence.heaviness
-        return Spread(temperature, steady=self.steady * row / evidence.evenness, row=row)
+    def _settings(self) -> Settings:
+        own_target = resolve_own_target(self.own_target)
+        return Settings(
+            selection=Selection(self.columns, self.interactions, self.hierarchy, own_target.aside),
+            family=self.family,
+            prior=resolve_prior(self.prior),
+            mapping=resolve_mapping(self.mapping),
+            own_target=own_target,
+            draws=resolve_draws(self.draws),
+            unseen=self.unseen,
+            missing=self.missing,
+            n_jobs=self.n_jobs,
+        )

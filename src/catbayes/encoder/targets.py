@@ -14,21 +14,19 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from catbayes._encoding import resolve_own_target
+from catbayes.encoder._base import builders
 from catbayes.encoder._each import fit_each, make_encoders, naming, require_same, target_seeds
-from catbayes.encoder._file import build_encoder, load_encoder
-from catbayes.encoder._fitting import native
+from catbayes.encoder._file import load_table
 from catbayes.encoder._joint import JointLayout
-from catbayes.encoder._output import input_names
-from catbayes.encoder._reading import read_table, read_targets
-from catbayes.encoder._targets_file import Build, build_targets, save_targets
+from catbayes.encoder._reading import input_names, read_table, read_targets
+from catbayes.encoder._targets_file import build_targets, save_targets
 from catbayes.encoder.moments import ConjugateMomentEncoder
 from catbayes.encoder.sampling import SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.sources import is_source
 
-KINDS: dict[str, Build] = {
-    kind.__name__: partial(build_encoder, kind) for kind in (SamplingBayesianEncoder, ConjugateMomentEncoder)
-}
+KINDS = builders(SamplingBayesianEncoder, ConjugateMomentEncoder)
 """What makes the encoder of one target from a file."""
 
 
@@ -236,7 +234,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         encoder
             With the same settings, posteriors, seeds and draws.
         """
-        return cast(Self, load_encoder(path, {cls.__name__: partial(build_targets, cls, KINDS)}))
+        return cast(Self, load_table(path, {cls.__name__: partial(build_targets, cls, KINDS)}))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
         """Name the outputs: what the encoder of a target calls them, followed by the target; `city_price`.
@@ -258,7 +256,8 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         """Route `sample_weight` and `exposure` to `fit`, and groups to the splitter `cv` of the encoder."""
         router = MetadataRouter(owner=self).add_self_request(self)
         mapping = MethodMapping().add(caller="fit_transform", callee="split")
-        return router.add(splitter=self._template().cv, method_mapping=mapping)
+        splitter = getattr(resolve_own_target(self._template().own_target), "cv", None)
+        return router.add(splitter=splitter, method_mapping=mapping)
 
     def __sklearn_tags__(self) -> Any:
         tags = get_tags(self._template())
@@ -282,7 +281,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         else:
             require_same(targets, known)
             encoders = {name: copy.copy(encoder) for name, encoder in known.items()}
-        return encoders, fit_each(encoders, method, native(table), targets, classes, **given)
+        return encoders, fit_each(encoders, method, table.native, targets, classes, **given)
 
     def _become(self, encoders: dict[Any, Any]) -> Self:
         """Become fitted, all at once."""

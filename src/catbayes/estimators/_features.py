@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from catbayes._validation import Array
-from catbayes.encoder._output import input_names
+from catbayes.encoder import input_names
 from catbayes.errors import InputError
 from catbayes.estimators._fitting import last_step
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any
 
@@ -26,7 +25,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from catbayes._random import Purpose, stream
-from catbayes.errors import InputError, InputWarning
+from catbayes.errors import InputError, warn
 from catbayes.estimators._growing import Job, grow, way_to_grow
 from catbayes.estimators._rows import TrainingRows
 
@@ -56,11 +55,7 @@ def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: i
     if way == "copies":
         _require_no_splits(last_step(estimator))
     if rows.weight is not None and weight_name(estimator) is None:
-        warnings.warn(
-            f"{type(last_step(estimator)).__name__} takes no sample_weight: it learns from all rows alike.",
-            InputWarning,
-            stacklevel=4,
-        )
+        warn(f"{type(last_step(estimator)).__name__} takes no sample_weight: it learns from all rows alike.")
     if not rows.draws.layout.columns or (rows.n_draws == 1 and way != "rounds"):
         return [_fit_plain(fresh_clone(estimator, rows, seeded, 0), rows, 0)]
     if way == "copies":
@@ -135,11 +130,9 @@ def fit_weighted(model: Any, X: Any, y: Any, weight: Any, params: dict[str, Any]
 def _fit_copies(model: Any, rows: TrainingRows) -> Any:
     last = last_step(model)
     if weight_name(model) is None:
-        warnings.warn(
+        warn(
             f"{type(last).__name__} takes no sample_weight, so each copy of a row counts as a whole row: leaf sizes, "
-            'penalties and neighbours mean less than they say. fit_with="members" keeps their meaning.',
-            InputWarning,
-            stacklevel=5,
+            'penalties and neighbours mean less than they say. fit_with="members" keeps their meaning.'
         )
     _keep_meaning(model, rows)
     share = _held_out_share(last, rows)

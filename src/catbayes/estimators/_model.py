@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -14,14 +13,13 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from catbayes._encoding import Encoding, Layout, TrainingDraws
 from catbayes._validation import Array, check_count, check_number, check_option, check_weights
-from catbayes.encoder import SamplingBayesianEncoder, TrainingDraws
-from catbayes.encoder._output import Layout
-from catbayes.encoder._reading import read_table
-from catbayes.errors import InputError, InputWarning
+from catbayes.encoder import SamplingBayesianEncoder, read_table
+from catbayes.errors import InputError, warn
 from catbayes.estimators import _fitting as fitting
 from catbayes.estimators._features import FittedFeatures
-from catbayes.estimators._predicting import NewRows, average, category_draws, encode_tables, over_draws
+from catbayes.estimators._predicting import NewRows, average, encode_tables, over_draws
 from catbayes.estimators._rows import TrainingRows, from_origins, wordy_columns
 from catbayes.estimators._taylor import require_smooth, second_order
 from catbayes.sampling import Spread
@@ -152,7 +150,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         self.encoder_ = encoder
         self.estimators_ = fitted
         self.fit_with_ = way
-        self._draws = category_draws(encoder, n_draws)
+        self._draws = encoder.encoding_.strata(n_draws) if encoder is not None else []
         self._layout = draws.layout
         if classes is not None:
             self.classes_ = classes
@@ -187,12 +185,10 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
             return encoder
         found = table.categorical() if table.frame is not None else wordy_columns(table)
         if not found:
-            warnings.warn(
+            warn(
                 "X has no string, categorical, boolean or object column, so there is nothing to encode and the "
                 "estimator is fitted on X as it is. Integer codes have to be named: "
-                f"encoder=SamplingBayesianEncoder(columns={table.names[:2]!r}).",
-                InputWarning,
-                stacklevel=3,
+                f"encoder=SamplingBayesianEncoder(columns={table.names[:2]!r})."
             )
             return None
         return encoder if table.frame is not None else encoder.set_params(columns=found)
@@ -254,7 +250,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
             return average(self._respond(model, features) for model in self.estimators_)
         for model in self.estimators_:
             require_smooth(model)
-        return average(second_order(model, rows, self.encoder_, self._respond) for model in self.estimators_)
+        return average(second_order(model, rows, self._respond) for model in self.estimators_)
 
     def _predict_std(self, X: Any) -> Array:
         """Standard deviation of the predictions over draws from the whole posterior."""
@@ -271,9 +267,9 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
 
     def _predict_posterior(self, X: Any, n_draws: int) -> Array:
         """Predictions under draws of the whole posterior, whatever the model was trained with, (draw, row, …)."""
-        rows = self._read_new(X)
-        values = rows.drawn(category_draws(self.encoder_, n_draws, spread=Spread(), slots=rows.reduce()))
-        return self._stack(rows, values)
+        rows, encoding = self._read_new(X), self._encoding
+        draws = [] if encoding is None else encoding.strata(n_draws, spread=Spread(), slots=rows.reduce())
+        return self._stack(rows, rows.drawn(draws))
 
     def _stack(self, rows: NewRows, values: Any) -> Array:
         predictions = over_draws(self.estimators_, rows, values, self._respond)
@@ -283,7 +279,11 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         table = read_table(X, self)
         validate_data(self, X if table.frame is not None else table.array, reset=False, skip_check_array=True)
-        return NewRows(self.encoder_, self._layout, table)
+        return NewRows(self._encoding, self._layout, table)
+
+    @property
+    def _encoding(self) -> Encoding | None:
+        return None if self.encoder_ is None else self.encoder_.encoding_
 
     # ------------------------------------------------------------------------------ scikit-learn
 

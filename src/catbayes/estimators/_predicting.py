@@ -7,42 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._encoding import Encoding, Layout, TrainingDraws
 from catbayes._validation import Array, Codes
-from catbayes.encoder import SamplingBayesianEncoder, TrainingDraws
-from catbayes.encoder._reading import read_table
+from catbayes.encoder import SamplingBayesianEncoder, read_table
 from catbayes.errors import InputError
 from catbayes.estimators._rows import as_numbers, origins
-from catbayes.sampling import Spread
+from catbayes.tables import Table
 
 Respond = Callable[[Any, Array], Array]
 """Predictions of one fitted estimator for features: (row,) or (row, class)."""
 
 
-def category_draws(
-    encoder: SamplingBayesianEncoder | None, n_draws: int, *, spread: Spread | None = None, slots: Any = None
-) -> list[Array]:
-    """K stratified draws of every category of each column, or of some of its slots, (draw, slot, output).
-
-    A `spread` takes the place of the one that training had, but for columns without signal: how far their draws lie
-    apart is of our making, and a scaler in front of a model would make much of it.
-    """
-    if encoder is None:
-        return []
-    columns = encoder.columns_fitted_
-    chosen = [None] * len(columns) if slots is None else slots
-    return [
-        column.strata(n_draws, seed=encoder._seed, spread=None if column.is_silent else spread, slots=some)
-        for column, some in zip(columns, chosen, strict=True)
-    ]
-
-
 class NewRows:
     """Rows to predict, read once: their numbers, and where each category stands in the tables of the columns."""
 
-    def __init__(self, encoder: SamplingBayesianEncoder | None, layout: Any, table: Any) -> None:
-        self.columns = encoder.columns_fitted_ if encoder else []
+    def __init__(self, encoding: Encoding | None, layout: Layout, table: Table) -> None:
+        self.columns = encoding.columns if encoding else ()
         self.layout, self.table = layout, table
-        self.codes = encoder._codes(table.column) if encoder else []
+        self.codes = encoding.slots(table.column) if encoding else []
         self.origins = origins(self.columns)
         self._features = as_numbers(layout.stack(table, [c.expectation[code] for c, code in self._pairs()]), self)
 
@@ -90,14 +72,16 @@ def average(predictions: Iterator[Array]) -> Array:
     return np.asarray(total / count)
 
 
-def encode_tables(params: dict[str, Any], encoder: Any, draws: TrainingDraws, number: Any) -> dict[str, Any]:
+def encode_tables(
+    params: dict[str, Any], encoder: SamplingBayesianEncoder | None, draws: TrainingDraws, number: Any
+) -> dict[str, Any]:
     """Encode validation tables among the fit parameters by the posterior expectation, and number their classes."""
 
     def encode(X: Any) -> Array:
         table = read_table(X, encoder)
         if table.names != draws.table.names:
             raise InputError(f"A validation table has the columns {table.names}: expected {draws.table.names}.")
-        rows = NewRows(encoder, draws.layout, table)
+        rows = NewRows(None if encoder is None else encoder.encoding_, draws.layout, table)
         return rows.features(rows.expected())
 
     def each(function: Any, value: Any) -> Any:

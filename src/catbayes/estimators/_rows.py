@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
+from catbayes._encoding import EncodedColumn, TrainingDraws
 from catbayes._random import Purpose, stream
 from catbayes._validation import Array
-from catbayes.encoder import TrainingDraws
-from catbayes.encoder._column import EncodedColumn
 from catbayes.errors import InputError
 from catbayes.families import NormalGamma
 from catbayes.tables import Table
@@ -103,15 +102,15 @@ class TrainingRows:
         return self.fit_params | of_rows
 
 
-def origins(columns: list[EncodedColumn]) -> list[Array]:
+def origins(columns: Sequence[EncodedColumn]) -> list[Array]:
     """What is taken off each output of a numeric target: the expectation of an unseen category.
 
     Counts and classes keep theirs. Forests and XGBoost round features to single precision, in which amounts near 1e9
     are 64 apart; differences from the usual amount are not.
     """
     return [
-        column.expectation[column.posterior.categories.unseen]
-        if isinstance(column.posterior.prior, NormalGamma)
+        column.expectation[column.posteriors.index.unseen]
+        if isinstance(column.posteriors.prior.prior, NormalGamma)
         else np.zeros(column.expectation.shape[1])
         for column in columns
     ]

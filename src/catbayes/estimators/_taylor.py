@@ -9,7 +9,6 @@ from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
 from catbayes._validation import Array
-from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.estimators._fitting import last_step
 from catbayes.estimators._predicting import NewRows, Respond
@@ -37,36 +36,29 @@ def require_smooth(estimator: Any) -> None:
         )
 
 
-def second_order(model: Any, rows: NewRows, encoder: SamplingBayesianEncoder | None, respond: Respond) -> Array:
+def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
     """ŷ(ξ, θ̂) + ½ tr(H C): H in closed form for logistic regression, else by finite differences.
 
     A linear model has no curvature, so its finite differences vanish and the prediction at θ̂ is exact.
     """
-    centres = [_through(column, column.posterior.posterior.mean()) for column in rows.columns]
+    centres = [column.mapping.outputs(column.family.mean(), column.family) for column in rows.columns]
     centre = respond(model, rows.features(centres)).copy()
-    if encoder is None:
+    if not rows.columns:
         return centre
     linear = all(isinstance(column.mapping, Mean | MeanPrecision | Identity) for column in rows.columns)
     if linear and type(model) is LogisticRegression and _is_softmax(model):
         return centre + _logistic_correction(model, rows, centre)
     correction = np.zeros_like(centre)
     for number, column in enumerate(rows.columns):
-        posterior = column.posterior.posterior
+        posterior = column.family
         factor = column.spread.factor(column.entries)[:, None]
         for direction in _roots(posterior.covariance()):  # C = Σ_j l_j l_jᵀ, so tr(H C) = Σ_j l_jᵀ H l_j
             around = -2.0 * centre
             for side in (-STEP, STEP):
-                moved = _through(column, posterior.mean() + side * factor * direction)
+                moved = column.mapping.outputs(posterior.mean() + side * factor * direction, posterior)
                 around += respond(model, rows.features([*centres[:number], moved, *centres[number + 1 :]]))
             correction += around / STEP**2 / 2.0
     return np.asarray(centre + correction)
-
-
-def _through(column: Any, theta: Array) -> Array:
-    """All outputs of a column at θ, (slot, output)."""
-    known = column.mapping.known(column.posterior.posterior)
-    drawn = column.mapping.drawn(theta)
-    return np.asarray(drawn if known is None else np.concatenate([drawn, known], axis=-1))
 
 
 def _roots(covariance: Array) -> Array:
@@ -86,8 +78,7 @@ def _logistic_correction(model: LogisticRegression, rows: NewRows, centre: Array
     variance = np.zeros((len(centre), len(coefficients), len(coefficients)))
     for column, code in zip(rows.columns, rows.codes, strict=True):
         select, place = column.mapping.select, rows.layout.places[column.position]
-        posterior = column.posterior.posterior
-        covariance = posterior.covariance()[..., select, :][..., select]
+        covariance = column.family.covariance()[..., select, :][..., select]
         covariance = covariance * column.spread.factor(column.entries)[:, None, None] ** 2
         covariance = np.where(np.isfinite(covariance), covariance, 0.0)
         weight = coefficients[:, place][:, : covariance.shape[-1]]  # drawn outputs come first

@@ -8,27 +8,28 @@ from catbayes.evidence._evidence import (
     check_classes,
     gather_before,
     gather_codes,
-    gather_table,
     settle_family,
 )
-from catbayes.evidence._exposure import per_unit
-from catbayes.evidence._gathering import gather, take_named
+from catbayes.evidence._gathering import Given, gather, gather_selected
+from catbayes.evidence._rows import Rows, read_rows, take_named
 from catbayes.evidence._target import Target, label_array, plain, read_target
 
 __all__ = [
     "Candidate",
     "ColumnEvidence",
     "Evidence",
+    "Given",
+    "Rows",
     "Target",
     "check_classes",
     "choose",
     "gather",
     "gather_before",
     "gather_codes",
-    "gather_table",
+    "gather_selected",
     "label_array",
-    "per_unit",
     "plain",
+    "read_rows",
     "read_target",
     "settle_family",
     "take_named",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catbayes._index import Index
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 from catbayes.evidence._target import join_classes, label_array
@@ -22,12 +23,12 @@ class AlignedColumn:
     """One column of two tables: their statistics by the slots of both tables' categories."""
 
     column: ColumnEvidence
-    categories: Any
+    index: Index
     mine: Any
     theirs: Any
 
     def joined(self, statistics: Statistics) -> ColumnEvidence:
-        return replace(self.column, categories=self.categories, statistics=statistics)
+        return replace(self.column, index=self.index, statistics=statistics)
 
     def subtract(self, family: type[Family]) -> Statistics:
         strange = ~self.mine.holds(self.theirs)
@@ -46,10 +47,10 @@ class AlignedColumn:
         """Drop the categories that had rows and have none now."""
         gone = (left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0))
         kept = np.flatnonzero(~gone[:-2])
-        if len(kept) == self.categories.missing:
+        if len(kept) == self.index.missing:
             return self.joined(left)
-        slots = np.append(kept, [self.categories.missing, self.categories.unseen])
-        return replace(self.column, categories=self.categories.keep(kept), statistics=left.take(slots))
+        slots = np.append(kept, [self.index.missing, self.index.unseen])
+        return replace(self.column, index=self.index.keep(kept), statistics=left.take(slots))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +87,10 @@ def align(one: Evidence, other: Evidence) -> Aligned:
     columns, width = [], 0 if classes is None else len(classes)
     for first in one.columns:
         second = theirs[first.name]
-        joint: Any = first.categories
-        categories, to_first, to_second = joint.union(second.categories)
-        mine = _move(first.statistics, to_first, categories.n_slots, places[0], width)
-        other_side = _move(second.statistics, to_second, categories.n_slots, places[1], width)
-        columns.append(AlignedColumn(first, categories, mine, other_side))
+        index, to_first, to_second = first.index.union(second.index)
+        mine = _move(first.statistics, to_first, index.n_slots, places[0], width)
+        other_side = _move(second.statistics, to_second, index.n_slots, places[1], width)
+        columns.append(AlignedColumn(first, index, mine, other_side))
     return Aligned(columns, family, classes, had)
 
 

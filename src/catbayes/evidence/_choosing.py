@@ -24,7 +24,6 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
 from catbayes._validation import Array
-from catbayes.combinations import Combinations
 from catbayes.evidence._evidence import Candidate, ColumnEvidence, Evidence
 from catbayes.families import TINY, DirichletCategorical, Family, GammaPoisson, maximise, no_signal
 from catbayes.statistics import Moments, Tally
@@ -54,9 +53,7 @@ def choose(evidence: Evidence) -> Evidence:
     least = CHANCE + np.log(max(len(pairs), 1))
     best = sorted(gains, key=lambda position: -gains[position])[:MOST_CHOSEN]
     kept = [column for column in pairs if column.position in best and gains[column.position] > least]
-    weighed = [
-        Candidate(column.name, column.categories.missing, gains[column.position], column in kept) for column in pairs
-    ]
+    weighed = [Candidate(column.name, column.index.missing, gains[column.position], column in kept) for column in pairs]
     singles = [column for column in evidence.columns if column not in pairs]
     columns = [replace(column, position=len(evidence.inputs) + number) for number, column in enumerate(kept)]
     ranked = sorted(weighed, key=lambda candidate: -candidate.gain)
@@ -65,17 +62,16 @@ def choose(evidence: Evidence) -> Evidence:
 
 def gain(column: ColumnEvidence, evidence: Evidence, means: dict[int, Array]) -> float:
     """Gain of an interaction over its columns, in nats; `means` remembers those of the columns."""
-    combinations = column.categories
-    assert isinstance(combinations, Combinations)
-    every = np.arange(combinations.missing)
+    index = column.index
+    every = np.arange(index.missing)
     rows: Any = column.statistics.take(every)
     # Rows that weigh more than one, and counts that vary more than Poisson's, say less than they seem to.
-    cells = rows.scaled(1.0 / (evidence.heaviness * evidence.family.dispersion(rows, evidence.heaviness)))
+    cells = rows.scaled(1.0 / (evidence.row_weight * evidence.family.dispersion(rows, evidence.row_weight)))
     for number, part in enumerate(column.parts):
         if part not in means:
-            parent = rows.place(combinations.cells[:, number], combinations.parents[number].n_slots)
-            means[part] = _shrunk(evidence.family, parent.scaled(1.0 / evidence.heaviness))
-    parts = [means[part][slots] for part, slots in zip(column.parts, combinations.cells.T, strict=True)]
+            parent = rows.place(index.cells[:, number], index.sources[number].n_slots)
+            means[part] = _shrunk(evidence.family, parent.scaled(1.0 / evidence.row_weight))
+    parts = [means[part][slots] for part, slots in zip(column.parts, index.cells.T, strict=True)]
     if isinstance(cells, Tally):  # one row has the chances of its centre, whatever ν is
         several = np.flatnonzero(np.abs(cells.count - 1.0) > 1e-9)
         cells, parts = cells.take(several), [part[several] for part in parts]

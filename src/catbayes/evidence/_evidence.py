@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from catbayes._index import Index
+from catbayes._selection import ColumnSpec
 from catbayes._validation import Array, Codes
-from catbayes.categories import Categories
-from catbayes.combinations import Combinations
 from catbayes.errors import InputError
 from catbayes.evidence._aligning import align
 from catbayes.evidence._target import Target, choose_family, read_family
 from catbayes.families import TINY, Family
-from catbayes.groups import Group
 from catbayes.statistics import Moments, Statistics, Tally
-from catbayes.tables import Table
 
 __all__ = [
     "Candidate",
@@ -26,37 +24,31 @@ __all__ = [
     "check_classes",
     "gather_before",
     "gather_codes",
-    "gather_table",
     "settle_family",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnEvidence:
+class ColumnEvidence(ColumnSpec):
     """One column, or an interaction of several: its categories, and what each of them says about the target.
-
-    `parts` are the columns of the table that it is made of: one, at its position; one behind its ancestors, in a
-    hierarchy; or those of an interaction, whose name is the tuple of theirs and whose position is behind all columns.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from catbayes import gather
     >>> column = gather(pd.DataFrame({"city": ["Oslo", "Rome", "Rome"], "paid": [0, 1, 1]}), target="paid").columns[0]
-    >>> column.name, column.categories.values, column.statistics.count.tolist()  # and missing, and unseen
+    >>> column.name, column.values, column.statistics.count.tolist()  # and missing, and unseen
     ('city', ('Oslo', 'Rome'), [1.0, 2.0, 0.0, 0.0])
     """
 
-    position: int
-    name: Any
-    parts: tuple[int, ...]
-    categories: Categories | Combinations
+    index: Index
     statistics: Statistics
 
     @property
-    def is_interaction(self) -> bool:
-        """Whether it is a combination of columns, and none of them."""
-        return self.position not in self.parts
+    def values(self) -> tuple[Hashable, ...]:
+        """The categories; tuples, if they are those of several columns."""
+        sources = self.index.sources
+        return sources[0].values if len(sources) == 1 else self.index.values
 
 
 class Candidate(NamedTuple):
@@ -92,7 +84,7 @@ class Evidence:
     >>> monday = gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid")
     >>> tuesday = gather(pd.DataFrame({"city": ["Rome", "Bonn"], "paid": [1, 1]}), target="paid")
     >>> week = monday + tuesday
-    >>> week.columns[0].categories.values, week.columns[0].statistics.count.tolist()
+    >>> week.columns[0].values, week.columns[0].statistics.count.tolist()
     (('Bonn', 'Oslo', 'Rome'), [1.0, 1.0, 2.0, 0.0, 0.0])
     """
 
@@ -107,12 +99,8 @@ class Evidence:
     @property
     def texts(self) -> tuple[Any, ...]:
         """Names of the columns whose categories are all text."""
-        found: dict[int, Categories] = {}
-        for column in self.columns:
-            known = column.categories
-            parents = known.parents if isinstance(known, Combinations) else (known,)
-            found |= {part: parent for part, parent in zip(column.parts, parents, strict=True) if parent.is_text}
-        return tuple(self.inputs[part] for part in found)
+        pairs = [pair for column in self.columns for pair in zip(column.parts, column.index.sources, strict=True)]
+        return tuple(self.inputs[part] for part in dict.fromkeys(part for part, source in pairs if source.is_text))
 
     @property
     def total(self) -> Statistics:
@@ -120,12 +108,12 @@ class Evidence:
         return self.columns[0].statistics.total()
 
     @property
-    def heaviness(self) -> float:
+    def row_weight(self) -> float:
         """Σ w² / Σ w: the weight of a row, in the eyes of a row."""
         return float(self.squares / self.total.count[0])
 
     @property
-    def evenness(self) -> float:
+    def class_balance(self) -> float:
         """What a row says of the classes, next to one of a fair coin: 2 (1 - Σ p²), 1 at most, and 1 for numbers."""
         total = self.total
         if not isinstance(total, Tally):
@@ -173,49 +161,6 @@ class Evidence:
             return replace(column, statistics=Tally(column.statistics.weight[:, kept]))
 
         return replace(self, columns=tuple(map(keep, self.columns)), classes=self.classes[kept])
-
-
-def gather_table(
-    table: Table, groups: list[Group], target: Target, weight: Array | None, run: Callable[..., Any] = map
-) -> tuple[Evidence, Callable[[ColumnEvidence], Codes]]:
-    """Describe the target by the categories of some columns of a table in memory; also how to find slots of its rows.
-
-    The slots of many interactions would fill the memory, so they are made again where they are asked for.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes.evidence import gather_table, read_target
-    >>> from catbayes.groups import Group
-    >>> from catbayes.tables import Table
-    >>> table = Table.of(np.array([["a"], ["b"], ["b"]], dtype=object))
-    >>> target = read_target(np.array([0, 1, 1]), "auto", 3)
-    >>> evidence, slots = gather_table(table, [Group(0, 0, (0,))], target, weight=None)
-    >>> slots(evidence.columns[0]).tolist(), evidence.total.weight.tolist()
-    ([0, 1, 1], [[1.0, 2.0]])
-    """
-    needed = sorted({part for group in groups for part in group.parts})
-    read = dict(zip(needed, run(lambda position: Categories.of(table.column(position)), needed), strict=True))
-
-    def gather_group(group: Group) -> ColumnEvidence:
-        known, codes = zip(*(read[part] for part in group.parts), strict=True)
-        categories, places = (known[0], codes[0]) if len(known) == 1 else Combinations.of(known, codes)
-        statistics = gather_codes(places, target, weight, categories.n_slots)
-        return ColumnEvidence(group.position, group.name, group.parts, categories, statistics)
-
-    def slots(column: ColumnEvidence) -> Codes:
-        codes = [read[part][1] for part in column.parts]
-        return column.categories.codes(codes) if isinstance(column.categories, Combinations) else codes[0]
-
-    evidence = Evidence(
-        columns=tuple(run(gather_group, groups)),
-        family=target.family,
-        classes=target.classes,
-        inputs=tuple(table.names),
-        squares=float(table.n_rows if weight is None else (weight**2).sum()),
-        weighted=weight is not None,
-    )
-    return evidence, slots
 
 
 def gather_codes(

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 
-from catbayes._validation import check_option, check_weights
+from catbayes._selection import Selection
+from catbayes._validation import check_option
 from catbayes.categories import Categories
 from catbayes.errors import InputError
 from catbayes.evidence._choosing import choose
-from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_table
-from catbayes.evidence._exposure import per_unit, per_unit_lazily
+from catbayes.evidence._evidence import ColumnEvidence, Evidence
+from catbayes.evidence._exposure import per_unit_lazily
 from catbayes.evidence._query import Query
-from catbayes.evidence._target import read_target
-from catbayes.groups import Group, find_groups
+from catbayes.evidence._rows import read_rows
 from catbayes.sources import ENGINES, batches, is_reader, is_source, lazy_frame
-from catbayes.tables import CATEGORICAL, Table, no_column
+from catbayes.tables import CATEGORICAL, Table
 
 READER_ROWS = 1 << 20
 
@@ -94,46 +93,53 @@ def gather(
     array([[0.67],
            [0.5 ]])
     """
-    check_option("engine", engine, ENGINES)
-    asked = as_before(like, Asked(columns, interactions, hierarchy, family, classes))
-    if not is_source(source):
-        evidence = _gather_memory(Table.of(source), asked, target, weight, exposure)
-    elif is_reader(source):
-        evidence = _gather_batches(source, asked, target, weight, exposure)
-    else:
-        progress = progress or (lambda done, total: None)
-        with lazy_frame(source, engine, memory_limit, asked.text(target)) as frame:
-            if exposure is not None:
-                frame, weight = per_unit_lazily(frame, target, weight, exposure, asked.family)
-            evidence = _gather_lazy(frame, asked, target, weight, progress)
-    return choose(evidence) if isinstance(asked.interactions, str) and asked.interactions == "auto" else evidence
+    selection = Selection(columns, interactions, hierarchy)
+    given = Given(target, weight, exposure, family, classes)
+    return gather_selected(source, selection, given, like, engine, memory_limit, progress)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What to gather: as asked, or as in what was gathered before."""
+class Given:
+    """The target, weight and exposure of a source, and what is known of the target."""
 
-    columns: Any
-    interactions: Any
-    hierarchy: Any
-    family: Any
-    classes: Any
-    texts: tuple[str, ...] = ()
+    target: Any
+    weight: Any = None
+    exposure: Any = None
+    family: Any = "auto"
+    classes: Any = None
+    texts: tuple[str, ...] = ()  # columns that were text before, whatever they look like in a CSV file
 
-    def groups(self, names: list[Any], categorical: list[int]) -> list[Group]:
-        """What to encode of a table with these columns."""
-        return find_groups(names, categorical, self.columns, self.interactions, self.hierarchy)
-
-    def text(self, target: Any) -> tuple[str, ...]:
-        """Columns of a CSV file that are text, whatever they look like."""
+    def text(self) -> tuple[str, ...]:
+        """Columns of a CSV file that are text."""
         words = self.classes is not None and all(isinstance(label, str) for label in self.classes)
-        return (*self.texts, target) if words else self.texts
+        return (*self.texts, self.target) if words else self.texts
 
 
-def as_before(like: Evidence | None, asked: Asked) -> Asked:
+def gather_selected(
+    source: Any,
+    selection: Selection,
+    given: Given,
+    like: Evidence | None = None,
+    engine: str = "auto",
+    memory_limit: str | None = None,
+    progress: Progress | None = None,
+) -> Evidence:
+    """Gather from any source what a selection asks for; with `like`, what was gathered before decides."""
+    check_option("engine", engine, ENGINES)
+    if like is not None:
+        selection, given = _as_before(like, selection, given)
+    if not is_source(source):
+        return _gather_memory(Table.of(source), selection, given)
+    if is_reader(source):
+        evidence = _gather_batches(source, selection, given)
+    else:
+        with lazy_frame(source, engine, memory_limit, given.text()) as frame:
+            evidence = _gather_lazy(frame, selection, given, progress or (lambda done, total: None))
+    return choose(evidence) if selection.is_auto else evidence
+
+
+def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Selection, Given]:
     """Ask for the columns, kind of target and classes of earlier evidence, and for classes that were named since."""
-    if like is None:
-        return asked
     names = [column.name for column in like.columns if not column.is_interaction]
     interactions = [column.name for column in like.columns if column.is_interaction]
     within = {
@@ -141,64 +147,38 @@ def as_before(like: Evidence | None, asked: Asked) -> Asked:
         for column in like.columns
         if len(column.parts) > 1 and not column.is_interaction
     }
+    selection = Selection(names, interactions, within, selection.aside)
     if like.classes is None:
-        return Asked(names, interactions, within, like.family, None, like.texts)
-    classes = [*like.classes.tolist(), *(asked.classes if asked.classes is not None else ())]
-    return Asked(names, interactions, within, asked.family, classes, like.texts)
+        return selection, replace(given, family=like.family, classes=None, texts=like.texts)
+    classes = [*like.classes.tolist(), *(given.classes if given.classes is not None else ())]
+    return selection, replace(given, classes=classes, texts=like.texts)
 
 
-def _gather_lazy(frame: nw.LazyFrame[Any], asked: Asked, target: Any, weight: Any, progress: Progress) -> Evidence:
+def _gather_memory(table: Table, selection: Selection, given: Given, whole: bool = True) -> Evidence:
+    about = {"family": given.family, "classes": given.classes, "whole": whole}
+    return read_rows(table, selection, given.target, given.weight, given.exposure, **about).evidence
+
+
+def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, progress: Progress) -> Evidence:
     """Let the engine group: one query a column, and one or two to look at the target."""
-    query, schema = Query.of(frame, target, weight, asked.family, asked.classes), frame.collect_schema()
+    target, weight = given.target, given.weight
+    if given.exposure is not None:
+        frame, weight = per_unit_lazily(frame, target, weight, given.exposure, given.family)
+    query, schema = Query.of(frame, target, weight, given.family, given.classes), frame.collect_schema()
     inputs = [name for name in schema.names() if name not in (target, weight)]
     categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
-    groups = asked.groups(inputs, categorical)
+    specs = selection.specs(inputs, categorical)
     found: dict[int, ColumnEvidence] = {}
     known: dict[int, Categories] = {}
-    for group in sorted(groups, key=lambda group: len(group.parts)):  # categories of single columns serve the others
-        progress(len(found), len(groups))
-        found[group.position] = query.group(group, inputs, schema, known)
-    progress(len(found), len(groups))
-    columns = tuple(found[group.position] for group in groups)
+    for spec in sorted(specs, key=lambda spec: len(spec.parts)):  # categories of single columns serve the others
+        progress(len(found), len(specs))
+        found[spec.position] = query.group(spec, inputs, schema, known)
+    progress(len(found), len(specs))
+    columns = tuple(found[spec.position] for spec in specs)
     return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None)
 
 
-def take_named(table: Table, *given: Any) -> tuple[Any, ...]:
-    """Take the target, the weight and the exposure out of a table in memory, where they are given by name.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes.evidence import take_named
-    >>> from catbayes.tables import Table
-    >>> table, y, weight = take_named(Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]})), "paid", None)
-    >>> table.names, y.tolist(), weight
-    (['city'], [1, 0], None)
-    """
-    named = list(dict.fromkeys(name for name in given if isinstance(name, str)))
-    for name in named:
-        if table.frame is None or name not in table.names:
-            raise no_column(name, table.names)
-    values = [table.values(table.names.index(one)) if isinstance(one, str) else one for one in given]
-    if named:
-        assert table.frame is not None
-        table = Table.of(table.frame.drop(named).to_native())
-    return table, *values
-
-
-def _gather_memory(table: Table, asked: Asked, target: Any, weight: Any, exposure: Any, whole: bool = True) -> Evidence:
-    table, y, weights, units = take_named(table, target, weight, exposure)
-    if y is None:
-        raise InputError("target: expected the name of a column of the table, or the values of the target.")
-    groups = asked.groups(table.names, table.categorical())
-    weights = check_weights(weights, table.n_rows, whole)
-    known = read_target(np.asarray(y), asked.family, table.n_rows, asked.classes)
-    if units is not None:
-        known, weights = per_unit(known, weights, units)
-    return gather_table(table, groups, known, weights)[0]
-
-
-def _gather_batches(reader: Any, asked: Asked, target: Any, weight: Any, exposure: Any) -> Evidence:
+def _gather_batches(reader: Any, selection: Selection, given: Given) -> Evidence:
     """Read a stream once, a million rows at a time; the first ones settle the family and the columns."""
     import pyarrow
 
@@ -207,9 +187,11 @@ def _gather_batches(reader: Any, asked: Asked, target: Any, weight: Any, exposur
 
     def add() -> Evidence:
         table = Table.of(pyarrow.concat_tables(parts))
-        fresh = _gather_memory(table, as_before(evidence, asked), target, weight, exposure, whole=False)
         parts.clear()
-        return fresh if evidence is None else evidence + fresh
+        if evidence is None:
+            every_pair = replace(selection, interactions="pairs") if selection.is_auto else selection
+            return _gather_memory(table, every_pair, given, whole=False)
+        return evidence + _gather_memory(table, *_as_before(evidence, selection, given), whole=False)
 
     for batch in batches(reader):
         parts.append(batch.table)

@@ -8,9 +8,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from catbayes._index import Index
+from catbayes._selection import ColumnSpec
 from catbayes._validation import Array
 from catbayes.categories import Categories, canonical_list
-from catbayes.combinations import Combinations
 from catbayes.errors import InputError
 from catbayes.evidence._evidence import ColumnEvidence
 from catbayes.evidence._target import (
@@ -24,7 +25,6 @@ from catbayes.evidence._target import (
     read_family,
 )
 from catbayes.families import TINY, Family, NormalGamma
-from catbayes.groups import Group
 from catbayes.statistics import Moments, Tally
 from catbayes.tables import check_free, no_column
 
@@ -172,22 +172,21 @@ class Query:
             raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
         return float(facts[SQUARE])
 
-    def group(self, group: Group, inputs: list[str], schema: Any, known: dict[int, Categories]) -> ColumnEvidence:
+    def group(self, spec: ColumnSpec, inputs: list[str], schema: Any, known: dict[int, Categories]) -> ColumnEvidence:
         """Group by one column, or by several; `known` are the categories of those that were grouped by before."""
-        names = [inputs[part] for part in group.parts]
+        names = [inputs[part] for part in spec.parts]
         keys, statistics = self._group([self._key(name, schema[name]) for name in names])
-        categories: Categories | Combinations
-        if len(keys) == 1:
-            categories, slots = Categories.of_distinct(keys[0])
-            known[group.position] = categories
+        if len(keys) == 1:  # its values are distinct
+            known[spec.position], slots = Categories.of_distinct(keys[0])
+            index = Index.of_column(known[spec.position])
         else:
-            for part, values in zip(group.parts, keys, strict=True):
+            for part, values in zip(spec.parts, keys, strict=True):
                 if part not in known:
                     known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))
-            parents = [known[part] for part in group.parts]
-            categories, slots = Combinations.of(parents, [k.slots(v) for k, v in zip(parents, keys, strict=True)])
-        placed = statistics.place(slots, categories.n_slots)
-        return ColumnEvidence(group.position, group.name, group.parts, categories, placed)
+            sources = [known[part] for part in spec.parts]
+            index, slots = Index.of(sources, [k.slots(v) for k, v in zip(sources, keys, strict=True)])
+        placed = statistics.place(slots, index.n_slots)
+        return ColumnEvidence(spec.position, spec.name, spec.parts, index, placed)
 
     def _key(self, name: str, dtype: Any) -> nw.Expr:
         """A column to group by, one spelling for each category."""

@@ -29,16 +29,17 @@ class Mapping:
 
     labels: tuple[str, ...] = field(default=("",), repr=False)  # one for each mean parameter that is kept
     select: slice = field(default_factory=lambda: slice(None), repr=False)  # where those are in θ
+    drop_first: bool = False
 
     kinds: ClassVar[tuple[str, ...]] = ("",)  # outputs for each label
     quadratic: ClassVar[bool] = False  # whether f is a polynomial of degree two at most
 
-    def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
+    def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Fit the mapping to a family: which parts of θ are used, and what the outputs are called."""
         select, names = prior.location, self.labels
         if isinstance(prior, DirichletCategorical):  # a parameter for each class
             classes = labels or [str(number) for number in range(prior.alpha.shape[-1])]
-            select, names = slice(int(drop_first), None), tuple(classes[int(drop_first) :])
+            select, names = slice(int(self.drop_first), None), tuple(classes[int(self.drop_first) :])
         return replace(self, labels=names, select=select)
 
     def names(self) -> list[str]:
@@ -52,6 +53,12 @@ class Mapping:
     def expected(self, posterior: Family) -> Array | None:
         """E f(θ) in closed form, (category, output); None if there is none."""
         return np.empty((*posterior.mean().shape[:-1], 0))
+
+    def outputs(self, theta: Array, posterior: Family) -> Array:
+        drawn, known = self.drawn(theta), self.known(posterior)
+        if known is None:
+            return drawn
+        return np.concatenate([drawn, np.broadcast_to(known, (*drawn.shape[:-1], known.shape[-1]))], axis=-1)
 
     def known(self, posterior: Family) -> Array | None:
         """Outputs that are no function of θ, (category, output); None if there are none."""
@@ -151,10 +158,10 @@ class Identity(Mapping):
     __slots__ = ()
     quadratic = True
 
-    def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
+    def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Keep every parameter of a family whose θ is more than means."""
         if prior.location == slice(None):
-            return super().bind(prior, labels, drop_first)
+            return super().bind(prior, labels)
         return replace(self, labels=prior.parameters, select=slice(None))
 
     def drawn(self, theta: Array) -> Array:
@@ -183,14 +190,14 @@ class WeightOfEvidence(Mapping):
 
     EDGE: ClassVar[float] = float(np.finfo(np.float64).eps)
 
-    def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
+    def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Measure from the prior mean of each class."""
         if not isinstance(prior, BetaBernoulli | DirichletCategorical):
             raise InputError(
                 'mapping="weight_of_evidence" needs a class target, and this one is numeric. '
                 'Use "mean", "mean_precision", "polynomial" or "identity".'
             )
-        bound = Mapping.bind(self, prior, labels, drop_first)
+        bound = Mapping.bind(self, prior, labels)
         assert isinstance(bound, WeightOfEvidence)
         mean = np.clip(prior.mean()[..., bound.select], self.EDGE, 1.0 - self.EDGE)
         return replace(bound, baseline=logit(mean))
@@ -230,9 +237,9 @@ class Function(Mapping):
     """
 
     function: Callable[[Array], Any] | None = None
-    outputs: tuple[str, ...] = ()
+    output_names: tuple[str, ...] = ()
 
-    def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
+    def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Try the function on two draws at the prior mean, to learn how many outputs it has."""
         probe = np.stack([prior.mean(), prior.mean()])
         n_outputs = self._apply(probe).shape[-1]
@@ -241,7 +248,7 @@ class Function(Mapping):
             names = [""] if n_outputs == 1 else [str(number) for number in range(n_outputs)]
         if len(names) != n_outputs:
             raise InputError(f"mapping gives {n_outputs} outputs and names {len(names)}: {list(names)!r}.")
-        return replace(self, outputs=tuple(names))
+        return replace(self, output_names=tuple(names))
 
     def _apply(self, theta: Array) -> Array:
         assert self.function is not None
@@ -258,7 +265,7 @@ class Function(Mapping):
 
     def names(self) -> list[str]:
         """Names given by the function, or numbers."""
-        return list(self.outputs)
+        return list(self.output_names)
 
     def drawn(self, theta: Array) -> Array:
         """Call the function."""
@@ -270,4 +277,4 @@ class Function(Mapping):
         if closed_form is None:
             return None
         expected = np.asarray(closed_form(posterior), dtype=np.float64)
-        return expected.reshape(len(posterior.strength), len(self.outputs))
+        return expected.reshape(len(posterior.strength), len(self.output_names))

@@ -84,7 +84,7 @@ class PredictiveQuantiles(Mapping):
 
     quadratic: ClassVar[bool] = True  # nothing is drawn
 
-    def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
+    def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Refuse classes, and probabilities that are none."""
         if prior.classes:
             raise InputError(
@@ -98,7 +98,7 @@ class PredictiveQuantiles(Mapping):
                 f"PredictiveQuantiles(probabilities={given!r}): expected different numbers between 0 and 1, such as "
                 "(0.1, 0.5, 0.9)."
             )
-        return Mapping.bind(self, prior, labels, drop_first)
+        return Mapping.bind(self, prior, labels)
 
     def names(self) -> list[str]:
         """Name each by its percentage."""

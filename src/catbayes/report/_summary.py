@@ -82,7 +82,7 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
         ],
         "draws": _in_time(end, _draws, rows, comparison.seed),
         "leakage": _in_time(
-            end, partial(_leakage, prior=encoder.columns_fitted_[0].posterior.prior), rows, comparison.seed
+            end, partial(_leakage, prior=encoder.encoding_.columns[0].posteriors.prior.prior), rows, comparison.seed
         ),
     }
 
@@ -242,7 +242,7 @@ def _leakage(rows: Rows, seed: int, *, prior: Any) -> dict[str, Any] | None:
     X, y = _sampled(rows, MOST_ROWS_OF_LEAKAGE, seed)
     X = X[list(rows.categorical)]
     weak = worth(prior, 1e-3)  # all of a category is its own rows, and an unseen one is the mean of all
-    plain = SamplingBayesianEncoder("all", family=rows.family, prior=weak, own_target="include", temperature=0)
+    plain = SamplingBayesianEncoder("all", family=rows.family, prior=weak, own_target="include", draws=0.0)
     ours = SamplingBayesianEncoder("all", family=rows.family, random_state=seed)
     found = [leakage(encoder, X, y, columns="all", random_state=seed) for encoder in (plain, ours)]
     return {"score": found[0].score, "rows": len(y), "lines": [_leak(i, *found) for i in range(len(found[0].columns))]}

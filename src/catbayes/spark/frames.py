@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
@@ -17,17 +16,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DoubleType, StructField, StructType
 
+from catbayes._drawing import Found, Sampler, draw, leave_one_out
+from catbayes._encoding import EncodedColumn, Plan, read_known_target
 from catbayes._keyed import row_keys
 from catbayes._random import Purpose
 from catbayes._validation import Array, Codes, check_weights
 from catbayes.categories import Categories, canonical_list
-from catbayes.encoder._column import EncodedColumn
-from catbayes.encoder._plan import Plan, read_known_target
-from catbayes.encoder._training import leave_one_out
-from catbayes.errors import InputError, InputWarning
+from catbayes.errors import InputError, warn
 from catbayes.families import Family
 from catbayes.mappings import Mapping
-from catbayes.sampling import Entries, Spread, draw
+from catbayes.posteriors import Entries
+from catbayes.sampling import Spread
 from catbayes.tables import check_free
 
 __all__ = ["encode_frame"]
@@ -44,16 +43,12 @@ def encode_frame(frame: DataFrame, plan: Plan) -> DataFrame:
         twice = next(name for name in lower if lower.count(name) > 1)
         raise InputError(f"Two columns would be called {twice!r}, which Spark cannot tell apart. Rename one.")
     check_free(lower)
-    by_row = plan.n_draws is not None and plan.encoder.draw_per == "row"
+    by_row = plan.by_row
     if by_row and plan.row_id is None:
         frame = _with_identity(frame)
-    for column in plan.columns:
-        if by_row:
-            frame = _join(frame, column, _parameters(column), plan)
-        else:
-            slots = np.arange(column.posterior.categories.n_slots)
-            outputs = np.concatenate(plan.blocks(column, slots, None, None, None), axis=1)
-            frame = _join(frame, column, dict(zip(plan.names(column), outputs.T, strict=True)), plan)
+    tables = [_parameters(column) for column in plan.columns] if by_row else plan.by_slot()
+    for column, table in zip(plan.columns, tables, strict=True):
+        frame = _join(frame, column, table, plan)
     kept = [name for name in names if not (plan.drop and name in plan.replaced)]
     added = plan.added
     if by_row:
@@ -79,10 +74,11 @@ def _with_identity(frame: DataFrame) -> DataFrame:
 
 def _parameters(column: EncodedColumn) -> dict[str, Array]:
     """Posterior parameters and counts of every slot, and in a hierarchy its prior, by the names of their columns."""
-    found = {_count(column): column.posterior.statistics.count}
-    if column.posterior.doubt is not None:
-        found[f"{_count(column)}_doubt"] = column.posterior.doubt
-    families = [column.posterior.posterior, *([] if column.posterior.own is None else [column.posterior.own])]
+    entries, families = column.entries, [column.family]
+    found = {_count(column): entries.count}
+    if column.posteriors.index.levels:
+        found[f"{_count(column)}_variance"] = entries.prior_variance
+        families.append(column.posteriors.prior.at(slice(None)))
     for family, places in zip(families, _places(column), strict=True):
         for names, values in zip(places, family.arrays().values(), strict=True):
             found |= dict(zip(names, values.reshape(len(values), -1).T, strict=True))
@@ -91,9 +87,9 @@ def _parameters(column: EncodedColumn) -> dict[str, Array]:
 
 def _places(column: EncodedColumn) -> list[list[list[str]]]:
     """The columns that hold each parameter of the posterior, one for each class if it has those; and of a prior."""
-    arrays = column.posterior.posterior.arrays()
+    arrays = column.family.arrays()
     widths = {name: 1 if values.ndim == 1 else values.shape[1] for name, values in arrays.items()}
-    kinds = ["posterior"] if column.posterior.own is None else ["posterior", "prior"]
+    kinds = ["posterior", "prior"] if column.posteriors.index.levels else ["posterior"]
     start = _count(column)
     return [[[f"{start}_{kind}_{name}_{c}" for c in range(width)] for name, width in widths.items()] for kind in kinds]
 
@@ -104,20 +100,22 @@ def _count(column: EncodedColumn) -> str:
 
 def _join(frame: DataFrame, column: EncodedColumn, slots: dict[str, Array], plan: Plan) -> DataFrame:
     """Look the values of a column up, level by level; `slots` are the values to add, one for each slot."""
-    known, sources = column.posterior.categories, _sources(frame, column, plan)
+    index, sources = column.posteriors.index, _sources(frame, column, plan)
+    missing_policy = plan.encoding.settings.missing
     names = list(frame.columns)
-    for number, (cells, places) in enumerate(column.levels()):
-        kept = (plan.encoder.missing == "category") | ~np.isin(places, known.lacking)
+    tables = index.tables()
+    for number, (cells, places) in enumerate(tables):
+        kept = (missing_policy == "category") | ~index.incomplete()[places]
         found = {f"{name}_{number}": values[places[kept]] for name, values in slots.items()}
         frame = _join_level(frame, sources[: cells.shape[1]], cells[kept], found, number)
-    levels = range(len(column.levels()))
-    unseen = {name: F.lit(float(values[known.unseen])) for name, values in slots.items()}
+    levels = range(len(tables))
+    unseen = {name: F.lit(float(values[index.unseen])) for name, values in slots.items()}
     filled = {name: F.coalesce(*(F.col(quoted(f"{name}_{n}")) for n in levels), unseen[name]) for name in slots}
     if len(sources) == 1:
         missing = sources[0].value.isNull()
         first = F.col(quoted(f"{next(iter(slots))}_0"))
         _refuse(frame, sources[0], plan, first.isNull() & ~missing)
-        at_missing = known.missing if plan.encoder.missing == "category" else known.unseen
+        at_missing = index.missing if missing_policy == "category" else index.unseen
         filled = {
             name: F.when(missing, F.lit(float(values[at_missing]))).otherwise(filled[name])
             for name, values in slots.items()
@@ -162,7 +160,7 @@ class _Source:
 
 def _sources(frame: DataFrame, column: EncodedColumn, plan: Plan) -> list[_Source]:
     zone, found = str(frame.sparkSession.conf.get("spark.sql.session.timeZone")), []
-    for part, categories in column.sources:
+    for part, categories in zip(column.parts, column.posteriors.index.sources, strict=True):
         name = plan.inputs[part]
         dtype, value = frame.schema[name].dataType, F.col(quoted(name))
         if dtype.typeName() in ("float", "double"):
@@ -173,22 +171,20 @@ def _sources(frame: DataFrame, column: EncodedColumn, plan: Plan) -> list[_Sourc
 
 
 def _warn_of_type(source: _Source) -> None:
-    warnings.warn(
+    warn(
         f"Column {source.name!r} is {source.type_name}, and none of its categories at fit was: every row counts as "
-        "unseen. Convert the column to its former type.",
-        InputWarning,
-        stacklevel=6,
+        "unseen. Convert the column to its former type."
     )
 
 
 def _refuse(joined: DataFrame, source: _Source, plan: Plan, strange: Any) -> None:
     """Apply the policies that call for an error: one more pass over the column for each."""
-    if plan.encoder.missing == "error":
-        plan.encoder._refuse_missing(joined.where(source.value.isNull()).count(), source.name)
-    if plan.encoder.unseen == "error":
+    settings = plan.encoding.settings
+    if settings.missing == "error":
+        settings.refuse_missing(joined.where(source.value.isNull()).count(), source.name)
+    if settings.unseen == "error":
         strangers = joined.where(strange).select(quoted(source.name)).limit(3).collect()
-        if strangers:
-            raise plan.encoder._unseen_error(source.name, [row[0] for row in strangers])
+        settings.refuse_unseen([row[0] for row in strangers], source.name)
 
 
 def _as_type(values: list[Any], dtype: Any) -> tuple[Any, Codes]:
@@ -239,10 +235,8 @@ class _DrawnColumn:
     @classmethod
     def of(cls, column: EncodedColumn, plan: Plan) -> _DrawnColumn:
         """Leave the posteriors behind."""
-        posterior, places = column.posterior, _places(column)
-        family = type(posterior.posterior)
-        about = (column.mapping, posterior.unseen, column.spread)
-        return cls(column.position, plan.names(column), family, places, _count(column), *about)
+        about = (column.mapping, column.posteriors.prior.unseen, column.spread)
+        return cls(column.position, plan.names(column), type(column.family), _places(column), _count(column), *about)
 
 
 @dataclass(frozen=True)
@@ -253,7 +247,7 @@ class _Drawing:
     kept: list[str]
     n_draws: int
     seed: int
-    sampler: str
+    sampler: Sampler
     row_id: str | None
     target: str | None
     weight: str | None
@@ -263,10 +257,10 @@ class _Drawing:
     @classmethod
     def of(cls, plan: Plan, kept: list[str]) -> _Drawing:
         """Collect what the workers need."""
-        encoder, columns = plan.encoder, [_DrawnColumn.of(column, plan) for column in plan.columns]
-        evidence, n_draws = encoder.evidence_, plan.n_draws or 1
+        encoding, columns = plan.encoding, [_DrawnColumn.of(column, plan) for column in plan.columns]
+        evidence, n_draws = encoding.evidence, plan.n_draws or 1
         about = (plan.row_id, plan.target, plan.weight, evidence.family, evidence.classes)
-        return cls(columns, kept, n_draws, encoder._seed, encoder.sampler, *about)
+        return cls(columns, kept, n_draws, encoding.seed, encoding.settings.draws.sampler, *about)
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Encode batch after batch: what `mapInArrow` runs."""
@@ -295,26 +289,16 @@ class _Drawing:
         found: dict[str, Array] = {}
         for column in self.columns:
             posterior, *own = (_family(column.family, places, values) for places in column.places)
-            entries = Entries(posterior, values(column.count), values(f"{column.count}_doubt") if own else None)
+            variance = values(f"{column.count}_variance") if own else np.zeros(())
+            entries = Entries(posterior, values(column.count), variance)
             if target is not None and weight is not None:
                 unseen = own[0] if own else column.unseen
                 entries = leave_one_out(entries, unseen, target.values, weight, column.spread)
-            features, known = [], column.mapping.known(entries.family)
-            for k in range(self.n_draws):
-                key = (Purpose.SAMPLE if target is None else Purpose.TRAIN, column.position, k)
-                through = column.mapping.drawn
-                drawn = draw(
-                    entries.take,
-                    through,
-                    n_rows,
-                    seed=self.seed,
-                    key=key,
-                    sampler=self.sampler,
-                    spread=column.spread,
-                    identity=identity,
-                )
-                features += [drawn] if known is None else [drawn, known]
-            found |= dict(zip(column.names, np.concatenate(features, axis=1).T, strict=True))
+            rows, purpose = Found.each(entries), Purpose.SAMPLE if target is None else Purpose.TRAIN
+            how: dict[str, Any] = {"seed": self.seed, "sampler": self.sampler, "spread": column.spread}
+            keys = [(purpose, column.position, k) for k in range(self.n_draws)]
+            parts = [draw(rows, column.mapping, key=key, identity=identity, **how) for key in keys]
+            found |= dict(zip(column.names, np.concatenate(parts, axis=1).T, strict=True))
         return found
 
 

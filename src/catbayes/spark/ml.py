@@ -23,8 +23,8 @@ from pyspark.ml.util import (
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from catbayes._encoding import Plan
 from catbayes.encoder import SamplingBayesianEncoder
-from catbayes.encoder._plan import Plan
 from catbayes.errors import InputError
 from catbayes.spark.frames import encode_frame, quoted
 from catbayes.tables import no_column
@@ -159,7 +159,8 @@ class BayesianEncoderModel(Model, _Parameters, MLReadable, MLWritable):
         self.encoder = encoder
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        plan = Plan.of(self.encoder, self.getOrDefault(self.nDraws) or None, self._optional(self.rowIdCol))
+        assert self.encoder is not None
+        plan = Plan.of(self.encoder.encoding_, self.getOrDefault(self.nDraws) or None, self._optional(self.rowIdCol))
         encoded = encode_frame(dataset, plan)
         if not self.isSet(self.outputCols):
             return encoded

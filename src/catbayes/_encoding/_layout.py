@@ -1,21 +1,21 @@
-"""Putting features in their places, and posteriors into frames."""
+"""Putting features in their places."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from catbayes._encoding._column import EncodedColumn
 from catbayes._validation import Array
-from catbayes.encoder._column import EncodedColumn
 from catbayes.tables import Table
 
 
 class Layout:
     """Which outputs there are: those of each input column, or itself where it passes through, then the interactions."""
 
-    def __init__(self, n_inputs: int, columns: list[EncodedColumn], dropped: Sequence[int] = ()) -> None:
+    def __init__(self, n_inputs: int, columns: Sequence[EncodedColumn], dropped: Sequence[int] = ()) -> None:
         self.columns = columns
         outputs: dict[int, list[str]] = {position: [] for position in dropped}
         outputs |= {column.position: column.mapping.names() for column in columns}
@@ -32,7 +32,7 @@ class Layout:
         pairs = zip(columns, self.outputs, strict=True)
         return ["_".join(filter(None, (str(name), output))) for name, outputs in pairs for output in outputs]
 
-    def stack(self, table: Table, blocks: list[Array]) -> np.ndarray[Any, Any]:
+    def stack(self, table: Table, blocks: Sequence[Array]) -> np.ndarray[Any, Any]:
         """All features as one array, of objects if a column that passes through holds no numbers."""
         dtype = np.float64 if not self.passing or table.numeric(self.passing) else object
         features = np.empty((table.n_rows, self.places[-1].stop), dtype=dtype, order="F")
@@ -42,7 +42,7 @@ class Layout:
             features[:, self.places[position].start] = table.values(position)
         return features
 
-    def frame(self, table: Table, blocks: list[Array], names: Any, library: str) -> Any:
+    def frame(self, table: Table, blocks: Sequence[Array], names: Any, library: str) -> Any:
         """All features as a frame of pandas or polars, in which columns that pass through keep their types."""
         assert table.frame is not None
         kept = table.frame[:, self.passing]
@@ -53,38 +53,3 @@ class Layout:
         for column, block in zip(self.columns, blocks, strict=True):
             data |= zip(names[self.places[column.position]], block.T, strict=True)
         return type(native)(data, index=native.index) if library == "pandas" else type(native)(data)
-
-
-def input_names(fitted: Any, given: Any = None) -> list[Any]:
-    """Names of the columns that an estimator was fitted on; those given must agree with them."""
-    known = getattr(fitted, "feature_names_in_", None)
-    if given is None:
-        return list(known) if known is not None else [f"x{i}" for i in range(fitted.n_features_in_)]
-    if known is not None and list(known) != list(given):
-        raise ValueError("input_features is not equal to feature_names_in_")
-    if len(given) != fitted.n_features_in_:
-        raise ValueError("input_features should have length equal to number of features")
-    return list(given)
-
-
-class PosteriorFrames(Mapping[Any, Any]):
-    """The posteriors of each encoded column, as a frame made when it is asked for."""
-
-    def __init__(self, make: Callable[[Any], Any], names: list[Any]) -> None:
-        self._make = make
-        self._names = names
-
-    def __getitem__(self, name: Any) -> Any:
-        """Frame of one column: a row per category, and per class if there are more than two."""
-        if name not in self._names:
-            raise KeyError(f"{name!r} is not an encoded column; those are {self._names}.")
-        return self._make(name)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __repr__(self) -> str:
-        return f"PosteriorFrames({self._names})"

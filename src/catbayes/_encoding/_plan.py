@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._keyed import Keys, row_keys
-from catbayes._validation import Array, check_count, check_weights
-from catbayes.encoder._base import PosteriorEncoder
-from catbayes.encoder._column import EncodedColumn
-from catbayes.encoder._training import draw_rows
-from catbayes.encoder.sampling import SamplingBayesianEncoder
+from catbayes._encoding._column import EncodedColumn
+from catbayes._encoding._encoding import Encoding
+from catbayes._keyed import row_keys
+from catbayes._validation import Array, Codes, check_count, check_weights
 from catbayes.errors import InputError
 from catbayes.evidence import Target, read_target
 from catbayes.families import Family
@@ -24,7 +22,7 @@ from catbayes.tables import Table, no_column
 class Plan:
     """What to add to each row, checked once for all batches."""
 
-    encoder: Any
+    encoding: Encoding
     n_draws: int | None
     row_id: str | None
     target: str | None
@@ -34,17 +32,15 @@ class Plan:
     @classmethod
     def of(
         cls,
-        encoder: Any,
-        n_draws: int | None,
+        encoding: Encoding,
+        n_draws: int | None = None,
         row_id: str | None = None,
         target: str | None = None,
         weight: str | None = None,
         drop: bool = False,
     ) -> Plan:
-        """Check that the encoder can do what is asked."""
-        if not isinstance(encoder, PosteriorEncoder) or not hasattr(encoder, "columns_fitted_"):
-            raise InputError(f"encoder is a {type(encoder).__name__}: expected a fitted encoder of catbayes.")
-        if not hasattr(encoder, "feature_names_in_"):
+        """Check that the encoding can do what is asked."""
+        if not all(isinstance(name, str) for name in encoding.evidence.inputs):
             raise InputError("The encoder was fitted on an array, so its columns have no names. Fit it on a frame.")
         if n_draws is None:
             if target is not None:
@@ -52,47 +48,33 @@ class Plan:
                     "target without n_draws: an expectation that leaves a row's own target out would give the target "
                     "away. Ask for draws, such as n_draws=1."
                 )
-            return cls(encoder, None, row_id, None, weight, drop)
+            return cls(encoding, None, row_id, None, weight, drop)
         check_count("n_draws", n_draws)
-        if not isinstance(encoder, SamplingBayesianEncoder):
-            raise InputError(f"A {type(encoder).__name__} makes no draws. Leave n_draws out.")
-        if target is not None and encoder.own_target == "ordered":
-            raise InputError(
-                'target: own_target="ordered" needs all rows in their order, which fit_transform has and a stream of '
-                'rows has not. Use own_target="exclude" here.'
-            )
         if target is not None:
-            known = any(c.mapping.known(c.posterior.posterior) is not None for c in encoder.columns_fitted_)
-            if known or not encoder._hides:
-                raise InputError(
-                    "target: with these settings of the encoder a draw would not hide that the row's own target was "
-                    'left out. Use draw_per="row", a temperature of 0.3 or more, weights near 1, and a mapping that is '
-                    "all drawn."
-                )
-            if encoder._weighted and weight is None:
-                raise InputError(
-                    "The encoder's rows do not count as one each (sample_weight, exposure or forget): name the column "
-                    "that says how much, weight=…."
-                )
-        return cls(encoder, n_draws, row_id, target, weight, drop)
+            _require_hidden(encoding, weight)
+        return cls(encoding, n_draws, row_id, target, weight, drop)
 
     @property
-    def columns(self) -> list[EncodedColumn]:
+    def columns(self) -> tuple[EncodedColumn, ...]:
         """The columns to encode."""
-        return list(self.encoder.columns_fitted_)
+        return self.encoding.columns
+
+    @property
+    def by_row(self) -> bool:
+        """Whether every row has a draw of its own."""
+        return self.n_draws is not None and self.encoding.settings.draws.per == "row"
 
     @property
     def text(self) -> tuple[str, ...]:
         """Columns that hold text, whatever they look like in a CSV file."""
-        found = tuple(self.encoder.evidence_.texts)
-        classes = self.encoder.classes_
+        found, classes = tuple(self.encoding.evidence.texts), self.encoding.evidence.classes
         words = classes is not None and all(isinstance(label, str) for label in classes.tolist())
         return (*found, self.target) if words and self.target is not None else found
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the columns that the encoder was fitted on."""
-        return tuple(self.encoder.evidence_.inputs)
+        return tuple(self.encoding.evidence.inputs)
 
     @property
     def replaced(self) -> list[str]:
@@ -130,35 +112,56 @@ class Plan:
         def values(name: str) -> Any:
             return table.values(positions[name])
 
-        identity = target = weight = None
-        if self.n_draws is not None:
-            numbers = np.arange(batch.start, batch.start + table.n_rows)
-            ids = (batch.file, numbers) if self.row_id is None else values(self.row_id)
-            identity = row_keys(ids, table.n_rows)
-        if self.target is not None:
-            evidence = self.encoder.evidence_
-            target = read_known_target(values(self.target), evidence.family, evidence.classes, self.target)
-        if self.weight is not None:
-            weight = check_weights(values(self.weight), table.n_rows, whole=False)
+        slots = self.encoding.slots(lambda part: table.column(positions[self.inputs[part]]))
+        if self.n_draws is None:
+            return self.named([[block] for block in self.encoding.expectation(slots)])
+        numbers = np.arange(batch.start, batch.start + table.n_rows)
+        identity = row_keys((batch.file, numbers) if self.row_id is None else values(self.row_id), table.n_rows)
+        if self.target is None:
+            return self.named(self.encoding.draws(slots, self.n_draws, identity=identity))
+        evidence = self.encoding.evidence
+        target = read_known_target(values(self.target), evidence.family, evidence.classes, self.target)
+        weight = None if self.weight is None else check_weights(values(self.weight), table.n_rows, whole=False)
+        return self.named(self.encoding.draws_without_own(slots, target, weight, self.n_draws, identity))
 
-        def encode_column(item: tuple[EncodedColumn, Any]) -> list[Array]:
-            return self.blocks(*item, identity, target, weight)
+    def by_slot(self) -> list[dict[str, Array]]:
+        """New columns of every slot of each column, where rows have no draws of their own."""
+        slots: list[Codes] = [np.arange(column.posteriors.index.n_slots) for column in self.columns]
+        if self.n_draws is None:
+            blocks = [[block] for block in self.encoding.expectation(slots)]
+        else:
+            blocks = self.encoding.draws(slots, self.n_draws)
+        return [self._name(column, parts) for column, parts in zip(self.columns, blocks, strict=True)]
 
-        codes = self.encoder._codes(lambda part: table.column(positions[self.inputs[part]]))
-        blocks = self.encoder._parallel(encode_column, list(zip(self.columns, codes, strict=True)))
+    def named(self, blocks: list[list[Array]]) -> dict[str, Array]:
+        """New columns by their names, from the blocks of each column."""
         found: dict[str, Array] = {}
         for column, parts in zip(self.columns, blocks, strict=True):
-            features = np.concatenate(parts, axis=1)
-            found |= dict(zip(self.names(column), features.T, strict=True))
+            found |= self._name(column, parts)
         return found
 
-    def blocks(
-        self, column: EncodedColumn, codes: Any, identity: Keys | None, target: Target | None, weight: Array | None
-    ) -> list[Array]:
-        """The expectation, or each draw, of a column, (row, output)."""
-        if self.n_draws is None:
-            return [column.expectation[codes]]
-        return draw_rows(self.encoder, column, codes, self.n_draws, self.encoder._seed, identity, target, weight)
+    def _name(self, column: EncodedColumn, parts: list[Array]) -> dict[str, Array]:
+        return dict(zip(self.names(column), np.concatenate(parts, axis=1).T, strict=True))
+
+
+def _require_hidden(encoding: Encoding, weight: str | None) -> None:
+    """Refuse draws that would give the row's own target away."""
+    if encoding.settings.own_target.renewed:
+        raise InputError(
+            'target: own_target="ordered" needs all rows in their order, which fit_transform has and a stream of '
+            'rows has not. Use own_target="exclude" here.'
+        )
+    if any(column.has_known for column in encoding.columns) or not encoding.hides:
+        raise InputError(
+            "target: with these settings of the encoder a draw would not hide that the row's own target was "
+            'left out. Use Draws(per="row"), a temperature of 0.3 or more, weights near 1, and a mapping that is '
+            "all drawn."
+        )
+    if encoding.evidence.weighted and weight is None:
+        raise InputError(
+            "The encoder's rows do not count as one each (sample_weight, exposure or forget): name the column "
+            "that says how much, weight=…."
+        )
 
 
 def read_known_target(y: Any, family: type[Family], classes: Any, name: str) -> Target:

@@ -1,0 +1,30 @@
+"""A fitted encoder as one frozen value, and what is made of it."""
+
+from catbayes._encoding._column import EncodedColumn
+from catbayes._encoding._encoding import Encoding
+from catbayes._encoding._layout import Layout
+from catbayes._encoding._lookups import lookups
+from catbayes._encoding._own_target import CrossFit, Exclude, Include, Ordered, OwnTarget, Strategy, resolve_own_target
+from catbayes._encoding._plan import Plan, read_known_target
+from catbayes._encoding._settings import Missing, Settings, Unseen
+from catbayes._encoding._training import TrainingDraws
+
+__all__ = [
+    "CrossFit",
+    "EncodedColumn",
+    "Encoding",
+    "Exclude",
+    "Include",
+    "Layout",
+    "Missing",
+    "Ordered",
+    "OwnTarget",
+    "Plan",
+    "Settings",
+    "Strategy",
+    "TrainingDraws",
+    "Unseen",
+    "lookups",
+    "read_known_target",
+    "resolve_own_target",
+]

@@ -1,0 +1,89 @@
+"""One fitted column: its posteriors, its mapping, and what follows from the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catbayes._drawing import Found, draw, draw_strata
+from catbayes._random import Purpose
+from catbayes._selection import ColumnSpec
+from catbayes._validation import Array
+from catbayes.families import Family, no_signal
+from catbayes.mappings import Mapping
+from catbayes.posteriors import Entries, Posteriors
+from catbayes.sampling import Spread
+
+EXPECTATION_DRAWS = 100
+EXPECTATION_STRATA = 50
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedColumn(ColumnSpec):
+    """A fitted column or interaction: its posteriors, its mapping, and E f(θ) of every slot, (slot, output)."""
+
+    posteriors: Posteriors
+    mapping: Mapping
+    spread: Spread
+    expectation: Array
+
+    @classmethod
+    def of(cls, spec: ColumnSpec, posteriors: Posteriors, mapping: Mapping, spread: Spread, seed: int) -> EncodedColumn:
+        """Work out what is expected of every slot; the mapping is bound to the column's prior."""
+        expectation = expect(mapping, posteriors.entries, spread=spread, seed=seed, position=spec.position)
+        return cls(spec.position, spec.name, spec.parts, posteriors, mapping, spread, expectation)
+
+    @property
+    def entries(self) -> Entries:
+        """The posterior of every slot, and its rows."""
+        return self.posteriors.entries
+
+    @property
+    def family(self) -> Family:
+        """The posterior of every slot."""
+        return self.posteriors.entries.family
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the column has no signal, so that its prior is as strong as we please, and its spread as small."""
+        strength = self.posteriors.prior.prior.strength
+        return bool(strength >= 0.99 * no_signal(self.posteriors.statistics.count.sum()))
+
+    @property
+    def has_known(self) -> bool:
+        """Whether some outputs are functions of the posterior itself, which nothing random hides."""
+        return self.mapping.known(self.family.take(slice(0, 1))) is not None
+
+    def strata(self, n_draws: int, *, seed: int, spread: Spread | None = None, slots: Any = None) -> Array:
+        """All outputs of stratified draws of every slot, or of some, to predict with, (draw, slot, output)."""
+        entries = self.entries if slots is None else self.entries.take(slots)
+        key = (Purpose.PREDICT, self.position, n_draws)
+        return draw_strata(entries, self.mapping, n_draws, seed=seed, key=key, spread=spread or self.spread)
+
+
+def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, position: int) -> Array:
+    """All outputs of every entry, the drawn ones by their expectation, (entry, output)."""
+    factor, posterior = spread.factor(entries), entries.family
+    if mapping.quadratic or np.isin(factor, (0.0, 1.0)).all():
+        at_mean = mapping.drawn(posterior.mean())
+        expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, posterior, seed, position) - at_mean)
+        known = mapping.known(posterior)
+        return expected if known is None else np.concatenate([expected, known], axis=-1)
+    # Closed forms are those of the whole posterior.
+    arrays = [values.reshape(len(factor), -1) for values in (*posterior.arrays().values(), factor)]
+    _, first, same = np.unique(np.hstack(arrays), axis=0, return_index=True, return_inverse=True)
+    how: dict[str, Any] = {"seed": seed, "key": (Purpose.EXPECTATION, position), "spread": spread}
+    return np.asarray(draw_strata(entries.take(first), mapping, EXPECTATION_STRATA, **how).mean(axis=0)[same])
+
+
+def _in_full(mapping: Mapping, posterior: Family, seed: int, position: int) -> Array:
+    """E f(θ) over the whole posterior, (entry, output)."""
+    expected = mapping.expected(posterior)
+    if expected is not None:
+        return expected
+    keys = ((Purpose.EXPECTATION, position, number) for number in range(EXPECTATION_DRAWS))
+    every = Found.each(Entries(posterior, np.zeros(len(posterior.strength))))
+    draws = (draw(every, mapping, seed=seed, key=key, sampler="exact", spread=Spread()) for key in keys)
+    return np.asarray(sum(draws) / EXPECTATION_DRAWS)

@@ -1,0 +1,280 @@
+"""The fitted value: columns with their posteriors, and all that can be asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from catbayes._drawing import Found, LeftOut, draw
+from catbayes._encoding._column import EncodedColumn
+from catbayes._encoding._layout import Layout
+from catbayes._encoding._settings import Settings
+from catbayes._encoding._training import TrainingDraws
+from catbayes._index import Index
+from catbayes._keyed import Keys
+from catbayes._random import Purpose
+from catbayes._validation import Array, Codes
+from catbayes.categories import Categories
+from catbayes.errors import warn
+from catbayes.evidence import ColumnEvidence, Evidence, Rows, Target, settle_family
+from catbayes.families import Family
+from catbayes.hierarchy import HierarchyPrior, Links
+from catbayes.posteriors import ColumnPrior, Posteriors
+from catbayes.sampling import Spread
+from catbayes.statistics import Statistics
+
+__all__ = ["Encoding"]
+
+MakePrior = Callable[[int, Statistics, Index, Statistics], ColumnPrior]
+"""The prior of the column of a number, from what was seen of it, and from its slots and what they say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """A fitted encoder as a value: what was learnt, and how rows are encoded by it.
+
+    Examples
+    --------
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> encoding = SamplingBayesianEncoder(prior=0).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).encoding_
+    >>> slots = encoding.slots({0: ["b", "z"]}.get)  # z was never seen
+    >>> slots[0].tolist(), encoding.expectation(slots)[0].tolist()
+    ([1, 3], [[0.75], [0.5]])
+    """
+
+    settings: Settings
+    evidence: Evidence
+    columns: tuple[EncodedColumn, ...]
+    family: type[Family]
+    seed: int
+    library: Any = None  # that the table came in, and that frames are given in
+
+    # ------------------------------------------------------------------------------------- made of evidence
+
+    @classmethod
+    def fit(cls, settings: Settings, evidence: Evidence, seed: int, library: Any = None) -> Encoding:
+        """Learn the prior of every column, and update it."""
+        family = settle_family(settings.family, evidence)
+
+        def learn(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
+            # A column that says nothing has nothing to make a prior of: that of the target itself.
+            speaking = seen if seen.varies() else evidence.total
+            if not index.levels:
+                return ColumnPrior.fit(family, settings.prior, speaking)
+            links = Links.fit(index, statistics, family, settings.prior, speaking)
+            return HierarchyPrior.of(index, links, statistics)
+
+        with threadpool_limits(1, user_api="blas"):  # an optimiser of four numbers only loses by waking threads
+            return cls.of(settings, evidence, seed, learn, library)
+
+    @classmethod
+    def of(
+        cls, settings: Settings, evidence: Evidence, seed: int, make_prior: MakePrior, library: Any = None
+    ) -> Encoding:
+        """Update priors that are made here, or were made before."""
+        spread = settings.draws.spread(evidence.row_weight, evidence.class_balance)
+        labels = None if evidence.classes is None else [str(label) for label in evidence.classes]
+        names = list(evidence.inputs)
+
+        def encode(number: int) -> EncodedColumn:
+            column = evidence.columns[number]
+            index = settings.selection.index(column, column.index, names)
+            seen = statistics = _settle_missing(column, settings)
+            if index is not column.index:
+                statistics = seen.place(index.moved(column.index), index.n_slots)
+            posteriors = Posteriors.of(index, statistics, make_prior(number, seen, index, statistics))
+            mapping = settings.mapping.bind(posteriors.prior.prior, labels)
+            return EncodedColumn.of(column, posteriors, mapping, spread, seed)
+
+        columns = settings.run(encode, range(len(evidence.columns)))
+        return cls(settings, evidence, tuple(columns), settle_family(settings.family, evidence), seed, library)
+
+    def refit(self, evidence: Evidence) -> Encoding:
+        """The same settings and seed, for other evidence."""
+        return self.fit(self.settings, evidence, self.seed, self.library)
+
+    # ---------------------------------------------------------------------------------------------- slots
+
+    def slots(self, column_of: Callable[[int], Any]) -> list[Codes]:
+        """Slots of rows in every column, once the policies for missing and unseen values agree.
+
+        `column_of` gives the column of the table that has a position. Each one is read once.
+        """
+        sources = {
+            (part, id(source)): source
+            for column in self.columns
+            for part, source in zip(column.parts, column.posteriors.index.sources, strict=True)
+        }
+
+        def read(item: tuple[tuple[int, int], Categories]) -> Codes:
+            (part, _), categories = item
+            return self._read(categories, column_of(part), self.evidence.inputs[part])
+
+        codes = dict(zip(sources, self.settings.run(read, sources.items()), strict=True))
+
+        def combine(column: EncodedColumn) -> Codes:
+            index = column.posteriors.index
+            pairs = zip(column.parts, index.sources, strict=True)
+            return self._admit(column, index.slots([codes[part, id(source)] for part, source in pairs]))
+
+        return self.settings.run(combine, self.columns)
+
+    def slots_of(self, rows: Rows) -> list[Codes]:
+        """Slots of the rows that the encoding was fitted on."""
+
+        def find(pair: tuple[EncodedColumn, ColumnEvidence]) -> Codes:
+            column, seen = pair
+            slots, index = rows.slots(seen), column.posteriors.index
+            return self._admit(column, slots if index is seen.index else index.moved(seen.index)[slots])
+
+        return self.settings.run(find, zip(self.columns, rows.evidence.columns, strict=True))
+
+    def _read(self, categories: Categories, values: Any, name: Any) -> Codes:
+        """Slots of the rows of a column of the table; errors where a policy calls for one."""
+        codes = categories.codes(values)
+        self.settings.refuse_missing(int((codes == categories.missing).sum()), name)
+        unseen = codes == categories.unseen
+        if unseen.any() and self.settings.unseen == "error":
+            self.settings.refuse_unseen(categories.strangers(values), name)
+        elif unseen.all():
+            _warn_of_other_types(categories, values, name)
+        return codes
+
+    def _admit(self, column: EncodedColumn, slots: Codes) -> Codes:
+        """Let missing values go by the policy: as categories, or as if unseen, which in a hierarchy is one level up."""
+        if self.settings.missing == "category":
+            return slots
+        incomplete, up = column.posteriors.index.incomplete(), column.posteriors.index.up()
+        while incomplete[slots].any():
+            slots = np.where(incomplete[slots], up[slots], slots)
+        return slots
+
+    # ------------------------------------------------------------------------------------------- features
+
+    @property
+    def layout(self) -> Layout:
+        """Where the outputs go."""
+        names = list(self.evidence.inputs)
+        return Layout(len(names), self.columns, self.settings.selection.dropped(names))
+
+    def expectation(self, slots: Sequence[Codes]) -> list[Array]:
+        """The expectation of f(θ) of rows, (row, output) for every column."""
+        pairs = zip(self.columns, slots, strict=True)
+        return self.settings.run(lambda pair: np.asarray(pair[0].expectation.take(pair[1], axis=0)), pairs)
+
+    def draws(
+        self, slots: Sequence[Codes], n_draws: int, *, seed: int | None = None, identity: Keys | None = None
+    ) -> list[list[Array]]:
+        """Draws of rows that were not trained on, (row, output) for every draw of every column."""
+
+        def sample(pair: tuple[EncodedColumn, Codes]) -> list[Array]:
+            column, own = pair
+            rows, keys = Found(column.entries, own), self._keys(Purpose.SAMPLE, column, n_draws)
+            return [self._draw(column, rows, key, seed=seed, identity=identity) for key in keys]
+
+        return self.settings.run(sample, zip(self.columns, slots, strict=True))
+
+    def draws_without_own(
+        self, slots: Sequence[Codes], target: Target, weight: Array | None, n_draws: int, identity: Keys
+    ) -> list[list[Array]]:
+        """Draws of rows that were trained on, each row's target taken out of its posterior in closed form."""
+        n_classes = 0 if target.classes is None else len(target.classes)
+
+        def sample(pair: tuple[EncodedColumn, Codes]) -> list[Array]:
+            column, own = pair
+            about = (column.entries, column.posteriors.prior, column.spread)
+            rows = LeftOut.find(*about, own, target.values, weight, n_classes)
+            keys = self._keys(Purpose.TRAIN, column, n_draws)
+            return [self._draw(column, rows, key, identity=identity) for key in keys]
+
+        return self.settings.run(sample, zip(self.columns, slots, strict=True))
+
+    def training_draws(self, rows: Rows, groups: Any = None) -> TrainingDraws:
+        """Draws of the rows that the encoding was fitted on, their own targets kept out; nothing is drawn yet."""
+        strategy = self.settings.own_target
+        about: dict[str, bool] = {"hides": self.hides, "known": any(column.has_known for column in self.columns)}
+        split = strategy.split(rows, groups, seed=self.seed, **about)
+        slots = self.slots_of(rows)
+
+        def find(number: int, k: int = 0) -> tuple[Found | LeftOut, Found]:
+            return strategy.find(self.columns[number], slots[number], rows.target, rows.weight, split, k)
+
+        every = range(len(self.columns))
+        found = [] if strategy.renewed else self.settings.run(find, every)
+
+        def block(number: int, k: int) -> Array:
+            drawn, known = found[number] if found else find(number, k)
+            column = self.columns[number]
+            return self._draw(column, drawn, (Purpose.TRAIN, column.position, k), known=known)
+
+        return TrainingDraws(rows.table, self.layout, lambda k: self.settings.run(lambda n: block(n, k), every))
+
+    def strata(self, n_draws: int, *, spread: Spread | None = None, slots: Sequence[Any] | None = None) -> list[Array]:
+        """Stratified draws of every slot of each column, or of some, to predict with, (draw, slot, output).
+
+        A `spread` takes the place of the one that training had, but for columns without signal: how far their draws
+        lie apart is of our making, and a scaler in front of a model would make much of it.
+        """
+        chosen = [None] * len(self.columns) if slots is None else slots
+        return [
+            column.strata(n_draws, seed=self.seed, spread=None if column.is_silent else spread, slots=some)
+            for column, some in zip(self.columns, chosen, strict=True)
+        ]
+
+    @property
+    def hides(self) -> bool:
+        """Whether draws hide that a target was taken out in closed form."""
+        weight, family = self.evidence.row_weight, self.evidence.family
+        dispersion = max(family.dispersion(column.statistics, weight) for column in self.evidence.columns)
+        return self.settings.draws.hide(weight * dispersion)
+
+    def _keys(self, purpose: Purpose, column: EncodedColumn, n_draws: int) -> list[tuple[int, int, int]]:
+        return [(purpose, column.position, k) for k in range(n_draws)]
+
+    def _draw(
+        self,
+        column: EncodedColumn,
+        rows: Found | LeftOut,
+        key: tuple[int, int, int],
+        *,
+        seed: int | None = None,
+        identity: Keys | None = None,
+        known: Found | None = None,
+    ) -> Array:
+        how = self.settings.draws
+        return draw(
+            rows,
+            column.mapping,
+            seed=self.seed if seed is None else seed,
+            key=key,
+            spread=column.spread,
+            sampler=how.sampler,
+            per=how.per,
+            identity=identity,
+            known=known,
+        )
+
+
+def _settle_missing(column: ColumnEvidence, settings: Settings) -> Statistics:
+    """What the categories say, once the policy for missing values agrees."""
+    incomplete = np.flatnonzero(column.index.incomplete())
+    settings.refuse_missing(float(column.statistics.count[incomplete].sum()), column.name)
+    return column.statistics if settings.missing == "category" else column.statistics.without(incomplete)
+
+
+def _warn_of_other_types(categories: Categories, values: Any, name: Any) -> None:
+    """Say so where every value is unseen because it is of another type, such as "7" for 7."""
+
+    def kinds(cells: Any) -> set[str]:
+        return {"number" if isinstance(cell, int | float) else type(cell).__name__ for cell in cells}
+
+    known, new = kinds(categories.values), kinds(categories.strangers(values))
+    if known and new and not known & new:
+        warn(
+            f"Column {name!r} held {', '.join(sorted(known))} values at fit and holds {', '.join(sorted(new))} values "
+            "now: every one of them counts as unseen. Convert the column to its former type."
+        )

@@ -1,0 +1,315 @@
+"""Keeping a row's own target out of its training features: four strategies.
+
+Each gives two things for every row of a column: the distribution that its θ is drawn from, and that of which its known
+outputs are functions. They are entries, and the place of each row among them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, check_cv
+
+from catbayes._drawing import Draws, Found, LeftOut
+from catbayes._encoding._column import EncodedColumn
+from catbayes._random import Purpose, stream
+from catbayes._validation import Array, Codes, check_count, is_number
+from catbayes.categories import Categories
+from catbayes.errors import InputError, warn
+from catbayes.evidence import Rows, Target, gather_before, gather_codes
+from catbayes.posteriors import Entries
+from catbayes.tables import Table, find_columns
+
+__all__ = ["CrossFit", "Exclude", "Include", "Ordered", "OwnTarget", "resolve_own_target"]
+
+Strategy = Literal["exclude", "cross_fit", "ordered", "include"]
+Fold = tuple[Codes, Codes]
+"""Rows to train on, and rows held out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What a strategy needs of all rows, found once: folds, or ranks in time."""
+
+    folds: list[Fold] = field(default_factory=list)
+    hidden: bool = False  # whether targets are taken out in closed form
+    grouped: bool = False
+    rank: Codes | None = None
+    seed: int = 0
+
+
+class OwnTarget(ABC):
+    """Whether a row's own y has a part in its training features, and how it is kept out.
+
+    Examples
+    --------
+    >>> from catbayes import CrossFit, SamplingBayesianEncoder
+    >>> encoder = SamplingBayesianEncoder(own_target=CrossFit(cv=10))
+    """
+
+    __slots__ = ()
+    word: ClassVar[str]  # shorthand
+    renewed: ClassVar[bool] = False  # whether every draw has entries of its own
+
+    @property
+    def aside(self) -> tuple[Any, ...]:
+        """Columns of the table that serve the strategy alone, and are no features."""
+        return ()
+
+    def check(self, draws: Draws, hierarchy: Any) -> None:
+        """Require settings that go together; most do."""
+        return
+
+    def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
+        """Look at all rows once; `hides` says whether draws hide a closed form, `known` whether all is drawn."""
+        if groups is not None:
+            warn(f'own_target="{self.word}" makes no folds, so groups do nothing.')
+        return Split(seed=seed)
+
+    @abstractmethod
+    def find(
+        self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
+    ) -> tuple[Found | LeftOut, Found]:
+        """What draw k of each row comes from, and what its known outputs are functions of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Include(OwnTarget):
+    """As in the paper: a row's own target has its part. It leaks where categories are rare.
+
+    Examples
+    --------
+    >>> from catbayes import Include, SamplingBayesianEncoder
+    >>> SamplingBayesianEncoder(own_target=Include())  # or own_target="include"
+    SamplingBayesianEncoder(own_target=Include())
+    """
+
+    word: ClassVar[str] = "include"
+
+    def find(
+        self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
+    ) -> tuple[Found, Found]:
+        """The posterior of the category."""
+        found = Found(column.entries, slots)
+        return found, found
+
+
+@dataclass(frozen=True, slots=True)
+class CrossFit(OwnTarget):
+    """By folds throughout: a row is encoded by the rows of the other folds.
+
+    Parameters
+    ----------
+    cv : int or splitter, default=5
+        A number means shuffled folds, which keep groups together if there are any; groups come by
+        `fit_transform(X, y, groups=…)` or metadata routing.
+
+    Examples
+    --------
+    >>> from catbayes import CrossFit, SamplingBayesianEncoder
+    >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
+    >>> SamplingBayesianEncoder(own_target=CrossFit(cv=10), random_state=0).fit_transform(X, y).shape
+    (20, 1)
+    """
+
+    cv: int | BaseCrossValidator = 5
+
+    word: ClassVar[str] = "cross_fit"
+
+    def check(self, draws: Draws, hierarchy: Any) -> None:
+        """Require folds."""
+        if is_number(self.cv):
+            check_count("cv", self.cv, 2)
+        elif isinstance(self.cv, str):
+            raise InputError(f"cv={self.cv!r}: expected a number of folds or a splitter.")
+
+    def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
+        """Make the folds."""
+        return Split(read_folds(self.cv, rows.target, rows.y, groups, seed), grouped=groups is not None)
+
+    def find(
+        self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
+    ) -> tuple[Found | LeftOut, Found]:
+        """The posterior of the other folds."""
+        found = _cross_fit(column, slots, target, weight, split.folds)
+        return found, found
+
+
+@dataclass(frozen=True, slots=True)
+class Exclude(CrossFit):
+    """A row's own target is taken out of its posterior in closed form where the draw hides the step, else by folds.
+
+    It has no part but for its share in the prior that all rows have in common, and in steady categories. Folds serve
+    everything that is not drawn a row at a time (`Draws(per="category")`, a temperature below 0.3, heavy weights,
+    counts far from Poisson's, the precision of "mean_precision"), and rows that come in groups.
+
+    Parameters
+    ----------
+    cv : int or splitter, default=5
+        Folds, where they are used: see `CrossFit`.
+
+    Examples
+    --------
+    >>> from catbayes import Exclude, SamplingBayesianEncoder
+    >>> SamplingBayesianEncoder(own_target=Exclude(cv=10), mapping="mean_precision").get_params()["own_target"]
+    Exclude(cv=10)
+    """
+
+    word: ClassVar[str] = "exclude"
+
+    def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
+        """Make folds, where something needs them."""
+        hidden = hides and groups is None
+        folds = read_folds(self.cv, rows.target, rows.y, groups, seed) if known or not hidden else []
+        return Split(folds, hidden, groups is not None)
+
+    def find(
+        self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
+    ) -> tuple[Found | LeftOut, Found]:
+        """The posterior without the row, or of the other folds."""
+        known = Found(column.entries, slots)
+        if split.folds:
+            steady = False if split.grouped else column.spread.is_steady(column.entries.count)
+            known = _cross_fit(column, slots, target, weight, split.folds, steady)
+        if not split.hidden:
+            return known, known
+        posteriors, n_classes = column.posteriors, 0 if target.classes is None else len(target.classes)
+        about = (posteriors.entries, posteriors.prior, column.spread)
+        return LeftOut.find(*about, slots, target.values, weight, n_classes), known
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered(OwnTarget):
+    """Of its category a row knows the rows before it only, as in CatBoost.
+
+    Parameters
+    ----------
+    column : name or position of a column, or None
+        The column that tells the time of a row; it is not among the outputs, and rows of one time do not know each
+        other. None is a new random order for each draw.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import Ordered, SamplingBayesianEncoder
+    >>> X = pd.DataFrame({"city": ["Oslo", "Rome"] * 4, "day": range(8)})
+    >>> SamplingBayesianEncoder(own_target=Ordered("day"), random_state=0).fit_transform(X, [0, 1, 1, 1] * 2).shape
+    (8, 1)
+    """
+
+    column: Any = None
+
+    word: ClassVar[str] = "ordered"
+    renewed: ClassVar[bool] = True
+
+    @property
+    def aside(self) -> tuple[Any, ...]:
+        """The column of the time."""
+        return () if self.column is None else (self.column,)
+
+    def check(self, draws: Draws, hierarchy: Any) -> None:
+        """Refuse what has no order."""
+        if draws.per == "category":
+            raise InputError('own_target="ordered" gives each row a posterior of its own: use Draws(per="row").')
+        if hierarchy:
+            raise InputError(
+                'own_target="ordered" with a hierarchy: siblings of all times have a part in the prior of a category. '
+                'Use own_target="exclude" or "cross_fit".'
+            )
+
+    def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
+        """Rank the rows in time, if there is one."""
+        if groups is not None:
+            warn('own_target="ordered" makes no folds, so groups do nothing.')
+        return Split(rank=None if self.column is None else read_order(rows.table, self.column), seed=seed)
+
+    def find(
+        self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
+    ) -> tuple[Found, Found]:
+        """The posterior of the rows before, in time or in an order of this draw."""
+        rank = split.rank
+        if rank is None:
+            rank = stream(split.seed, Purpose.ORDER, k).permutation(len(slots))
+        index = column.posteriors.index
+        before = gather_before(slots, rank, target, weight, index.n_slots, index.unseen)
+        found = Found.each(column.posteriors.given(before))
+        return found, found
+
+
+STRATEGIES: dict[str, type[OwnTarget]] = {kind.word: kind for kind in (Exclude, CrossFit, Ordered, Include)}
+"""By their shorthands."""
+
+
+def resolve_own_target(own_target: Any, accepted: tuple[type[OwnTarget], ...] = (OwnTarget,)) -> OwnTarget:
+    """Read the parameter `own_target` of an encoder.
+
+    Examples
+    --------
+    >>> resolve_own_target("exclude"), resolve_own_target(CrossFit(10))
+    (Exclude(cv=5), CrossFit(cv=10))
+    """
+    words = [word for word, kind in STRATEGIES.items() if OwnTarget in accepted or kind in accepted]
+    if isinstance(own_target, str) and own_target in words:
+        return STRATEGIES[own_target]()
+    if isinstance(own_target, OwnTarget) and own_target.word in words:
+        return own_target
+    expected = ", ".join(f'"{word}"' for word in words)
+    kinds = ", ".join(f"{STRATEGIES[word].__name__}()" for word in words)
+    raise InputError(f"own_target={own_target!r}: expected one of {expected}, or an object {kinds}.")
+
+
+def _cross_fit(
+    column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, folds: list[Fold], whole: Any = False
+) -> Found:
+    """Posteriors of every fold from its training rows, one fold after the other, and each row's place among them.
+
+    The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row that
+    no fold holds out is encoded as if its category were unseen. Slots that are `whole` keep the posterior of all rows.
+    """
+    index, entries = column.posteriors.index, column.entries
+    place = np.full(len(slots), index.unseen, dtype=np.intp)
+    parts = []
+    for number, (train, test) in enumerate(folds):
+        statistics = gather_codes(slots, target, weight, index.n_slots, train, index.unseen)
+        other = column.posteriors.given(statistics)
+        other = entries.where(whole, other) if np.any(whole) else other
+        parts.append(Entries(other.family, other.count, entries.prior_variance))
+        place[test] = number * index.n_slots + slots[test]
+    return Found(Entries.join(parts), place)
+
+
+def read_order(table: Table, column: Any) -> Codes:
+    """Rank of each row by the column that tells the time; rows of one time share a rank."""
+    categories, codes = Categories.of(table.column(find_columns(table.names, [], [column])[0]))
+    missing = codes == categories.missing
+    if missing.any():
+        raise InputError(f"Ordered({column!r}): the column is missing in {missing.sum()} rows. Drop those rows.")
+    return codes
+
+
+def read_folds(cv: Any, target: Target, y: Any, groups: Any, seed: int) -> list[Fold]:
+    """Training and held-out rows of each fold; a row is held out at most once."""
+    n_rows = len(target.values)
+    if is_number(cv):
+        shuffle = stream(seed, Purpose.FOLDS).integers(np.iinfo(np.int32).max)
+        if groups is None:
+            splitter = KFold(min(int(cv), n_rows), shuffle=True, random_state=int(shuffle))
+        else:
+            n_groups = len(np.unique(groups))
+            if n_groups < 2:
+                raise InputError("groups holds one group only: folds need two or more.")
+            splitter = GroupKFold(min(int(cv), n_groups), shuffle=True, random_state=int(shuffle))
+    else:
+        splitter = check_cv(cv, target.values, classifier=target.classes is not None)
+    splits = list(splitter.split(np.empty((n_rows, 1)), y, groups))
+    if not splits:
+        raise InputError(f"cv={cv!r} makes no folds. Use another splitter, or a number.")
+    if any(np.intersect1d(train, test).size for train, test in splits):
+        raise InputError(f"cv={cv!r} trains on rows that it holds out: expected folds without overlap.")
+    held_out = np.concatenate([test for _, test in splits])
+    if len(np.unique(held_out)) < len(held_out):
+        raise InputError(f"cv={cv!r} holds some rows out more than once: expected a splitter without repeats.")
+    return splits

@@ -1,0 +1,226 @@
+"""What is encoded of a table: its columns, those that lie below others, and combinations of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import narwhals as nw
+
+from catbayes._index import Index
+from catbayes.categories import canonical_list
+from catbayes.errors import InputError, warn
+from catbayes.tables import Table, find_column, find_columns
+
+__all__ = ["ColumnSpec", "Selection", "read_parents"]
+
+INTERACTIONS = ("pairs", "triples", "auto")
+MOST_INTERACTIONS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSpec:
+    """One encoded column: its place, its name, and the columns of the table that it is made of.
+
+    A column alone stands at its position. So does one in a hierarchy, behind its ancestors, the farthest first. An
+    interaction has a position behind all columns of the table, and the tuple of their names.
+
+    Examples
+    --------
+    >>> ColumnSpec(position=1, name="town", parts=(0, 1)).is_interaction  # a town within the column at position 0
+    False
+    >>> ColumnSpec(position=3, name=("user", "door"), parts=(0, 1)).label
+    'user&door'
+    """
+
+    position: int
+    name: Any
+    parts: tuple[int, ...]
+
+    @property
+    def is_interaction(self) -> bool:
+        """Whether it is a combination of columns, and none of them."""
+        return self.position not in self.parts
+
+    @property
+    def label(self) -> Any:
+        """What outputs are called after: the name of the column, or those of an interaction with & between them."""
+        return "&".join(map(str, self.name)) if self.is_interaction else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which columns to encode, by themselves, together, and below others; those set `aside` are no features.
+
+    Examples
+    --------
+    >>> for spec in Selection("auto", interactions="pairs").specs(["user", "door", "age"], [0, 1]):
+    ...     print(spec.name, spec.position, spec.parts)
+    user 0 (0,)
+    door 1 (1,)
+    ('user', 'door') 3 (0, 1)
+    """
+
+    columns: Any = "auto"
+    interactions: Any = None
+    hierarchy: Any = None
+    aside: tuple[Any, ...] = ()
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether interactions are weighed, and those kept that pay."""
+        return isinstance(self.interactions, str) and self.interactions == "auto"
+
+    def dropped(self, names: list[Any]) -> list[int]:
+        """Positions of the columns that are neither encoded nor passed on."""
+        return find_columns(names, [], list(self.aside)) if self.aside else []
+
+    def specs(self, names: list[Any], categorical: list[int]) -> list[ColumnSpec]:
+        """What to encode of a table with these columns; `categorical` are those that "auto" takes."""
+        aside = self.dropped(names)
+        categorical = [position for position in categorical if position not in aside]
+        positions = [position for position in find_columns(names, categorical, self.columns) if position not in aside]
+        ancestors = _find_ancestors(names, positions, self.hierarchy)
+        specs = [ColumnSpec(place, names[place], (*ancestors.get(place, ()), place)) for place in positions]
+        found = _find_interactions(names, positions, self.interactions)
+        return specs + [
+            ColumnSpec(len(names) + number, tuple(names[part] for part in parts), parts)
+            for number, parts in enumerate(found)
+        ]
+
+    def require(self, specs: list[ColumnSpec], names: list[Any]) -> None:
+        """Require that what was gathered elsewhere is what is to be encoded here."""
+        single = [spec.name for spec in specs if not spec.is_interaction]
+        asked = replace(self, columns=single if isinstance(self.columns, str) else self.columns)
+        held = {spec.parts: spec.is_interaction for spec in specs}
+        wanted = {spec.parts: spec.is_interaction for spec in asked.specs(names, [])}
+        if self.interactions is None or self.is_auto:  # those that were gathered will do
+            held, wanted = ({parts: False for parts, pair in each.items() if not pair} for each in (held, wanted))
+        if held != wanted:
+            raise InputError(
+                f"columns={self.columns!r}, interactions={self.interactions!r} and hierarchy={self.hierarchy!r}, and "
+                f"this was gathered from {[spec.name for spec in specs]}: use the same for both."
+            )
+
+    def index(self, spec: ColumnSpec, seen: Index, names: list[Any]) -> Index:
+        """The categories that were seen of a column, with those above them if it is in a hierarchy."""
+        if spec.is_interaction:
+            return seen
+        if len(spec.parts) > 1:
+            return seen.nested()
+        for child, parents in _hierarchies(self.hierarchy).items():
+            if find_column(names, child) == spec.position:
+                table, values = read_parents(parents, spec.name), seen.sources[0].values
+                if values and not {*values} & table.keys():
+                    warn(
+                        f"hierarchy: the table of parents of {spec.name!r} names none of its categories, such as "
+                        f"{list(values[:3])}. Are they of the same type?"
+                    )
+                return seen.below(table)
+        return seen
+
+
+def _find_ancestors(names: list[Any], columns: list[int], hierarchy: Any) -> dict[int, tuple[int, ...]]:
+    """Positions of the columns that hold the ancestors of each column in a hierarchy, the farthest first."""
+    found: dict[int, tuple[int, ...]] = {}
+    for child, parents in _hierarchies(hierarchy).items():
+        position = find_column(names, child)
+        if position not in columns:
+            raise InputError(f"hierarchy names {child!r}, which is not encoded. Name it among the columns.")
+        if not is_column_list(parents):
+            continue  # a table of parents
+        above = tuple(reversed([find_column(names, parent) for parent in parents]))
+        if len({*above, position}) < len(above) + 1:
+            raise InputError(f"hierarchy={{{child!r}: {parents!r}}} names a column twice. Name each one once.")
+        found[position] = above
+    return found
+
+
+def _hierarchies(hierarchy: Any) -> Mapping[Any, Any]:
+    if hierarchy is None:
+        return {}
+    if not isinstance(hierarchy, Mapping):
+        raise InputError(
+            f"hierarchy={hierarchy!r}: expected a dictionary of columns, each with its parent columns or a table of "
+            'parents, such as {"postcode": ["region", "country"]}.'
+        )
+    return hierarchy
+
+
+def is_column_list(parents: Any) -> bool:
+    """Tell whether the parents of a column are named as columns of the table, and not given as a table.
+
+    Examples
+    --------
+    >>> is_column_list(["region", "country"]), is_column_list({"Oslo": "Norway"})
+    (True, False)
+    """
+    return isinstance(parents, list | tuple) and len(parents) > 0 and not any(isinstance(p, Mapping) for p in parents)
+
+
+def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
+    """Ancestors of each child, the parent first: from a dictionary, or from a frame whose first column is the child.
+
+    Examples
+    --------
+    >>> read_parents({"Oslo": ("Norway", "Europe")}, "town")
+    {'Oslo': ('Norway', 'Europe')}
+    """
+    if isinstance(parents, Mapping):
+        above = [tuple(canonical_list(list(a))) if isinstance(a, tuple | list) else (a,) for a in parents.values()]
+        found = dict(zip(canonical_list(list(parents)), above, strict=True))
+    elif Table.is_frame(parents):
+        frame = nw.from_native(parents, eager_only=True)
+        children, *columns = (canonical_list(frame[:, number].to_list()) for number in range(frame.shape[1]))
+        found = dict(zip(children, zip(*columns, strict=True), strict=True))
+        if len(found) < len(children):
+            raise InputError(f"hierarchy: the table of parents of {name!r} names a category twice. Name each one once.")
+    else:
+        found = {}
+    depths = {len(above) for above in found.values()}
+    if len(depths) != 1 or depths == {0}:
+        raise InputError(
+            f"hierarchy[{name!r}]: expected a list of parent columns, such as ['region'], a dictionary of each "
+            "category's parent (or of tuples of parent, grandparent, …, as many for all), or a frame with the "
+            "categories in its first column and their parents in the next."
+        )
+    return found
+
+
+def _find_interactions(names: list[Any], columns: list[int], interactions: Any) -> list[tuple[int, ...]]:
+    """Positions of the columns of each interaction: those named, or all pairs (and triples) of the encoded columns."""
+    if interactions is None:
+        return []
+    if isinstance(interactions, str):
+        if interactions not in INTERACTIONS:
+            raise _no_interactions(interactions)
+        orders = (2, 3) if interactions == "triples" else (2,)
+        found = [tuple(parts) for order in orders for parts in combinations(columns, order)]
+        if len(found) > MOST_INTERACTIONS:
+            raise InputError(
+                f'interactions="{interactions}" makes {len(found)} interactions of {len(columns)} columns, more than '
+                f"{MOST_INTERACTIONS}: name those that matter, such as interactions=[{tuple(names[:2])!r}]."
+            )
+        return found
+    if not isinstance(interactions, Iterable):
+        raise _no_interactions(interactions)
+    found = []
+    for interaction in interactions:
+        if isinstance(interaction, str) or not isinstance(interaction, Iterable):
+            raise _no_interactions(interactions)
+        parts = tuple(find_column(names, column) for column in interaction)
+        if len(parts) < 2 or len(set(parts)) < len(parts):
+            raise InputError(f"interactions names {interaction!r}: expected two or more columns, each one once.")
+        found.append(parts)
+    if len({frozenset(parts) for parts in found}) < len(found):
+        raise InputError(f"interactions={interactions!r} names a combination twice. Name each one once.")
+    return found
+
+
+def _no_interactions(given: Any) -> InputError:
+    return InputError(
+        f'interactions={given!r}: expected None, "pairs", "triples", "auto", or a list of tuples of columns, such as '
+        '[("user", "door")].'
+    )
