@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from category_encoders import LeaveOneOutEncoder
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -74,8 +75,6 @@ class LeaveOneOut:
 
     def fit(self, X: Any, y: Target, categorical: list[str], trees: int, seed: int) -> Fitted:
         """Encode and fit."""
-        from category_encoders import LeaveOneOutEncoder
-
         encoder_seed, forest_seed, _ = seeds(seed)
         encoder = LeaveOneOutEncoder(cols=categorical, sigma=self.sigma, random_state=encoder_seed)
         features = encoder.fit_transform(X, y)

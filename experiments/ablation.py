@@ -29,9 +29,9 @@ from catbayes.datasets._recipes import RECIPES
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
 from catbayes.priors import Scaled
-from catbayes.reproduce._effort import Effort
-from catbayes.reproduce._paper import SYNTHETIC, TABLES
-from catbayes.reproduce._trials import Trial
+from experiments.effort import Effort
+from experiments.paper import SYNTHETIC, TABLES
+from experiments.trials import Trial
 
 MODELS = ("linear", "forest", "boosting")
 GENERATED = ("payments", "amounts", *SYNTHETIC)
