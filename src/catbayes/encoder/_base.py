@@ -25,7 +25,7 @@ from catbayes.evidence import (
     Evidence,
     check_classes,
 )
-from catbayes.families import BetaBernoulli, GammaPoisson, LogNormalGamma
+from catbayes.families import find_family
 from catbayes.sources import is_source
 from catbayes.tables import Table, make_frame
 
@@ -182,9 +182,10 @@ class PosteriorEncoder(TransformerMixin, ColumnFitter):
         tags.input_tags.string = True
         tags.input_tags.allow_nan = True
         tags.non_deterministic = True  # fit_transform is not fit().transform(), on purpose
-        if self.family in ("bernoulli", BetaBernoulli):
+        family = find_family(self.family)
+        if family is not None and family.binary:
             tags.classifier_tags = ClassifierTags(multi_class=False)
-        if self.family in ("lognormal", "poisson", LogNormalGamma, GammaPoisson):
+        if family is not None and family.support is not None:
             tags.target_tags.positive_only = True
         return tags
 

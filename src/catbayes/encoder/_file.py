@@ -20,7 +20,6 @@ from catbayes.categories import Categories
 from catbayes.combinations import Combinations
 from catbayes.encoder._base import PosteriorEncoder
 from catbayes.encoder._settings import (
-    family_name,
     read_family_object,
     read_settings,
     write_family,
@@ -30,7 +29,7 @@ from catbayes.encoder._settings import (
 from catbayes.encoder._values import read_value, write_values
 from catbayes.errors import InputError
 from catbayes.evidence import Candidate, ColumnEvidence, Evidence, label_array
-from catbayes.families import FAMILIES
+from catbayes.families import FAMILIES, family_name
 from catbayes.hierarchy import Chain
 from catbayes.posteriors import ColumnPosterior, posterior_of
 from catbayes.statistics import Moments, Statistics, Tally

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -34,6 +34,25 @@ def no_signal(total: Any) -> float:
     return float(max(NO_SIGNAL * total, 10.0))
 
 
+@dataclass(frozen=True, slots=True)
+class Support:
+    """The numbers that a target may be: those above zero, and zero itself if it says so.
+
+    Examples
+    --------
+    >>> Support('family="poisson" takes counts ≥ 0', 'use "normal" for amounts', zero=True).check(lowest=0.0)
+    """
+
+    takes: str  # which family takes what
+    instead: str  # what to do with other numbers
+    zero: bool = False
+
+    def check(self, lowest: float) -> None:
+        """Refuse a target whose lowest value is none of them."""
+        if lowest < 0.0 or (lowest == 0.0 and not self.zero):
+            raise InputError(f"{self.takes}, and y holds {lowest:g}: {self.instead}.")
+
+
 class Family(ABC):
     """An array of distributions of θ: the prior of a column, or the posteriors of its categories.
 
@@ -50,7 +69,10 @@ class Family(ABC):
     __slots__ = ()
 
     classes: ClassVar[bool] = False  # whether the target is a class (a Tally) or a number (Moments)
+    binary: ClassVar[bool] = False  # whether it takes two classes and no more
+    support: ClassVar[Support | None] = None  # the numbers that it takes; all of them if None
     log_target: ClassVar[bool] = False  # whether the number is the logarithm of what was given
+    takes_exposure: ClassVar[bool] = False  # whether y events in e units are a rate y / e that counts for e rows
     parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
     location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target
 
@@ -58,6 +80,19 @@ class Family(ABC):
         """Hold arrays, whatever numbers were given."""
         for name, values in self.arrays().items():
             object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
+
+    @classmethod
+    def check_target(cls, lowest: float) -> None:
+        """Refuse a target whose lowest value the family does not take."""
+        if cls.support is not None:
+            cls.support.check(lowest)
+
+    @classmethod
+    def impossible(cls, statistics: Any) -> Any:
+        """Tell for each category whether no rows that the family takes can have these statistics."""
+        if cls.support is None or cls.log_target:
+            return False
+        return statistics.mean < -1e-9
 
     def arrays(self) -> dict[str, Array]:
         """Its parameters by their names."""

@@ -30,6 +30,7 @@ class BetaBernoulli(Family):
     beta: Array
 
     classes: ClassVar[bool] = True
+    binary: ClassVar[bool] = True
 
     @classmethod
     def scaled(cls, total: Tally, gamma: float) -> Self:

@@ -10,7 +10,7 @@ from scipy.special import digamma, gammaincinv
 from scipy.stats import nbinom
 
 from catbayes._validation import Array
-from catbayes.families._family import Family, Random, left_over, log_rising, maximise, no_signal
+from catbayes.families._family import Family, Random, Support, left_over, log_rising, maximise, no_signal
 from catbayes.statistics import Moments
 
 
@@ -33,6 +33,10 @@ class GammaPoisson(Family):
     beta: Array
 
     parameters: ClassVar[tuple[str, ...]] = ("rate",)
+    support: ClassVar[Support | None] = Support(
+        'family="poisson" takes counts ≥ 0', 'use "normal" for amounts', zero=True
+    )
+    takes_exposure: ClassVar[bool] = True
 
     @classmethod
     def scaled(cls, total: Moments, gamma: float) -> Self:
