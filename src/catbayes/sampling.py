@@ -12,7 +12,6 @@ from catbayes._keyed import KeyedRandom, Keys
 from catbayes._random import chunks, stream
 from catbayes._validation import Array
 from catbayes.families import TINY, Family, Random
-from catbayes.priors import worth
 
 __all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "Entries", "Spread", "draw", "draw_strata"]
 
@@ -78,7 +77,7 @@ class Spread:
         strength = np.maximum(entries.family.strength, TINY)
         share = entries.count / strength
         if entries.doubt is not None:  # the mean of the prior varies too, and has its own share in the posterior's
-            share = share + (1.0 - share) ** 2 * entries.doubt * (strength + float(entries.family.classes))
+            share = share + (1.0 - share) ** 2 * entries.doubt * (strength - entries.family.curvature)
         factor = np.sqrt(np.minimum(share, 1.0))
         return np.where(self.is_steady(entries.count), 0.0, factor if self.temperature is None else self.temperature)
 
@@ -91,9 +90,9 @@ class Spread:
         if self.temperature is not None or entries.doubt is None:
             return entries
         family, doubt = entries.family, np.maximum(entries.doubt, TINY)
-        known = np.maximum(1.0 / doubt - float(family.classes), 1e-3)
+        known = np.maximum(1.0 / doubt + family.curvature, 1e-3)
         bare = (entries.count == 0) & (entries.doubt > 0)
-        return Entries(worth(family, np.where(bare, known, family.strength)), entries.count, entries.doubt)
+        return Entries(family.worth(np.where(bare, known, family.strength)), entries.count, entries.doubt)
 
     def is_steady(self, count: Array) -> Any:
         """Tell which categories of so many rows are frequent enough to be encoded without drawing."""

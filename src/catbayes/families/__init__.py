@@ -7,7 +7,7 @@ updated again. Axes: a family holds (…, category); θ has one more, (…, cate
 from typing import Any
 
 from catbayes.errors import InputError
-from catbayes.families._family import TINY, Family, Random, Support, maximise, no_signal
+from catbayes.families._family import TINY, Family, Random, Support, likeliest_strength, maximise, no_signal, positive
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.categorical import DirichletCategorical
 from catbayes.families.lognormal import LogNormalGamma
@@ -30,8 +30,10 @@ __all__ = [
     "family_of_classes",
     "family_of_numbers",
     "find_family",
+    "likeliest_strength",
     "maximise",
     "no_signal",
+    "positive",
     "resolve_family",
 ]
 

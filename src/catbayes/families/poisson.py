@@ -85,6 +85,11 @@ class GammaPoisson(Family):
         """β observations."""
         return self.beta
 
+    def worth(self, strength: Any) -> Self:
+        """Scale all observations alike."""
+        ratio = strength / self.strength
+        return type(self)(self.alpha * ratio, self.beta * ratio)
+
     def update(self, statistics: Moments) -> Self:
         """α_mv = α + Σ y_n,  β_mv = β + N_mv."""
         return type(self)(self.alpha + statistics.count * statistics.mean, self.beta + statistics.count)
