@@ -10,7 +10,6 @@ import numpy as np
 from catbayes._validation import Array
 from catbayes.families import TINY
 from catbayes.posteriors import Entries
-from catbayes.priors import worth
 
 __all__ = ["Spread"]
 
@@ -47,7 +46,7 @@ class Spread:
         strength = np.maximum(entries.family.strength, TINY)
         share = entries.count / strength
         # The mean of the prior varies too, and has its own share in the posterior's.
-        share = share + (1.0 - share) ** 2 * entries.prior_variance * (strength + float(entries.family.classes))
+        share = share + (1.0 - share) ** 2 * entries.prior_variance * (strength - entries.family.curvature)
         factor = np.sqrt(np.minimum(share, 1.0))
         return np.where(self.is_steady(entries.count), 0.0, factor if self.temperature is None else self.temperature)
 
@@ -61,9 +60,9 @@ class Spread:
         if self.temperature is not None or not variance.ndim:
             return entries
         family = entries.family
-        known = np.maximum(1.0 / np.maximum(variance, TINY) - float(family.classes), 1e-3)
+        known = np.maximum(1.0 / np.maximum(variance, TINY) + family.curvature, 1e-3)
         bare = (entries.count == 0) & (variance > 0)
-        return Entries(worth(family, np.where(bare, known, family.strength)), entries.count, variance)
+        return Entries(family.worth(np.where(bare, known, family.strength)), entries.count, variance)
 
     def is_steady(self, count: Array) -> Any:
         """Tell which categories of so many rows are frequent enough to be encoded without drawing."""

@@ -20,7 +20,7 @@ from catbayes.encoder._frames import PosteriorFrames, interactions_frame
 from catbayes.encoder._reading import input_names, read_table, read_y
 from catbayes.errors import InputError
 from catbayes.evidence import Evidence, Given, Rows, check_classes, gather_selected, read_rows, take_named
-from catbayes.families import BetaBernoulli, Family, GammaPoisson, LogNormalGamma
+from catbayes.families import Family, find_family
 from catbayes.sources import is_source
 from catbayes.tables import Table
 
@@ -447,9 +447,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         tags.input_tags.string = True
         tags.input_tags.allow_nan = True
         tags.non_deterministic = True  # fit_transform is not fit().transform(), on purpose
-        if self.family in ("bernoulli", BetaBernoulli):
+        family = find_family(self.family)
+        if family is not None and family.binary:
             tags.classifier_tags = ClassifierTags(multi_class=False)
-        if self.family in ("lognormal", "poisson", LogNormalGamma, GammaPoisson):
+        if family is not None and family.support is not None:
             tags.target_tags.positive_only = True
         return tags
 

@@ -21,7 +21,6 @@ from catbayes._encoding import Encoding, Settings
 from catbayes._index import Index
 from catbayes.categories import Categories
 from catbayes.encoder._settings import (
-    family_name,
     read_family_object,
     read_settings,
     write_family,
@@ -31,7 +30,7 @@ from catbayes.encoder._settings import (
 from catbayes.encoder._values import read_value, write_values
 from catbayes.errors import InputError
 from catbayes.evidence import Candidate, ColumnEvidence, Evidence, label_array
-from catbayes.families import FAMILIES
+from catbayes.families import FAMILIES, family_name
 from catbayes.hierarchy import HierarchyPrior, Links
 from catbayes.posteriors import ColumnPrior
 from catbayes.statistics import Moments, Statistics, Tally

@@ -18,7 +18,7 @@ from catbayes.estimators._fitting import last_step
 from catbayes.estimators._model import SamplingModel
 from catbayes.estimators._taylor import as_probabilities
 from catbayes.evidence import plain
-from catbayes.families import FAMILIES
+from catbayes.families import family_name, family_of_classes, find_family
 
 
 def _has(name: str) -> Any:
@@ -117,8 +117,8 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
             assert_all_finite(y, input_name="y")
         if y.dtype.kind == "O" and any(label is None or label != label for label in y):  # NaN is not itself
             raise InputError("Input y contains missing values. Drop those rows before fitting.")
-        numeric = {name: kind for name, kind in FAMILIES.items() if not kind.classes}
-        if getattr(self.encoder, "family", "auto") in (*numeric, *numeric.values()):
+        family = find_family(getattr(self.encoder, "family", "auto"))
+        if family is not None and not family.classes:
             raise InputError(
                 f'family={self.encoder.family!r} is for numbers, and a classifier has classes: use "auto".'
             )
@@ -127,7 +127,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
             check_classification_targets(y if y.dtype != object else np.searchsorted(classes, y))
         except TypeError as error:
             raise InputError(f"y holds labels that cannot be sorted ({error}). Use strings or numbers only.") from error
-        return y, "bernoulli" if len(classes) == 2 else "categorical", classes
+        return y, family_name(family_of_classes(len(classes))), classes
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """The class whose probability, averaged over draws, is highest.

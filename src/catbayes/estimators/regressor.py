@@ -12,7 +12,7 @@ from sklearn.utils.validation import assert_all_finite
 from catbayes._validation import Array
 from catbayes.errors import InputError
 from catbayes.estimators._model import SamplingModel
-from catbayes.families import BetaBernoulli, DirichletCategorical
+from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
 
 
 class SamplingRegressor(RegressorMixin, SamplingModel):
@@ -79,12 +79,14 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         except (TypeError, ValueError) as error:
             raise InputError(f"y must hold numbers for a regressor: {error}.") from error
         assert_all_finite(y, input_name="y")
-        family = getattr(self.encoder, "family", "auto")
-        if family in ("bernoulli", "categorical", BetaBernoulli, DirichletCategorical):
+        family = find_family(getattr(self.encoder, "family", "auto"))
+        if family is not None and family.classes:
+            words = ", ".join(f'"{name}"' for name, known in FAMILIES.items() if not known.classes)
             raise InputError(
-                f'family={family!r} is for classes, and a regressor has numbers: use "auto", "lognormal" or "poisson".'
+                f'family={self.encoder.family!r} is for classes, and a regressor has numbers: use "auto", or one of '
+                f"{words}."
             )
-        return y, "normal", None
+        return y, family_name(family_of_numbers()), None
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the target, averaged over draws, and how much that varies from draw to draw.

@@ -11,7 +11,7 @@ from catbayes._index import Index
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 from catbayes.evidence._target import join_classes, label_array
-from catbayes.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson
+from catbayes.families import Family, family_of_classes
 from catbayes.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -31,10 +31,8 @@ class AlignedColumn:
         return replace(self.column, index=self.index, statistics=statistics)
 
     def subtract(self, family: type[Family]) -> Statistics:
-        strange = ~self.mine.holds(self.theirs)
         left: Statistics = self.mine - self.theirs
-        if family is GammaPoisson:  # what is left must still be counts
-            strange |= left.mean < -1e-9
+        strange = ~self.mine.holds(self.theirs) | family.impossible(left)
         if strange.any():
             raise InputError(
                 f"Column {self.column.name!r}: what is to be taken out holds {self.theirs.count[strange][0]:g} rows of "
@@ -81,8 +79,8 @@ def align(one: Evidence, other: Evidence) -> Aligned:
         places = (found[0], found[1])
         if one.classes.dtype == other.classes.dtype:
             classes = label_array(classes.tolist(), one.classes.dtype)
-        if family is BetaBernoulli and len(classes) > 2:
-            family = DirichletCategorical
+        if family.binary and len(classes) > 2:
+            family = family_of_classes(len(classes))
         had = _move(one.total, np.zeros(1, dtype=np.intp), 1, places[0], len(classes)).weight[0] > 0
     columns, width = [], 0 if classes is None else len(classes)
     for first in one.columns:

@@ -13,8 +13,8 @@ from catbayes._selection import ColumnSpec
 from catbayes._validation import Array, Codes
 from catbayes.errors import InputError
 from catbayes.evidence._aligning import align
-from catbayes.evidence._target import Target, choose_family, read_family
-from catbayes.families import TINY, Family
+from catbayes.evidence._target import Target
+from catbayes.families import TINY, Family, family_of_classes, resolve_family
 from catbayes.statistics import Moments, Statistics, Tally
 
 __all__ = [
@@ -222,7 +222,7 @@ def settle_family(family: Any, evidence: Evidence) -> type[Family]:
     >>> settle_family("auto", evidence).__name__
     'BetaBernoulli'
     """
-    total, wanted = evidence.total, read_family(family)
+    total, wanted = evidence.total, resolve_family(family)
     fits = wanted is None or wanted is evidence.family or (wanted.classes and evidence.family.classes)
     if not fits:
         raise InputError(f"family={family!r}, and this was gathered for {evidence.family.__name__}: use one for both.")
@@ -231,7 +231,7 @@ def settle_family(family: Any, evidence: Evidence) -> type[Family]:
     if evidence.classes is not None:
         if len(evidence.classes) < 2:
             raise _one_class(evidence, 0)
-        return choose_family(wanted, len(evidence.classes))
+        return family_of_classes(len(evidence.classes), wanted)
     assert isinstance(total, Moments)
     rounding = 4.0 * np.finfo(np.float64).eps * abs(total.mean[0])
     if total.m2[0] <= total.count[0] * rounding**2:

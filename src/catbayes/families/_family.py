@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import betaln, gammaln
 
 from catbayes._keyed import KeyedRandom
@@ -34,6 +34,25 @@ def no_signal(total: Any) -> float:
     return float(max(NO_SIGNAL * total, 10.0))
 
 
+@dataclass(frozen=True, slots=True)
+class Support:
+    """The numbers that a target may be: those above zero, and zero itself if it says so.
+
+    Examples
+    --------
+    >>> Support('family="poisson" takes counts ≥ 0', 'use "normal" for amounts', zero=True).check(lowest=0.0)
+    """
+
+    takes: str  # which family takes what
+    instead: str  # what to do with other numbers
+    zero: bool = False
+
+    def check(self, lowest: float) -> None:
+        """Refuse a target whose lowest value is none of them."""
+        if lowest < 0.0 or (lowest == 0.0 and not self.zero):
+            raise InputError(f"{self.takes}, and y holds {lowest:g}: {self.instead}.")
+
+
 class Family(ABC):
     """An array of distributions of θ: the prior of a column, or the posteriors of its categories.
 
@@ -50,14 +69,33 @@ class Family(ABC):
     __slots__ = ()
 
     classes: ClassVar[bool] = False  # whether the target is a class (a Tally) or a number (Moments)
+    binary: ClassVar[bool] = False  # whether it takes two classes and no more
+    support: ClassVar[Support | None] = None  # the numbers that it takes; all of them if None
     log_target: ClassVar[bool] = False  # whether the number is the logarithm of what was given
+    takes_exposure: ClassVar[bool] = False  # whether y events in e units are a rate y / e that counts for e rows
     parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
     location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target
+    curvature: ClassVar[float] = 0.0  # v₂, where targets of mean m vary by V = v₀ + v₁ m + v₂ m²: Var θ = V / (S - v₂)
+    signed: ClassVar[tuple[str, ...]] = ()  # parameters of a prior that may be zero or negative
+    free_strength: ClassVar[bool] = False  # whether the strength of a scaled prior may be set apart from the rest of it
 
     def __post_init__(self) -> None:
         """Hold arrays, whatever numbers were given."""
         for name, values in self.arrays().items():
             object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
+
+    @classmethod
+    def check_target(cls, lowest: float) -> None:
+        """Refuse a target whose lowest value the family does not take."""
+        if cls.support is not None:
+            cls.support.check(lowest)
+
+    @classmethod
+    def impossible(cls, statistics: Any) -> Any:
+        """Tell for each category whether no rows that the family takes can have these statistics."""
+        if cls.support is None or cls.log_target:
+            return False
+        return statistics.mean < -1e-9
 
     def arrays(self) -> dict[str, Array]:
         """Its parameters by their names."""
@@ -66,8 +104,8 @@ class Family(ABC):
     def check(self) -> None:
         """Require usable parameters of a prior that somebody typed."""
         for name, values in self.arrays().items():
-            if not np.isfinite(values).all() or (name != "centre" and (values <= 0).any()):
-                accepted = "finite numbers" if name == "centre" else "finite numbers > 0"
+            if not np.isfinite(values).all() or (name not in self.signed and (values <= 0).any()):
+                accepted = "finite numbers" if name in self.signed else "finite numbers > 0"
                 raise InputError(f"{type(self).__name__}: {name}={values.tolist()}: expected {accepted}.")
 
     def take(self, index: Any) -> Self:
@@ -107,6 +145,32 @@ class Family(ABC):
         @property
         def strength(self) -> Array:
             """How many observations the distribution of the mean is worth."""
+
+    def worth(self, strength: Any) -> Self:
+        """The same means, worth so many observations; of an array of distributions, each of them so many."""
+        raise InputError(
+            f"{type(self).__name__} does not say how it is given another strength (its method `worth`), which "
+            "hierarchies need. Leave hierarchy out, or choose another family."
+        )
+
+    def around(self, strength: Any) -> Self:
+        """The distribution of θ of a child of which nothing is known, about a parent of which this is known.
+
+        Children vary about their parent as the mean of so many rows would. The variances of both add up where the
+        child is worth S ν / (S + ν - v₂), and at most as much as either.
+        """
+        known = self.strength
+        most = np.maximum(known, strength)
+        return self.worth(known * strength / np.maximum(known + strength - self.curvature, most))
+
+    def varying_as(self, other: Self) -> Self:
+        """The same means, with what else θ says of the target as in one other distribution; here θ is means alone."""
+        return self
+
+    @classmethod
+    def of_nodes(cls, told: Any, root: Self) -> Self:
+        """The root of a hierarchy, from what the nodes below it were told by theirs, and from what it was before."""
+        return cls.empirical(told) if told.varies() else root
 
     @classmethod
     def dispersion(cls, statistics: Any, row: float = 1.0) -> float:
@@ -166,6 +230,17 @@ class Family(ABC):
         """Log-probability of each category's observations under this prior, θ integrated out."""
 
 
+def positive(values: Any) -> Any:
+    """Values that are kept above zero, by the smallest normal number.
+
+    Examples
+    --------
+    >>> positive(np.array([-1.0, 2.0])).tolist()
+    [2.2250738585072014e-308, 2.0]
+    """
+    return np.maximum(values, TINY)
+
+
 def left_over(before: Any, taken: Any, weight: Any) -> Array:
     """What is left of a parameter; nothing, where that is rounding alone, whose digits would tell what was taken."""
     left = before - taken
@@ -176,6 +251,31 @@ def log_rising(alpha: Any, count: Any) -> Array:
     """Log Γ(α + n) / Γ(α), right even where α is so large that the two logarithms agree in most digits."""
     seen = np.where(count > 0, count, 1.0)
     return np.where(count > 0, gammaln(seen) - betaln(alpha, seen), 0.0)
+
+
+def likeliest_strength(parents: Family, statistics: Any, root: Family) -> float:
+    """The strength of children about their parents, one for each, that makes the children most likely.
+
+    Examples
+    --------
+    >>> from catbayes.families import BetaBernoulli, likeliest_strength
+    >>> from catbayes.statistics import Tally
+    >>> parents = BetaBernoulli(alpha=[50.0, 50.0], beta=[50.0, 50.0])
+    >>> children = Tally(np.array([[8.0, 2.0], [1.0, 9.0]]))
+    >>> round(likeliest_strength(parents, children, parents.take(0)), 1)
+    2.0
+    """
+    seen = np.flatnonzero(statistics.count > 0)
+    parents, statistics = parents.take(seen), statistics.take(seen)
+
+    def cost(x: float) -> float:
+        return -float(parents.around(np.exp(x)).varying_as(root).log_marginal(statistics).sum())
+
+    low, high = np.log(1e-2), np.log(no_signal(statistics.count.sum()))
+    best = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
+    if cost(high) - best.fun < 1e-2:  # children that differ by nothing, or of whom one row each cannot tell
+        return float(np.exp(high))
+    return float(np.exp(best.x))
 
 
 def maximise(

@@ -30,6 +30,8 @@ class BetaBernoulli(Family):
     beta: Array
 
     classes: ClassVar[bool] = True
+    binary: ClassVar[bool] = True
+    curvature: ClassVar[float] = -1.0
 
     @classmethod
     def scaled(cls, total: Tally, gamma: float) -> Self:
@@ -47,6 +49,11 @@ class BetaBernoulli(Family):
     def strength(self) -> Array:
         """S = α + β."""
         return np.asarray(self.alpha + self.beta)
+
+    def worth(self, strength: Any) -> Self:
+        """Scale all observations alike."""
+        ratio = strength / self.strength
+        return type(self)(self.alpha * ratio, self.beta * ratio)
 
     def update(self, statistics: Tally) -> Self:
         """α_mv = α + Σ y_n  (equation 7);  β_mv = β + Σ (1 - y_n)  (equation 8)."""

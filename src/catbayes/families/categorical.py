@@ -27,6 +27,7 @@ class DirichletCategorical(Family):
     alpha: Array
 
     classes: ClassVar[bool] = True
+    curvature: ClassVar[float] = -1.0
 
     @classmethod
     def scaled(cls, total: Tally, gamma: float) -> Self:
@@ -42,6 +43,11 @@ class DirichletCategorical(Family):
     def strength(self) -> Array:
         """S = Σ_c α_c."""
         return np.asarray(self.alpha.sum(axis=-1))
+
+    def worth(self, strength: Any) -> Self:
+        """Scale all observations alike."""
+        ratio = strength / self.strength
+        return type(self)(self.alpha * np.asarray(ratio)[..., None])
 
     def update(self, statistics: Tally) -> Self:
         """α_mv^c = α^c + Σ 1(y_n = c)  (equation 10)."""

@@ -9,8 +9,11 @@ import numpy as np
 from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtrit
 
 from catbayes._validation import Array
-from catbayes.families._family import TINY, Family, Random, maximise, no_signal
+from catbayes.families._family import TINY, Family, Random, likeliest_strength, maximise, no_signal
 from catbayes.statistics import Moments
+
+CERTAIN = 1e12
+"""Strength of a mean that is known as well as a number can be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +38,8 @@ class NormalGamma(Family):
 
     parameters: ClassVar[tuple[str, ...]] = ("mean", "precision")
     location: ClassVar[slice] = slice(0, 1)
+    signed: ClassVar[tuple[str, ...]] = ("centre",)
+    free_strength: ClassVar[bool] = True
 
     @classmethod
     def scaled(cls, total: Moments, gamma: float) -> Self:
@@ -99,12 +104,28 @@ class NormalGamma(Family):
         found = prior(flat if value - flat_value < 1e-2 else best)
         return cls(shift + np.sqrt(variance) * found.centre, found.strength, found.alpha, variance * found.beta)
 
-    def varying_as(self, other: NormalGamma) -> Self:
+    def worth(self, strength: Any) -> Self:
+        """Another ν; what is known of τ stays."""
+        return type(self)(self.centre, np.broadcast_to(strength, self.strength.shape), self.alpha, self.beta)
+
+    def varying_as(self, other: Self) -> Self:
         """The same means, with the precision of the target as in one other distribution."""
         shape = self.centre.shape
         return type(self)(
             self.centre, self.strength, np.broadcast_to(other.alpha, shape), np.broadcast_to(other.beta, shape)
         )
+
+    @classmethod
+    def of_nodes(cls, told: Moments, root: Self) -> Self:
+        """The noise is known from the leaves, whose precision the root has; what nodes were told cannot tell it."""
+        found = cls.empirical(told).varying_as(root) if told.varies() else root
+        n_nodes = len(told.count)
+        for _ in range(3):
+            kept = told.count / (found.strength + told.count)
+            centre = (kept * told.mean).sum() / kept.sum()
+            certain = cls(*(np.full(n_nodes, value) for value in (centre, CERTAIN, found.alpha, found.beta)))
+            found = cls(centre, np.asarray(likeliest_strength(certain, told, found)), found.alpha, found.beta)
+        return found
 
     def update(self, statistics: Moments) -> Self:
         """Equations 15 to 18."""

@@ -10,7 +10,7 @@ from scipy.special import digamma, gammaincinv
 from scipy.stats import nbinom
 
 from catbayes._validation import Array
-from catbayes.families._family import Family, Random, left_over, log_rising, maximise, no_signal
+from catbayes.families._family import Family, Random, Support, left_over, log_rising, maximise, no_signal
 from catbayes.statistics import Moments
 
 
@@ -33,6 +33,10 @@ class GammaPoisson(Family):
     beta: Array
 
     parameters: ClassVar[tuple[str, ...]] = ("rate",)
+    support: ClassVar[Support | None] = Support(
+        'family="poisson" takes counts ≥ 0', 'use "normal" for amounts', zero=True
+    )
+    takes_exposure: ClassVar[bool] = True
 
     @classmethod
     def scaled(cls, total: Moments, gamma: float) -> Self:
@@ -80,6 +84,11 @@ class GammaPoisson(Family):
     def strength(self) -> Array:
         """β observations."""
         return self.beta
+
+    def worth(self, strength: Any) -> Self:
+        """Scale all observations alike."""
+        ratio = strength / self.strength
+        return type(self)(self.alpha * ratio, self.beta * ratio)
 
     def update(self, statistics: Moments) -> Self:
         """α_mv = α + Σ y_n,  β_mv = β + N_mv."""
