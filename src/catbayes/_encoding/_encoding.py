@@ -50,6 +50,7 @@ class Encoding:
     evidence: Evidence
     columns: tuple[EncodedColumn, ...]
     family: type[Family]
+    layout: Layout  # where the outputs go
     seed: int
     library: Any = None  # that the table came in, and that frames are given in
 
@@ -69,11 +70,17 @@ class Encoding:
             return HierarchyPrior.of(index, links, statistics)
 
         with threadpool_limits(1, user_api="blas"):  # an optimiser of four numbers only loses by waking threads
-            return cls.of(settings, evidence, seed, learn, library)
+            return cls.of(settings, evidence, family, seed, learn, library)
 
     @classmethod
     def of(
-        cls, settings: Settings, evidence: Evidence, seed: int, make_prior: MakePrior, library: Any = None
+        cls,
+        settings: Settings,
+        evidence: Evidence,
+        family: type[Family],
+        seed: int,
+        make_prior: MakePrior,
+        library: Any = None,
     ) -> Encoding:
         """Update priors that are made here, or were made before."""
         spread = settings.draws.spread(evidence.row_weight, evidence.class_balance)
@@ -90,8 +97,9 @@ class Encoding:
             mapping = settings.mapping.bind(posteriors.prior.prior, labels)
             return EncodedColumn.of(column, posteriors, mapping, spread, seed)
 
-        columns = settings.run(encode, range(len(evidence.columns)))
-        return cls(settings, evidence, tuple(columns), settle_family(settings.family, evidence), seed, library)
+        columns = tuple(settings.run(encode, range(len(evidence.columns))))
+        layout = Layout(len(names), columns, settings.selection.dropped(names))
+        return cls(settings, evidence, columns, family, layout, seed, library)
 
     def refit(self, evidence: Evidence) -> Encoding:
         """The same settings and seed, for other evidence."""
@@ -155,12 +163,6 @@ class Encoding:
 
     # ------------------------------------------------------------------------------------------- features
 
-    @property
-    def layout(self) -> Layout:
-        """Where the outputs go."""
-        names = list(self.evidence.inputs)
-        return Layout(len(names), self.columns, self.settings.selection.dropped(names))
-
     def expectation(self, slots: Sequence[Codes]) -> list[Array]:
         """The expectation of f(θ) of rows, (row, output) for every column."""
         pairs = zip(self.columns, slots, strict=True)
@@ -182,12 +184,11 @@ class Encoding:
         self, slots: Sequence[Codes], target: Target, weight: Array | None, n_draws: int, identity: Keys
     ) -> list[list[Array]]:
         """Draws of rows that were trained on, each row's target taken out of its posterior in closed form."""
-        n_classes = 0 if target.classes is None else len(target.classes)
 
         def sample(pair: tuple[EncodedColumn, Codes]) -> list[Array]:
             column, own = pair
             about = (column.entries, column.posteriors.prior, column.spread)
-            rows = LeftOut.find(*about, own, target.values, weight, n_classes)
+            rows = LeftOut.find(*about, own, target.values, weight, target.n_classes)
             keys = self._keys(Purpose.TRAIN, column, n_draws)
             return [self._draw(column, rows, key, identity=identity) for key in keys]
 

@@ -1,13 +1,11 @@
 """Rows to statistics: what each category of a column says about the target, wherever the rows are."""
 
 from catbayes.evidence._choosing import choose
+from catbayes.evidence._column import ColumnEvidence
 from catbayes.evidence._evidence import (
     Candidate,
-    ColumnEvidence,
     Evidence,
     check_classes,
-    gather_before,
-    gather_codes,
     settle_family,
 )
 from catbayes.evidence._gathering import Given, gather, gather_selected
@@ -24,8 +22,6 @@ __all__ = [
     "check_classes",
     "choose",
     "gather",
-    "gather_before",
-    "gather_codes",
     "gather_selected",
     "label_array",
     "plain",

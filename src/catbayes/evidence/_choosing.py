@@ -24,7 +24,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
 from catbayes._validation import Array
-from catbayes.evidence._evidence import Candidate, ColumnEvidence, Evidence
+from catbayes.evidence._column import ColumnEvidence
+from catbayes.evidence._evidence import Candidate, Evidence
 from catbayes.families import TINY, DirichletCategorical, Family, GammaPoisson, maximise, no_signal
 from catbayes.statistics import Moments, Tally
 

@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from catbayes._index import Index
-from catbayes._selection import ColumnSpec
-from catbayes._validation import Array, Codes
+from catbayes._validation import Codes
 from catbayes.errors import InputError
-from catbayes.evidence._aligning import align
-from catbayes.evidence._target import Target
+from catbayes.evidence._column import AlignedColumn, ColumnEvidence, move
+from catbayes.evidence._target import join_classes, label_array
 from catbayes.families import TINY, Family, family_of_classes, resolve_family
 from catbayes.statistics import Moments, Statistics, Tally
 
-__all__ = [
-    "Candidate",
-    "ColumnEvidence",
-    "Evidence",
-    "check_classes",
-    "gather_before",
-    "gather_codes",
-    "settle_family",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnEvidence(ColumnSpec):
-    """One column, or an interaction of several: its categories, and what each of them says about the target.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import gather
-    >>> column = gather(pd.DataFrame({"city": ["Oslo", "Rome", "Rome"], "paid": [0, 1, 1]}), target="paid").columns[0]
-    >>> column.name, column.values, column.statistics.count.tolist()  # and missing, and unseen
-    ('city', ('Oslo', 'Rome'), [1.0, 2.0, 0.0, 0.0])
-    """
-
-    index: Index
-    statistics: Statistics
-
-    @property
-    def values(self) -> tuple[Hashable, ...]:
-        """The categories; tuples, if they are those of several columns."""
-        sources = self.index.sources
-        return sources[0].values if len(sources) == 1 else self.index.values
+__all__ = ["Candidate", "Evidence", "check_classes", "settle_family"]
 
 
 class Candidate(NamedTuple):
@@ -123,7 +89,7 @@ class Evidence:
 
     def __add__(self, other: Evidence) -> Evidence:
         """Join what two disjoint sets of rows say."""
-        joint = align(self, other)
+        joint = self._aligned(other)
         columns = tuple(column.joined(column.mine + column.theirs) for column in joint.columns)
         squares, weighted = self.squares + other.squares, self.weighted or other.weighted
         return replace(
@@ -132,7 +98,7 @@ class Evidence:
 
     def __sub__(self, other: Evidence) -> Evidence:
         """Take rows out again; a category or class of which nothing is left is forgotten altogether."""
-        joint = align(self, other)
+        joint = self._aligned(other)
         columns = tuple(column.without(column.subtract(self.family)) for column in joint.columns)
         squares, weighted = max(self.squares - other.squares, 0.0), self.weighted or other.weighted
         left = replace(
@@ -146,6 +112,34 @@ class Evidence:
         """Let every row count for `share` of a row."""
         columns = tuple(replace(column, statistics=column.statistics.scaled(share)) for column in self.columns)
         return replace(self, columns=columns, squares=self.squares * share**2, weighted=True)
+
+    def _aligned(self, other: Evidence) -> _Aligned:
+        """Bring two tables to the same categories and classes."""
+        theirs = {column.name: column for column in other.columns}
+        if {column.name for column in self.columns} != theirs.keys():
+            raise InputError(
+                f"The encoded columns differ: {[column.name for column in self.columns]} and {list(theirs)}. "
+                "Only what was gathered from the same columns can be joined."
+            )
+        one_kind = (self.classes is None) == (other.classes is None)
+        if not one_kind or (self.classes is None and self.family != other.family):
+            raise InputError(
+                f"One target needs a {self.family.__name__} and the other a {other.family.__name__}. "
+                "Set family= on both to the same one."
+            )
+        family, classes, had = self.family, self.classes, None
+        places: tuple[Codes | None, Codes | None] = (None, None)
+        if self.classes is not None and other.classes is not None:
+            classes, *found = join_classes(self.classes.tolist(), other.classes.tolist())
+            places = (found[0], found[1])
+            if self.classes.dtype == other.classes.dtype:
+                classes = label_array(classes.tolist(), self.classes.dtype)
+            if family.binary and len(classes) > 2:
+                family = family_of_classes(len(classes))
+            had = move(self.total, np.zeros(1, dtype=np.intp), 1, places[0], len(classes)).weight[0] > 0
+        width = 0 if classes is None else len(classes)
+        columns = [AlignedColumn.of(column, theirs[column.name], places, width) for column in self.columns]
+        return _Aligned(columns, family, classes, had)
 
     def _without_classes(self, had_rows: Any) -> Evidence:
         """Drop the classes that had rows and have none now."""
@@ -163,51 +157,13 @@ class Evidence:
         return replace(self, columns=tuple(map(keep, self.columns)), classes=self.classes[kept])
 
 
-def gather_codes(
-    codes: Codes, target: Target, weight: Array | None, n_slots: int, rows: Any = None, unseen: int = -1
-) -> Statistics:
-    """Count (or describe) the target by category code, over all rows or some; slots from `unseen` on learn nothing.
+class _Aligned(NamedTuple):
+    """Two tables brought to the same categories and classes."""
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes.evidence import gather_codes, read_target
-    >>> target = read_target(np.array([1.5, 2.5, 4.0]), "auto", 3)
-    >>> gather_codes(np.array([0, 0, 1]), target, None, n_slots=4).mean.tolist()  # two categories, missing, unseen
-    [2.0, 4.0, 0.0, 0.0]
-    """
-    values = target.values
-    if rows is not None:
-        codes, values = codes[rows], values[rows]
-        weight = None if weight is None else weight[rows]
-    statistics: Statistics
-    if target.classes is not None:
-        statistics = Tally.from_codes(codes, values, weight, n_slots=n_slots, n_classes=len(target.classes))
-    else:
-        statistics = Moments.from_codes(codes, values, weight, n_slots=n_slots)
-    return statistics.without(np.arange(n_slots)[unseen:])
-
-
-def gather_before(
-    codes: Codes, rank: Codes, target: Target, weight: Array | None, n_slots: int, unseen: int
-) -> Statistics:
-    """Count (or describe), for each row, the rows of its category with a lower rank.
-
-    A row whose slot is `unseen`, or one behind it, learns nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes.evidence import gather_before, read_target
-    >>> target = read_target(np.array([1, 0, 1]), "auto", 3)
-    >>> codes, rank = np.array([0, 0, 0]), np.array([2, 0, 1])
-    >>> gather_before(codes, rank, target, None, n_slots=3, unseen=2).weight.tolist()  # (zeros, ones) before each row
-    [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
-    """
-    nothing = np.flatnonzero(codes >= unseen)
-    if target.classes is not None:
-        return Tally.before(codes, rank, target.values, weight, n_classes=len(target.classes)).without(nothing)
-    return Moments.before(codes, rank, target.values, weight, n_slots=n_slots).without(nothing)
+    columns: list[AlignedColumn]
+    family: type[Family]
+    classes: np.ndarray[Any, Any] | None
+    mine_had: Any  # whether each class had rows in the first table
 
 
 def settle_family(family: Any, evidence: Evidence) -> type[Family]:

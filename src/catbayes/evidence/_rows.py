@@ -14,7 +14,8 @@ from catbayes._validation import Array, Codes, check_weights
 from catbayes.categories import Categories
 from catbayes.errors import InputError
 from catbayes.evidence._choosing import choose
-from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_codes
+from catbayes.evidence._column import ColumnEvidence
+from catbayes.evidence._evidence import Evidence
 from catbayes.evidence._exposure import per_unit
 from catbayes.evidence._target import Target, read_target
 from catbayes.tables import Table, no_column
@@ -84,7 +85,7 @@ def read_rows(
     def gather_column(spec: ColumnSpec) -> ColumnEvidence:
         sources, codes = zip(*(read[part] for part in spec.parts), strict=True)
         index, slots = Index.of(sources, codes)
-        statistics = gather_codes(slots, target, weight, index.n_slots)
+        statistics = target.gather(slots, weight, index.n_slots)
         return ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics)
 
     evidence = Evidence(

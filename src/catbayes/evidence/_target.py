@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catbayes._validation import Codes
+from catbayes._validation import Array, Codes
 from catbayes.categories import Categories
 from catbayes.errors import InputError
 from catbayes.families import Family, check_whole_classes, family_of_classes, family_of_numbers, resolve_family
+from catbayes.statistics import Moments, Statistics, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,52 @@ class Target:
     values: npt.NDArray[Any]
     family: type[Family]
     classes: npt.NDArray[Any] | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for numbers."""
+        return 0 if self.classes is None else len(self.classes)
+
+    def gather(
+        self, slots: Codes, weight: Array | None, n_slots: int, rows: Codes | None = None, unseen: int = -1
+    ) -> Statistics:
+        """Count (or describe) the target by slot, over all rows or some; slots from `unseen` on learn nothing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from catbayes.evidence import read_target
+        >>> target = read_target(np.array([1.5, 2.5, 4.0]), "auto", 3)
+        >>> target.gather(np.array([0, 0, 1]), None, n_slots=4).mean.tolist()  # two categories, missing, unseen
+        [2.0, 4.0, 0.0, 0.0]
+        """
+        values = self.values
+        if rows is not None:
+            slots, values = slots[rows], values[rows]
+            weight = None if weight is None else weight[rows]
+        statistics: Statistics
+        if self.classes is not None:
+            statistics = Tally.from_codes(slots, values, weight, n_slots=n_slots, n_classes=self.n_classes)
+        else:
+            statistics = Moments.from_codes(slots, values, weight, n_slots=n_slots)
+        return statistics.without(np.arange(n_slots)[unseen:])
+
+    def gather_before(self, slots: Codes, rank: Codes, weight: Array | None, n_slots: int, unseen: int) -> Statistics:
+        """Count (or describe), for each row, the rows of its slot with a lower rank; from `unseen` on, nothing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from catbayes.evidence import read_target
+        >>> target = read_target(np.array([1, 0, 1]), "auto", 3)
+        >>> slots, rank = np.array([0, 0, 0]), np.array([2, 0, 1])
+        >>> target.gather_before(slots, rank, None, n_slots=3, unseen=2).weight.tolist()  # (zeros, ones) before each
+        [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+        """
+        nothing = np.flatnonzero(slots >= unseen)
+        if self.classes is not None:
+            return Tally.before(slots, rank, self.values, weight, n_classes=self.n_classes).without(nothing)
+        return Moments.before(slots, rank, self.values, weight, n_slots=n_slots).without(nothing)
 
 
 def read_target(y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequence[Any] | None = None) -> Target:
