@@ -100,17 +100,15 @@ class ColumnPosterior:
         location = self.posterior.location
         tail = (1.0 - coverage) / 2.0
         strength = np.broadcast_to((self.prior if self.own is None else self.own.take(slots)).strength, len(slots))
-        raw = self.statistics.mean[slots]
+        raw = self.posterior.observed(self.statistics)[slots]
         columns = {
-            "raw_mean": np.where(self.statistics.count[slots] > 0, raw.T, np.nan).T,
+            "raw_mean": np.where(self.statistics.count[slots][:, None] > 0, raw, np.nan),
             "mean": chosen.mean()[:, location],
             "sd": np.sqrt(chosen.variance()[:, location]),
             "lower": chosen.quantile(tail)[:, location],
             "upper": chosen.quantile(1.0 - tail)[:, location],
         }
         width = columns["mean"].shape[1]
-        if raw.ndim == 2 and width == 1:  # two classes: θ is the share of the second
-            columns["raw_mean"] = columns["raw_mean"][:, 1]
         values = self.categories.labels()
         record: dict[str, Any] = {
             "category": [values[slot] for slot in slots for _ in range(width)],

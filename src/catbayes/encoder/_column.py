@@ -94,10 +94,7 @@ class EncodedColumn:
         entries = self.entries if slots is None else self.entries.take(slots)
         key = (Purpose.PREDICT, self.position, n_draws)
         drawn = draw_strata(entries, self.mapping.drawn, n_draws, seed=seed, key=key, spread=spread or self.spread)
-        known = self.mapping.known(entries.family)
-        if known is None:
-            return drawn
-        return np.concatenate([drawn, np.broadcast_to(known, (n_draws, *known.shape))], axis=-1)
+        return self.mapping.joined(drawn, entries.family)
 
 
 def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, position: int) -> Array:
@@ -111,8 +108,7 @@ def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, pos
         _, first, same = np.unique(np.hstack(arrays), axis=0, return_index=True, return_inverse=True)
         how: dict[str, Any] = {"seed": seed, "key": (Purpose.EXPECTATION, position), "spread": spread}
         expected = draw_strata(entries.take(first), mapping.drawn, EXPECTATION_STRATA, **how).mean(axis=0)[same]
-    known = mapping.known(posterior)
-    return expected if known is None else np.concatenate([expected, known], axis=-1)
+    return mapping.joined(expected, posterior)
 
 
 def _in_full(mapping: Mapping, posterior: Family, seed: int, position: int) -> Array:

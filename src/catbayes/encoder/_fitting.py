@@ -233,7 +233,8 @@ class ColumnFitter(BaseEstimator, ABC):
     ) -> EncodedColumn:
         """Bind the mapping to a column's posterior, and work out what `transform` gives."""
         labels = None if evidence.classes is None else [str(label) for label in evidence.classes]
-        bound = self._mapping().bind(posterior.prior, labels, self.drop_first)
+        mapping = self._mapping()
+        bound = replace(mapping, drop_first=self.drop_first or mapping.drop_first).bind(posterior.prior, labels)
         spread = self._spread(evidence)
         entries = Entries(posterior.posterior, posterior.statistics.count, posterior.doubt)
         expectation = expect(bound, entries, spread=spread, seed=seed, position=column.position)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ def _write_setting(name: str, value: Any) -> Any:
             return {"mapping": type(value).__name__, "probabilities": [float(p) for p in value.probabilities]}
         for known, mapping in MAPPINGS.items():
             if type(mapping) is type(value):
-                return known
+                return {"mapping": known, "drop_first": True} if value.drop_first else known
     raise InputError(
         f"{name}={value!r} cannot be saved, because a file holds no code. Replace it by a plain value first: "
         f"encoder.set_params({name}=…)."
@@ -95,6 +95,8 @@ def _read_setting(name: str, value: Any) -> Any:
     if "prior" in value:
         kinds: dict[str, Any] = {"Empirical": Empirical, "Scaled": Scaled}
         return kinds[value["prior"]](**{name: entry for name, entry in value.items() if name != "prior"})
+    if "drop_first" in value:
+        return replace(MAPPINGS[value["mapping"]], drop_first=value["drop_first"])
     if "mapping" in value:
         return {"PredictiveQuantiles": PredictiveQuantiles}[value["mapping"]](tuple(value["probabilities"]))
     return read_family_object(value)

@@ -13,7 +13,6 @@ from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.estimators._fitting import last_step
 from catbayes.estimators._predicting import NewRows, Respond
-from catbayes.mappings import Identity, Mean, MeanPrecision
 
 STEP = 0.1
 """Finite differences reach this many posterior standard deviations: small against any bend, large against rounding."""
@@ -46,7 +45,7 @@ def second_order(model: Any, rows: NewRows, encoder: SamplingBayesianEncoder | N
     centre = respond(model, rows.features(centres)).copy()
     if encoder is None:
         return centre
-    linear = all(isinstance(column.mapping, Mean | MeanPrecision | Identity) for column in rows.columns)
+    linear = all(column.mapping.linear for column in rows.columns)
     if linear and type(model) is LogisticRegression and _is_softmax(model):
         return centre + _logistic_correction(model, rows, centre)
     correction = np.zeros_like(centre)
@@ -64,9 +63,7 @@ def second_order(model: Any, rows: NewRows, encoder: SamplingBayesianEncoder | N
 
 def _through(column: Any, theta: Array) -> Array:
     """All outputs of a column at θ, (slot, output)."""
-    known = column.mapping.known(column.posterior.posterior)
-    drawn = column.mapping.drawn(theta)
-    return np.asarray(drawn if known is None else np.concatenate([drawn, known], axis=-1))
+    return np.asarray(column.mapping.outputs(theta, column.posterior.posterior))
 
 
 def _roots(covariance: Array) -> Array:

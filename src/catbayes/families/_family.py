@@ -197,6 +197,23 @@ class Family(ABC):
         """Cov θ, (…, parameter, parameter); diagonal unless a family says otherwise."""
         return np.asarray(self.variance()[..., None] * np.eye(self.mean().shape[-1]))
 
+    def components(self, labels: Sequence[str] | None) -> tuple[slice, tuple[str, ...]]:
+        """Where the means are in θ, and what sets each of them apart: labels of classes, or nothing if it is alone."""
+        return self.location, ("",)
+
+    @classmethod
+    def observed(cls, statistics: Any) -> Array:
+        """What was counted or averaged, in the place of the means of θ, (category, parameter)."""
+        return np.asarray(statistics.mean if cls.classes else statistics.mean[..., None])
+
+    def class_betas(self) -> tuple[Array, Array]:
+        """The Beta(α, β) of the probability of each class by itself, (…, class)."""
+        why = f"{type(self).__name__} does not say the odds of its classes" if self.classes else "this one is numeric"
+        raise InputError(
+            f'mapping="weight_of_evidence" needs a class target, and {why}. '
+            'Use "mean", "mean_precision", "polynomial" or "identity".'
+        )
+
     @abstractmethod
     def shape(self) -> tuple[Array, Array]:
         """Skewness and excess kurtosis of the mean parameters, (…, parameter) each; NaN where they do not exist."""
@@ -207,7 +224,10 @@ class Family(ABC):
 
     def predictive_quantile(self, probability: float) -> Array:
         """Quantile of the target of a new row, θ integrated out, one for each entry; classes have none."""
-        raise NotImplementedError(f"{type(self).__name__} has no quantiles of the target.")
+        raise InputError(
+            f"{type(self).__name__} does not say the quantiles of a target (its method `predictive_quantile`). "
+            'Use mapping="mean_precision", or another family.'
+        )
 
     @abstractmethod
     def sample(self, random: Random) -> Array:

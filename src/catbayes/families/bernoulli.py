@@ -73,6 +73,15 @@ class BetaBernoulli(Family):
         strength = self.strength
         return np.asarray(self.alpha * self.beta / (strength * strength * (strength + 1.0)))[..., None]
 
+    @classmethod
+    def observed(cls, statistics: Tally) -> Array:
+        """The share of the second class."""
+        return statistics.mean[..., 1:]
+
+    def class_betas(self) -> tuple[Array, Array]:
+        """That of the second class."""
+        return self.alpha[..., None], self.beta[..., None]
+
     def shape(self) -> tuple[Array, Array]:
         """Skewness and excess kurtosis of the Beta."""
         skewness, kurtosis = beta_shape(self.alpha, self.beta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -74,13 +75,21 @@ class DirichletCategorical(Family):
         spread = mean[..., None] * np.eye(mean.shape[-1]) - mean[..., None] * mean[..., None, :]
         return np.asarray(spread / (self.strength[..., None, None] + 1.0))
 
+    def components(self, labels: Sequence[str] | None) -> tuple[slice, tuple[str, ...]]:
+        """A probability for each class, by its label."""
+        return self.location, tuple(labels or map(str, range(self.alpha.shape[-1])))
+
+    def class_betas(self) -> tuple[Array, Array]:
+        """Marginally, θ_c ~ Beta(α_c, s - α_c)."""
+        return self.alpha, self.strength[..., None] - self.alpha
+
     def shape(self) -> tuple[Array, Array]:
-        """Those of θ_c ~ Beta(α_c, s - α_c)."""
-        return beta_shape(self.alpha, self.strength[..., None] - self.alpha)
+        """Those of each class by itself."""
+        return beta_shape(*self.class_betas())
 
     def quantile(self, probability: float) -> Array:
-        """Marginally, θ_c ~ Beta(α_c, s - α_c)."""
-        return np.asarray(betaincinv(self.alpha, self.strength[..., None] - self.alpha, probability))
+        """Those of each class by itself."""
+        return np.asarray(betaincinv(*self.class_betas(), probability))
 
     def sample(self, random: Random) -> Array:
         """Normalise independent Gamma(α_c) draws, in logarithms so that a tiny α cannot underflow to 0/0."""

@@ -64,6 +64,8 @@ class PredictiveQuantiles(Mapping):
     ----------
     probabilities : sequence of float between 0 and 1
         One output for each; that of 0.1 is called `city_q10`.
+    drop_first : bool, default=False
+        Does nothing here, where there are no classes.
     labels, select
         Set when the mapping is bound to a column.
 
@@ -84,7 +86,7 @@ class PredictiveQuantiles(Mapping):
 
     quadratic: ClassVar[bool] = True  # nothing is drawn
 
-    def bind(self, prior: Family, labels: Sequence[str] | None, drop_first: bool) -> Mapping:
+    def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Refuse classes, and probabilities that are none."""
         if prior.classes:
             raise InputError(
@@ -98,7 +100,7 @@ class PredictiveQuantiles(Mapping):
                 f"PredictiveQuantiles(probabilities={given!r}): expected different numbers between 0 and 1, such as "
                 "(0.1, 0.5, 0.9)."
             )
-        return Mapping.bind(self, prior, labels, drop_first)
+        return Mapping.bind(self, prior, labels)
 
     def names(self) -> list[str]:
         """Name each by its percentage."""

@@ -299,22 +299,12 @@ class _Drawing:
             if target is not None and weight is not None:
                 unseen = own[0] if own else column.unseen
                 entries = leave_one_out(entries, unseen, target.values, weight, column.spread)
-            features, known = [], column.mapping.known(entries.family)
-            for k in range(self.n_draws):
-                key = (Purpose.SAMPLE if target is None else Purpose.TRAIN, column.position, k)
-                through = column.mapping.drawn
-                drawn = draw(
-                    entries.take,
-                    through,
-                    n_rows,
-                    seed=self.seed,
-                    key=key,
-                    sampler=self.sampler,
-                    spread=column.spread,
-                    identity=identity,
-                )
-                features += [drawn] if known is None else [drawn, known]
-            found |= dict(zip(column.names, np.concatenate(features, axis=1).T, strict=True))
+            how: dict[str, Any] = {"seed": self.seed, "sampler": self.sampler, "spread": column.spread}
+            purpose, through = Purpose.SAMPLE if target is None else Purpose.TRAIN, column.mapping.drawn
+            keys = ((purpose, column.position, k) for k in range(self.n_draws))
+            drawn = [draw(entries.take, through, n_rows, key=key, identity=identity, **how) for key in keys]
+            features = column.mapping.joined(np.stack(drawn), entries.family)
+            found |= dict(zip(column.names, np.concatenate(list(features), axis=1).T, strict=True))
         return found
 
 
