@@ -249,6 +249,18 @@ class Family(ABC):
     def log_marginal(self, statistics: Any) -> Array:
         """Log-probability of each category's observations under this prior, θ integrated out."""
 
+    @classmethod
+    def cell_likelihood(cls, cells: Any, parts: list[Array]) -> Callable[[float], float]:
+        """Log-likelihood of the cells of an interaction, up to a constant, as a function of a strength ν.
+
+        Cells vary about what their columns explain as if the prior were worth ν rows, θ integrated out. `parts` are the
+        means of θ that each column gives to each cell, (cell, parameter).
+        """
+        raise InputError(
+            f"{cls.__name__} does not say how likely the cells of an interaction are (its method `cell_likelihood`), "
+            'so interactions="auto" cannot weigh them. Name the interactions, or use "pairs".'
+        )
+
 
 def positive(values: Any) -> Any:
     """Values that are kept above zero, by the smallest normal number.

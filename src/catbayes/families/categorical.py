@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import betaincinv, digamma, softmax
 
 from catbayes._validation import Array
+from catbayes.families._cells import explained
 from catbayes.families._family import TINY, Family, Random, left_over, log_rising, maximise, no_signal
 from catbayes.statistics import Tally
 
@@ -123,6 +124,20 @@ class DirichletCategorical(Family):
         return np.asarray(
             log_rising(self.alpha, statistics.weight).sum(axis=-1) - log_rising(self.strength, statistics.count)
         )
+
+    @classmethod
+    def cell_likelihood(cls, cells: Tally, parts: list[Array]) -> Callable[[float], float]:
+        """Dirichlet(ν m) about the class shares m as the columns explain them, whose logarithms add up."""
+        total = np.maximum(cells.total().weight[0], TINY)
+
+        def likelihood(logarithm: Array) -> tuple[float, Array]:
+            share = softmax(logarithm, axis=1)
+            rest = cells.weight - cells.count[:, None] * share
+            return float((cells.weight * np.log(np.maximum(share, TINY))).sum()), rest
+
+        logarithm = explained(np.log(total / total.sum()), parts, likelihood)
+        centre = np.maximum(softmax(logarithm, axis=1), TINY)
+        return lambda strength: float(cls(strength * centre).log_marginal(cells).sum())
 
 
 def beta_shape(alpha: Array, beta: Array) -> tuple[Array, Array]:
