@@ -197,6 +197,23 @@ class Family(ABC):
         """Cov θ, (…, parameter, parameter); diagonal unless a family says otherwise."""
         return np.asarray(self.variance()[..., None] * np.eye(self.mean().shape[-1]))
 
+    def components(self, labels: Sequence[str] | None) -> tuple[slice, tuple[str, ...]]:
+        """Where the means are in θ, and what sets each of them apart: labels of classes, or nothing if it is alone."""
+        return self.location, ("",)
+
+    @classmethod
+    def observed(cls, statistics: Any) -> Array:
+        """What was counted or averaged, in the place of the means of θ, (category, parameter)."""
+        return np.asarray(statistics.mean if cls.classes else statistics.mean[..., None])
+
+    def class_betas(self) -> tuple[Array, Array]:
+        """The Beta(α, β) of the probability of each class by itself, (…, class)."""
+        why = f"{type(self).__name__} does not say the odds of its classes" if self.classes else "this one is numeric"
+        raise InputError(
+            f'mapping="weight_of_evidence" needs a class target, and {why}. '
+            'Use "mean", "mean_precision", "polynomial" or "identity".'
+        )
+
     @abstractmethod
     def shape(self) -> tuple[Array, Array]:
         """Skewness and excess kurtosis of the mean parameters, (…, parameter) each; NaN where they do not exist."""
@@ -207,7 +224,10 @@ class Family(ABC):
 
     def predictive_quantile(self, probability: float) -> Array:
         """Quantile of the target of a new row, θ integrated out, one for each entry; classes have none."""
-        raise NotImplementedError(f"{type(self).__name__} has no quantiles of the target.")
+        raise InputError(
+            f"{type(self).__name__} does not say the quantiles of a target (its method `predictive_quantile`). "
+            'Use mapping="mean_precision", or another family.'
+        )
 
     @abstractmethod
     def sample(self, random: Random) -> Array:
@@ -228,6 +248,18 @@ class Family(ABC):
     @abstractmethod
     def log_marginal(self, statistics: Any) -> Array:
         """Log-probability of each category's observations under this prior, θ integrated out."""
+
+    @classmethod
+    def cell_likelihood(cls, cells: Any, parts: list[Array]) -> Callable[[float], float]:
+        """Log-likelihood of the cells of an interaction, up to a constant, as a function of a strength ν.
+
+        Cells vary about what their columns explain as if the prior were worth ν rows, θ integrated out. `parts` are the
+        means of θ that each column gives to each cell, (cell, parameter).
+        """
+        raise InputError(
+            f"{cls.__name__} does not say how likely the cells of an interaction are (its method `cell_likelihood`), "
+            'so interactions="auto" cannot weigh them. Name the interactions, or use "pairs".'
+        )
 
 
 def positive(values: Any) -> Any:

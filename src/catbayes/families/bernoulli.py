@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -10,7 +11,7 @@ from scipy.special import betaincinv, betaln
 
 from catbayes._validation import Array
 from catbayes.families._family import Family, Random, left_over
-from catbayes.families.categorical import beta_shape, dirichlet_maximum
+from catbayes.families.categorical import DirichletCategorical, beta_shape, dirichlet_maximum
 from catbayes.statistics import Tally
 
 
@@ -73,6 +74,15 @@ class BetaBernoulli(Family):
         strength = self.strength
         return np.asarray(self.alpha * self.beta / (strength * strength * (strength + 1.0)))[..., None]
 
+    @classmethod
+    def observed(cls, statistics: Tally) -> Array:
+        """The share of the second class."""
+        return statistics.mean[..., 1:]
+
+    def class_betas(self) -> tuple[Array, Array]:
+        """That of the second class."""
+        return self.alpha[..., None], self.beta[..., None]
+
     def shape(self) -> tuple[Array, Array]:
         """Skewness and excess kurtosis of the Beta."""
         skewness, kurtosis = beta_shape(self.alpha, self.beta)
@@ -107,3 +117,8 @@ class BetaBernoulli(Family):
         """Log B(α + n₁, β + n₀) / B(α, β)."""
         grown = self.update(statistics)
         return np.asarray(betaln(grown.alpha, grown.beta) - betaln(self.alpha, self.beta))
+
+    @classmethod
+    def cell_likelihood(cls, cells: Tally, parts: list[Array]) -> Callable[[float], float]:
+        """As for any number of classes: the columns give the shares of two."""
+        return DirichletCategorical.cell_likelihood(cells, [np.concatenate([1.0 - one, one], axis=1) for one in parts])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from scipy.special import betaincinv, digamma, softmax
 
 from catbayes._validation import Array
+from catbayes.families._cells import explained
 from catbayes.families._family import TINY, Family, Random, left_over, log_rising, maximise, no_signal
 from catbayes.statistics import Tally
 
@@ -74,13 +76,21 @@ class DirichletCategorical(Family):
         spread = mean[..., None] * np.eye(mean.shape[-1]) - mean[..., None] * mean[..., None, :]
         return np.asarray(spread / (self.strength[..., None, None] + 1.0))
 
+    def components(self, labels: Sequence[str] | None) -> tuple[slice, tuple[str, ...]]:
+        """A probability for each class, by its label."""
+        return self.location, tuple(labels or map(str, range(self.alpha.shape[-1])))
+
+    def class_betas(self) -> tuple[Array, Array]:
+        """Marginally, θ_c ~ Beta(α_c, s - α_c)."""
+        return self.alpha, self.strength[..., None] - self.alpha
+
     def shape(self) -> tuple[Array, Array]:
-        """Those of θ_c ~ Beta(α_c, s - α_c)."""
-        return beta_shape(self.alpha, self.strength[..., None] - self.alpha)
+        """Those of each class by itself."""
+        return beta_shape(*self.class_betas())
 
     def quantile(self, probability: float) -> Array:
-        """Marginally, θ_c ~ Beta(α_c, s - α_c)."""
-        return np.asarray(betaincinv(self.alpha, self.strength[..., None] - self.alpha, probability))
+        """Those of each class by itself."""
+        return np.asarray(betaincinv(*self.class_betas(), probability))
 
     def sample(self, random: Random) -> Array:
         """Normalise independent Gamma(α_c) draws, in logarithms so that a tiny α cannot underflow to 0/0."""
@@ -114,6 +124,20 @@ class DirichletCategorical(Family):
         return np.asarray(
             log_rising(self.alpha, statistics.weight).sum(axis=-1) - log_rising(self.strength, statistics.count)
         )
+
+    @classmethod
+    def cell_likelihood(cls, cells: Tally, parts: list[Array]) -> Callable[[float], float]:
+        """Dirichlet(ν m) about the class shares m as the columns explain them, whose logarithms add up."""
+        total = np.maximum(cells.total().weight[0], TINY)
+
+        def likelihood(logarithm: Array) -> tuple[float, Array]:
+            share = softmax(logarithm, axis=1)
+            rest = cells.weight - cells.count[:, None] * share
+            return float((cells.weight * np.log(np.maximum(share, TINY))).sum()), rest
+
+        logarithm = explained(np.log(total / total.sum()), parts, likelihood)
+        centre = np.maximum(softmax(logarithm, axis=1), TINY)
+        return lambda strength: float(cls(strength * centre).log_marginal(cells).sum())
 
 
 def beta_shape(alpha: Array, beta: Array) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -10,7 +11,8 @@ from scipy.special import digamma, gammaincinv
 from scipy.stats import nbinom
 
 from catbayes._validation import Array
-from catbayes.families._family import Family, Random, Support, left_over, log_rising, maximise, no_signal
+from catbayes.families._cells import explained
+from catbayes.families._family import TINY, Family, Random, Support, left_over, log_rising, maximise, no_signal
 from catbayes.statistics import Moments
 
 
@@ -140,3 +142,15 @@ class GammaPoisson(Family):
         count, events = statistics.count, statistics.count * statistics.mean
         value = log_rising(self.alpha, events)
         return np.asarray(value - self.alpha * np.log1p(count / self.beta) - events * np.log(self.beta + count))
+
+    @classmethod
+    def cell_likelihood(cls, cells: Moments, parts: list[Array]) -> Callable[[float], float]:
+        """Gamma(ν m, rate ν) about the rates m as the columns explain them, whose logarithms add up."""
+        base, events = np.log(max(float(cells.total().mean[0]), TINY)), cells.count * cells.mean
+
+        def likelihood(logarithm: Array) -> tuple[float, Array]:
+            rest = events - cells.count * np.exp(logarithm)
+            return float((events * logarithm - cells.count * np.exp(logarithm)).sum()), rest
+
+        rate = np.maximum(np.exp(explained(base, [part[:, 0] for part in parts], likelihood)), TINY)
+        return lambda strength: float(cls(strength * rate, np.asarray(strength)).log_marginal(cells).sum())

@@ -11,7 +11,7 @@ from scipy.special import betaincinv, digamma, logit
 
 from catbayes._validation import Array
 from catbayes.errors import InputError
-from catbayes.families import TINY, BetaBernoulli, DirichletCategorical, Family
+from catbayes.families import Family, positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,25 +21,25 @@ class Mapping:
     Examples
     --------
     >>> from catbayes import DirichletCategorical
-    >>> from catbayes.mappings import MAPPINGS
-    >>> bound = MAPPINGS["polynomial"].bind(DirichletCategorical([1.0, 1.0, 2.0]), ["a", "b", "c"], drop_first=True)
+    >>> from catbayes.mappings import Polynomial
+    >>> bound = Polynomial(drop_first=True).bind(DirichletCategorical([1.0, 1.0, 2.0]), ["a", "b", "c"])
     >>> bound.names()
     ['mean_b', 'mean_c', 'square_b', 'square_c']
     """
 
+    drop_first: bool = False  # whether to leave out the outputs of the first of several classes, which the others imply
     labels: tuple[str, ...] = field(default=("",), repr=False)  # one for each mean parameter that is kept
     select: slice = field(default_factory=lambda: slice(None), repr=False)  # where those are in θ
-    drop_first: bool = False
 
     kinds: ClassVar[tuple[str, ...]] = ("",)  # outputs for each label
     quadratic: ClassVar[bool] = False  # whether f is a polynomial of degree two at most
+    linear: ClassVar[bool] = False  # whether its drawn outputs are components of θ as they are
 
     def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Fit the mapping to a family: which parts of θ are used, and what the outputs are called."""
-        select, names = prior.location, self.labels
-        if isinstance(prior, DirichletCategorical):  # a parameter for each class
-            classes = labels or [str(number) for number in range(prior.alpha.shape[-1])]
-            select, names = slice(int(self.drop_first), None), tuple(classes[int(self.drop_first) :])
+        select, names = prior.components(labels)
+        if self.drop_first and prior.classes and len(names) > 1:
+            select, names = slice(1, None), names[1:]
         return replace(self, labels=names, select=select)
 
     def names(self) -> list[str]:
@@ -54,15 +54,20 @@ class Mapping:
         """E f(θ) in closed form, (category, output); None if there is none."""
         return np.empty((*posterior.mean().shape[:-1], 0))
 
-    def outputs(self, theta: Array, posterior: Family) -> Array:
-        drawn, known = self.drawn(theta), self.known(posterior)
-        if known is None:
-            return drawn
-        return np.concatenate([drawn, np.broadcast_to(known, (*drawn.shape[:-1], known.shape[-1]))], axis=-1)
-
     def known(self, posterior: Family) -> Array | None:
         """Outputs that are no function of θ, (category, output); None if there are none."""
         return None
+
+    def outputs(self, theta: Array, posterior: Family) -> Array:
+        """All outputs, the drawn ones of θ, (…, category, parameter), before the known ones of the posterior."""
+        return self.joined(self.drawn(theta), posterior)
+
+    def joined(self, drawn: Array, posterior: Family) -> Array:
+        """Drawn outputs, (…, category, output), and behind them the known ones, which are the same for every draw."""
+        known = self.known(posterior)
+        if known is None:
+            return drawn
+        return np.concatenate([drawn, np.broadcast_to(known, (*drawn.shape[:-1], known.shape[-1]))], axis=-1)
 
 
 class Mean(Mapping):
@@ -80,6 +85,7 @@ class Mean(Mapping):
 
     __slots__ = ()
     quadratic = True
+    linear = True
 
     def drawn(self, theta: Array) -> Array:
         """Keep the mean parameters."""
@@ -151,12 +157,13 @@ class Identity(Mapping):
     --------
     >>> from catbayes import NormalGamma
     >>> from catbayes.mappings import Identity
-    >>> Identity().bind(NormalGamma(0.0, 1.0, 2.0, 2.0), None, drop_first=False).names()
+    >>> Identity().bind(NormalGamma(0.0, 1.0, 2.0, 2.0), None).names()
     ['mean', 'precision']
     """
 
     __slots__ = ()
     quadratic = True
+    linear = True
 
     def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Keep every parameter of a family whose θ is more than means."""
@@ -181,7 +188,7 @@ class WeightOfEvidence(Mapping):
     --------
     >>> from catbayes import BetaBernoulli
     >>> from catbayes.mappings import WeightOfEvidence
-    >>> bound = WeightOfEvidence().bind(BetaBernoulli(alpha=1.0, beta=3.0), None, drop_first=False)
+    >>> bound = WeightOfEvidence().bind(BetaBernoulli(alpha=1.0, beta=3.0), None)
     >>> bound.expected(BetaBernoulli(alpha=[1.0, 30.0], beta=[3.0, 10.0])).round(2).tolist()
     [[-0.4], [2.23]]
     """
@@ -192,11 +199,7 @@ class WeightOfEvidence(Mapping):
 
     def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Measure from the prior mean of each class."""
-        if not isinstance(prior, BetaBernoulli | DirichletCategorical):
-            raise InputError(
-                'mapping="weight_of_evidence" needs a class target, and this one is numeric. '
-                'Use "mean", "mean_precision", "polynomial" or "identity".'
-            )
+        prior.class_betas()  # a number has none, and says so
         bound = Mapping.bind(self, prior, labels)
         assert isinstance(bound, WeightOfEvidence)
         mean = np.clip(prior.mean()[..., bound.select], self.EDGE, 1.0 - self.EDGE)
@@ -208,12 +211,8 @@ class WeightOfEvidence(Mapping):
 
     def expected(self, posterior: Family) -> Array:
         """E log-odds = ψ(α) - ψ(β); an average over quantiles where the bounds of the draws cut off a tail."""
-        if isinstance(posterior, DirichletCategorical):
-            alpha, beta = posterior.alpha, posterior.strength[..., None] - posterior.alpha
-        else:
-            assert isinstance(posterior, BetaBernoulli)
-            alpha, beta = posterior.alpha[..., None], posterior.beta[..., None]
-        beta = np.maximum(beta, TINY)
+        alpha, beta = posterior.class_betas()
+        beta = positive(beta)
         odds = digamma(alpha) - digamma(beta)
         cut = np.minimum(alpha, beta) < 0.2
         if cut.any():
