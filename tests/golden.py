@@ -4,8 +4,9 @@
 `python tests/golden.py NAME…` runs some of the settings; `--write` writes the file anew, or the settings named.
 A release of scikit-learn, LightGBM or PyTorch may change what their models answer: the file says what wrote it.
 
-Parameters of the library have their names in `encoder` and `model` alone, and the fields of evidence in `counted`, so
-that only these change when the names do. Nothing here is expected to be right: the other tests say what is.
+Parameters of encoders and models have their names in `encoder`, `model` and `predicting` alone, and the fields of
+evidence in `counted`, so that only these change when the names do. Nothing here is expected to be right: the other
+tests say what is.
 """
 
 from __future__ import annotations
@@ -125,9 +126,14 @@ def model(estimator: Any, kind: Any, fit_with: str, predict_with: str = "draws",
     return kind(estimator, fit_with=fit_with, predict_with=predict_with, n_jobs=None, verbose=0, **given)
 
 
+def predicting(fitted: Any, way: str) -> Any:
+    """A fitted model that predicts in another way."""
+    return fitted.set_params(predict_with=way)
+
+
 def counted(evidence: Any) -> Answers:
     """What evidence holds of each column."""
-    found: Answers = {}
+    found: Answers = {"counted rows": [evidence.squares, evidence.heaviness, evidence.evenness, evidence.weighted]}
     for column in evidence.columns:
         name = f"counted {column.name}"
         found[f"{name} categories"] = list(column.categories.values)
@@ -638,16 +644,15 @@ def predicted(
     estimator: Any, kind: Any, fit_with: str, target: str, ways: Any = STEPS, given: Any = (), **words: Any
 ) -> Answers:
     """What a fitted model predicts, in every way, and what it says of its features and its loss."""
-    table, new = rows(250), new_rows()[FEW]
+    table, new = rows(320), new_rows()[FEW]
     extra = {{"weight": "sample_weight"}.get(name, "groups"): table[name].to_numpy() for name in given}
     made = model(estimator, kind, fit_with, **words).fit(table[FEW], table[target], **extra)
     found: Answers = {"names": made.get_feature_names_out(), "way": made.fit_with_}
     for way in ways:
-        made.set_params(predict_with=way)
-        found[f"predict {way}"] = made.predict(new)
+        found[f"predict {way}"] = predicting(made, way).predict(new)
         if kind is CLASSES:
             found[f"predict_proba {way}"] = made.predict_proba(new)
-    made.set_params(predict_with="draws")
+    predicting(made, "draws")
     spread = made.predict if kind is NUMBERS else made.predict_proba
     found |= {"std": spread(new, return_std=True)[1], "predict_draws": made.predict_draws(new)}
     found["interval"] = np.stack(made.predict_interval(new, 0.8, n_draws=30))
@@ -705,7 +710,7 @@ SETTINGS |= {
 @setting
 def models_and_their_input() -> Answers:
     """An array, a table to validate on, scores instead of probabilities, rows of no weight, and nothing to encode."""
-    table, new = rows(250), new_rows()[FEW]
+    table, new = rows(320), new_rows()[FEW]
     grade, weight = table["grade"].to_numpy(), (table["size"] > -0.5).to_numpy(float)
     array = model(LOGISTIC, CLASSES, "copies").fit(table[FEW].to_numpy(object), grade)
     scores = model(LinearSVC(tol=1e-10, max_iter=20_000, random_state=0), CLASSES, "members").fit(table[FEW], grade)
