@@ -20,7 +20,7 @@ from catbayes._types import ByRowOrName, File, Labels, Seed, Source, TableLike
 from catbayes._validation import Array, check_number
 from catbayes.encoder._file import Build, load_encoder, save_encoder
 from catbayes.encoder._frames import PosteriorFrames, interactions_frame
-from catbayes.encoder._reading import input_names, read_table, read_y
+from catbayes.encoder._reading import input_names, read_new, read_table, read_y
 from catbayes.errors import InputError
 from catbayes.evidence import Evidence, Given, Rows, check_classes, gather_selected, read_rows, take_named
 from catbayes.families import Family, find_family
@@ -251,7 +251,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
                [0.75],
                [0.5 ]])
         """
-        table, encoding = self._read_new(X), self.encoding_
+        table, encoding = read_new(X, self), self.encoding_
         return self._assemble(table, encoding.expectation(encoding.slots(table.column)))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
@@ -527,12 +527,6 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         """Wrap a table in memory, with its target, weights and exposure; those given by name are taken out of it."""
         table, y, sample_weight, exposure = take_named(read_table(X, self), y, sample_weight, exposure)
         return table, read_y(y), sample_weight, exposure
-
-    def _read_new(self, X: Any) -> Table:
-        check_is_fitted(self)
-        table = read_table(X, self)
-        validate_data(self, table.native, reset=False, skip_check_array=True)
-        return table
 
     def _assemble(self, table: Table, blocks: list[Array]) -> Any:
         """Put encoded columns in their places, as an array or as the frame that `set_output` asked for."""

@@ -13,7 +13,7 @@ from catbayes._selection import Selection
 from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, RowId, Seed, TableLike
 from catbayes._validation import Array, Codes, check_count
 from catbayes.encoder._base import PosteriorEncoder
-from catbayes.encoder._reading import read_row_keys
+from catbayes.encoder._reading import read_new, read_row_keys
 from catbayes.mappings import resolve_mapping
 from catbayes.priors import resolve_prior
 
@@ -303,7 +303,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         >>> bool(batch[0, 1] == alone[0, 0])
         True
         """
-        table, encoding = self._read_new(X), self.encoding_
+        table, encoding = read_new(X, self), self.encoding_
         check_count("n_draws", n_draws)
         identity = None if row_id is None else read_row_keys(table, row_id)
         seed = None

@@ -12,12 +12,12 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from catbayes._encoding import Encoding, Layout, TrainingDraws
 from catbayes._types import ByRow, Interactions, Seed, TableLike
 from catbayes._validation import Array, check_count, check_number, check_option, check_weights
-from catbayes.encoder import SamplingBayesianEncoder, read_table
+from catbayes.encoder import SamplingBayesianEncoder, read_new, read_table
 from catbayes.errors import InputError, warn
 from catbayes.estimators import _fitting as fitting
 from catbayes.estimators._features import FittedFeatures
@@ -278,9 +278,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         return np.stack([prediction.copy() for prediction in predictions])
 
     def _read_new(self, X: Any) -> NewRows:
-        check_is_fitted(self)
-        table = read_table(X, self)
-        validate_data(self, X if table.frame is not None else table.array, reset=False, skip_check_array=True)
+        table = read_new(X, self)
         return NewRows(self._encoding, self._layout, table)
 
     @property
