@@ -9,7 +9,7 @@ import numpy as np
 
 from catbayes._encoding import EncodedColumn
 from catbayes._validation import check_count
-from catbayes.encoder import SamplingBayesianEncoder
+from catbayes.encoder import SamplingBayesianEncoder, read_new
 from catbayes.errors import InputError
 from catbayes.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalGamma
 from catbayes.mappings import Identity, Mapping, Mean, Polynomial, WeightOfEvidence
@@ -117,7 +117,7 @@ class PosteriorEmbedding(nn.Module):
         codes : LongTensor of shape (n_rows, n_encoded_columns)
             On the device of the layer.
         """
-        table = self._encoder._read_new(X)
+        table = read_new(X, self._encoder)
         codes = self._encoding.slots(table.column)
         return torch.as_tensor(np.stack(codes, axis=1).astype(np.int64), device=self.count_0.device)
 

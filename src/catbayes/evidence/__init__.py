@@ -1,9 +1,9 @@
 """Rows to statistics: what each category of a column says about the target, wherever the rows are."""
 
 from catbayes.evidence._choosing import choose
-from catbayes.evidence._column import ColumnEvidence
 from catbayes.evidence._evidence import (
     Candidate,
+    ColumnEvidence,
     Evidence,
     check_classes,
     settle_family,

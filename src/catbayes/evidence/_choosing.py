@@ -22,8 +22,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from catbayes._validation import Array
-from catbayes.evidence._column import ColumnEvidence
-from catbayes.evidence._evidence import Candidate, Evidence
+from catbayes.evidence._evidence import Candidate, ColumnEvidence, Evidence
 from catbayes.families import Family, no_signal
 from catbayes.statistics import Tally
 

@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from catbayes._index import Index
+from catbayes._selection import ColumnSpec
 from catbayes._validation import Codes
 from catbayes.errors import InputError
-from catbayes.evidence._column import AlignedColumn, ColumnEvidence, move
 from catbayes.evidence._target import join_classes, label_array
 from catbayes.families import TINY, Family, family_of_classes, resolve_family
 from catbayes.statistics import Moments, Statistics, Tally
 
-__all__ = ["Candidate", "Evidence", "check_classes", "settle_family"]
+__all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "settle_family"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnEvidence(ColumnSpec):
+    """One column, or an interaction of several: its categories, and what each of them says about the target.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> column = gather(pd.DataFrame({"city": ["Oslo", "Rome", "Rome"], "paid": [0, 1, 1]}), target="paid").columns[0]
+    >>> column.name, column.values, column.statistics.count.tolist()  # and missing, and unseen
+    ('city', ('Oslo', 'Rome'), [1.0, 2.0, 0.0, 0.0])
+    """
+
+    index: Index
+    statistics: Statistics
+
+    @property
+    def values(self) -> tuple[Hashable, ...]:
+        """The categories; tuples, if they are those of several columns."""
+        sources = self.index.sources
+        return sources[0].values if len(sources) == 1 else self.index.values
 
 
 class Candidate(NamedTuple):
@@ -136,9 +161,9 @@ class Evidence:
                 classes = label_array(classes.tolist(), self.classes.dtype)
             if family.binary and len(classes) > 2:
                 family = family_of_classes(len(classes))
-            had = move(self.total, np.zeros(1, dtype=np.intp), 1, places[0], len(classes)).weight[0] > 0
+            had = _move(self.total, np.zeros(1, dtype=np.intp), 1, places[0], len(classes)).weight[0] > 0
         width = 0 if classes is None else len(classes)
-        columns = [AlignedColumn.of(column, theirs[column.name], places, width) for column in self.columns]
+        columns = [_AlignedColumn.of(column, theirs[column.name], places, width) for column in self.columns]
         return _Aligned(columns, family, classes, had)
 
     def _without_classes(self, had_rows: Any) -> Evidence:
@@ -157,10 +182,61 @@ class Evidence:
         return replace(self, columns=tuple(map(keep, self.columns)), classes=self.classes[kept])
 
 
+@dataclass(frozen=True, slots=True)
+class _AlignedColumn:
+    """One column of two tables: their statistics by the slots of both tables' categories."""
+
+    column: ColumnEvidence
+    index: Index
+    mine: Any
+    theirs: Any
+
+    @classmethod
+    def of(
+        cls, first: ColumnEvidence, second: ColumnEvidence, classes: tuple[Codes | None, Codes | None], n_classes: int
+    ) -> _AlignedColumn:
+        """Bring a column of two tables to the same categories, and to the same classes if there are any."""
+        index, to_first, to_second = first.index.union(second.index)
+        mine = _move(first.statistics, to_first, index.n_slots, classes[0], n_classes)
+        return cls(first, index, mine, _move(second.statistics, to_second, index.n_slots, classes[1], n_classes))
+
+    def joined(self, statistics: Statistics) -> ColumnEvidence:
+        """The column with the categories of both tables."""
+        return replace(self.column, index=self.index, statistics=statistics)
+
+    def subtract(self, family: type[Family]) -> Statistics:
+        """What is left of the first table without the second, if that can have been part of it."""
+        left: Statistics = self.mine - self.theirs
+        strange = ~self.mine.holds(self.theirs) | family.impossible(left)
+        if strange.any():
+            raise InputError(
+                f"Column {self.column.name!r}: what is to be taken out holds {self.theirs.count[strange][0]:g} rows of "
+                f"a category that has {self.mine.count[strange][0]:g}, or other targets than those. Take out only what "
+                "was put in."
+            )
+        return left
+
+    def without(self, left: Statistics) -> ColumnEvidence:
+        """Drop the categories that had rows and have none now."""
+        gone = (left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0))
+        kept = np.flatnonzero(~gone[:-2])
+        if len(kept) == self.index.missing:
+            return self.joined(left)
+        slots = np.append(kept, [self.index.missing, self.index.unseen])
+        return replace(self.column, index=self.index.keep(kept), statistics=left.take(slots))
+
+
+def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:
+    """Move statistics to the slots and classes of a joint table."""
+    if classes is not None:
+        statistics = statistics.widen(classes, n_classes)
+    return statistics.place(slots, n_slots)
+
+
 class _Aligned(NamedTuple):
     """Two tables brought to the same categories and classes."""
 
-    columns: list[AlignedColumn]
+    columns: list[_AlignedColumn]
     family: type[Family]
     classes: np.ndarray[Any, Any] | None
     mine_had: Any  # whether each class had rows in the first table

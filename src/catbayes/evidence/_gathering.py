@@ -15,8 +15,7 @@ from catbayes._validation import check_option
 from catbayes.categories import Categories
 from catbayes.errors import InputError
 from catbayes.evidence._choosing import choose
-from catbayes.evidence._column import ColumnEvidence
-from catbayes.evidence._evidence import Evidence
+from catbayes.evidence._evidence import ColumnEvidence, Evidence
 from catbayes.evidence._exposure import per_unit_lazily
 from catbayes.evidence._query import Query
 from catbayes.evidence._rows import read_rows

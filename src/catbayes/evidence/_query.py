@@ -13,7 +13,7 @@ from catbayes._selection import ColumnSpec
 from catbayes._validation import Array
 from catbayes.categories import Categories, canonical_list
 from catbayes.errors import InputError
-from catbayes.evidence._column import ColumnEvidence
+from catbayes.evidence._evidence import ColumnEvidence
 from catbayes.evidence._target import (
     check_no_amount,
     join_classes,

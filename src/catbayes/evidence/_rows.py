@@ -14,8 +14,7 @@ from catbayes._validation import Array, Codes, check_weights
 from catbayes.categories import Categories
 from catbayes.errors import InputError
 from catbayes.evidence._choosing import choose
-from catbayes.evidence._column import ColumnEvidence
-from catbayes.evidence._evidence import Evidence
+from catbayes.evidence._evidence import ColumnEvidence, Evidence
 from catbayes.evidence._exposure import per_unit
 from catbayes.evidence._target import Target, read_target
 from catbayes.tables import Table, no_column
