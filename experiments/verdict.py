@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from catbayes._validation import Array
-from catbayes.diagnostics._scoring import corrected_interval
+from catbayes._scoring import corrected_interval
 
 COVERAGE = 0.95
 

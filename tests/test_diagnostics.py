@@ -21,7 +21,7 @@ from catbayes import (
     SamplingRegressor,
 )
 from catbayes.diagnostics import leakage, shrinkage
-from catbayes.diagnostics._scoring import corrected_interval
+from catbayes._scoring import corrected_interval
 
 LEAKING = SamplingBayesianEncoder(own_target="include", temperature=0)
 
