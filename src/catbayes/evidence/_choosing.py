@@ -67,8 +67,10 @@ def gain(column: ColumnEvidence, evidence: Evidence, means: dict[int, Array]) ->
     assert isinstance(combinations, Combinations)
     every = np.arange(combinations.missing)
     rows: Any = column.statistics.take(every)
-    # Rows that weigh more than one, and counts that vary more than Poisson's, say less than they seem to.
-    cells = rows.scaled(1.0 / (evidence.heaviness * evidence.family.dispersion(rows, evidence.heaviness)))
+    # Rows that weigh more than one, and counts that vary more than Poisson's, say less than they seem to. Those that
+    # vary less say no more: in a small table they do so by chance, and not at all where every cell holds one number.
+    dispersion = max(evidence.family.dispersion(rows, evidence.heaviness), 1.0)
+    cells = rows.scaled(1.0 / (evidence.heaviness * dispersion))
     for number, part in enumerate(column.parts):
         if part not in means:
             parent = rows.place(combinations.cells[:, number], combinations.parents[number].n_slots)
