@@ -14,7 +14,6 @@ from catbayes._validation import Array
 from catbayes.encoder import TrainingDraws
 from catbayes.encoder._column import EncodedColumn
 from catbayes.errors import InputError
-from catbayes.families import NormalGamma
 from catbayes.tables import Table
 
 VALIDATION = ("X_val", "y_val", "sample_weight_val", "eval_set", "eval_X", "eval_y", "eval_sample_weight")
@@ -104,14 +103,14 @@ class TrainingRows:
 
 
 def origins(columns: list[EncodedColumn]) -> list[Array]:
-    """What is taken off each output of a numeric target: the expectation of an unseen category.
+    """What is taken off each output of amounts: the expectation of an unseen category.
 
     Counts and classes keep theirs. Forests and XGBoost round features to single precision, in which amounts near 1e9
     are 64 apart; differences from the usual amount are not.
     """
     return [
         column.expectation[column.posterior.categories.unseen]
-        if isinstance(column.posterior.prior, NormalGamma)
+        if column.posterior.prior.as_differences
         else np.zeros(column.expectation.shape[1])
         for column in columns
     ]

@@ -76,6 +76,7 @@ class Family(ABC):
     parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
     location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target
     curvature: ClassVar[float] = 0.0  # v₂, where targets of mean m vary by V = v₀ + v₁ m + v₂ m²: Var θ = V / (S - v₂)
+    as_differences: ClassVar[bool] = False  # whether models get means as differences from that of an unseen category
     signed: ClassVar[tuple[str, ...]] = ()  # parameters of a prior that may be zero or negative
     free_strength: ClassVar[bool] = False  # whether the strength of a scaled prior may be set apart from the rest of it
 
@@ -196,6 +197,13 @@ class Family(ABC):
     def covariance(self) -> Array:
         """Cov θ, (…, parameter, parameter); diagonal unless a family says otherwise."""
         return np.asarray(self.variance()[..., None] * np.eye(self.mean().shape[-1]))
+
+    def less(self, origin: Any) -> Self:
+        """The distribution of θ where all targets, and so their means, are less by so much."""
+        raise InputError(
+            f"{type(self).__name__} does not say how it moves with its targets (its method `less`), so its means are "
+            "never given as differences. Leave `as_differences` False."
+        )
 
     def components(self, labels: Sequence[str] | None) -> tuple[slice, tuple[str, ...]]:
         """Where the means are in θ, and what sets each of them apart: labels of classes, or nothing if it is alone."""

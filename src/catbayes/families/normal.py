@@ -39,6 +39,7 @@ class NormalGamma(Family):
 
     parameters: ClassVar[tuple[str, ...]] = ("mean", "precision")
     location: ClassVar[slice] = slice(0, 1)
+    as_differences: ClassVar[bool] = True
     signed: ClassVar[tuple[str, ...]] = ("centre",)
     free_strength: ClassVar[bool] = True
 
@@ -151,6 +152,10 @@ class NormalGamma(Family):
     def mean(self) -> Array:
         """(μ₀, α / β)."""
         return np.stack([self.centre, self.alpha / self.beta], axis=-1)
+
+    def less(self, origin: Any) -> Self:
+        """Move μ₀."""
+        return type(self)(self.centre - origin, self.strength, self.alpha, self.beta)
 
     def variance(self) -> Array:
         """(β / (ν (α - 1)), α / β²); the first is infinite for α ≤ 1."""
