@@ -27,10 +27,11 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._arrays import positive
 from catbayes._validation import Array, Codes
 from catbayes.categories import Categories
 from catbayes.combinations import Combinations, label
-from catbayes.families import Family, likeliest_strength, positive
+from catbayes.families import Family, likeliest_strength
 from catbayes.priors import Empirical, Prior
 from catbayes.statistics import Statistics
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._arrays import at_least, namespace, positive, rounding, where
 from catbayes._keyed import KeyedRandom, Keys
 from catbayes._random import chunks, stream
 from catbayes._validation import Array
-from catbayes.families import TINY, Family, Random
+from catbayes.families import Family, Random
 
-__all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "Entries", "Spread", "draw", "draw_strata"]
+__all__ = ["NORMAL_TOLERANCE", "SAMPLERS", "Entries", "Spread", "draw", "draw_strata", "leave_one_out"]
 
 SAMPLERS = ("auto", "exact", "normal")
 """What the parameter `sampler` of the encoder may be."""
@@ -74,12 +75,14 @@ class Spread:
 
     def factor(self, entries: Entries) -> Array:
         """The factor of every entry."""
-        strength = np.maximum(entries.family.strength, TINY)
+        if self.temperature is not None:
+            return where(self.is_steady(entries.count), 0.0, 0.0 * entries.count + self.temperature)
+        strength = positive(entries.family.strength)
         share = entries.count / strength
         if entries.doubt is not None:  # the mean of the prior varies too, and has its own share in the posterior's
             share = share + (1.0 - share) ** 2 * entries.doubt * (strength - entries.family.curvature)
-        factor = np.sqrt(np.minimum(share, 1.0))
-        return np.where(self.is_steady(entries.count), 0.0, factor if self.temperature is None else self.temperature)
+        xp = namespace(share)
+        return where(self.is_steady(entries.count), 0.0, xp.sqrt(xp.clip(share, None, 1.0)))
 
     def settle(self, entries: Entries) -> Entries:
         """Entries to draw from: one without rows, whose prior is in doubt, varies as the mean of its prior does.
@@ -89,10 +92,10 @@ class Spread:
         """
         if self.temperature is not None or entries.doubt is None:
             return entries
-        family, doubt = entries.family, np.maximum(entries.doubt, TINY)
-        known = np.maximum(1.0 / doubt + family.curvature, 1e-3)
+        family = entries.family
+        known = at_least(1.0 / positive(entries.doubt) + family.curvature, 1e-3)
         bare = (entries.count == 0) & (entries.doubt > 0)
-        return Entries(family.worth(np.where(bare, known, family.strength)), entries.count, entries.doubt)
+        return Entries(family.worth(where(bare, known, family.strength)), entries.count, entries.doubt)
 
     def is_steady(self, count: Array) -> Any:
         """Tell which categories of so many rows are frequent enough to be encoded without drawing."""
@@ -107,7 +110,27 @@ class Spread:
         if self.full:
             return theta
         mean = entries.family.mean()
-        return np.asarray(mean + self.factor(entries)[:, None] * (theta - mean))
+        return mean + self.factor(entries)[:, None] * (theta - mean)
+
+
+def leave_one_out(entries: Entries, unseen: Family, own: Any, weight: Array, spread: Spread) -> Entries:
+    """Take each row's own target out of its posterior, unless its category is so frequent that it need not be.
+
+    Where nothing else is known, the row is as if unseen.
+
+    Examples
+    --------
+    >>> from catbayes.families import BetaBernoulli
+    >>> rows = Entries(BetaBernoulli(alpha=[3.0, 2.0], beta=[1.0, 1.0]), count=np.array([2.0, 1.0]))
+    >>> left = leave_one_out(rows, BetaBernoulli(1.0, 1.0), np.array([1, 1]), np.ones(2), Spread())
+    >>> left.family.alpha.tolist(), left.count.tolist()  # the second row is alone in its category
+    ([2.0, 1.0], [1.0, 0.0])
+    """
+    count = entries.count
+    alone = count - weight <= rounding(count) * count
+    taken = where(alone | spread.keeps_own(count, weight), 0.0, weight)
+    family = entries.family.where(~alone, unseen).leave_out(own, taken)
+    return Entries(family, where(alone, 0.0, count - taken), entries.doubt)
 
 
 def draw(

@@ -17,8 +17,7 @@ from catbayes.encoder._output import Layout
 from catbayes.encoder._reading import read_folds, read_order
 from catbayes.errors import InputWarning
 from catbayes.evidence import Evidence, Target, gather_before
-from catbayes.families import Family
-from catbayes.sampling import Entries, Spread, draw
+from catbayes.sampling import Entries, draw, leave_one_out
 from catbayes.tables import Table
 
 if TYPE_CHECKING:
@@ -194,18 +193,6 @@ def hides(encoder: SamplingBayesianEncoder, evidence: Evidence) -> bool:
     excess = evidence.heaviness * dispersion
     temperature = 1.0 if isinstance(encoder.temperature, str) else encoder.temperature
     return encoder.draw_per == "row" and temperature >= HIDING_TEMPERATURE * np.sqrt(excess)
-
-
-def leave_one_out(entries: Entries, unseen: Family, own: Any, weight: Array, spread: Spread) -> Entries:
-    """Take each row's own target out of its posterior, unless its category is so frequent that it need not be.
-
-    Where nothing else is known, the row is as if unseen.
-    """
-    count = entries.count
-    alone = count - weight <= 1e-9 * count
-    taken = np.where(alone | spread.keeps_own(count, weight), 0.0, weight)
-    family = entries.family.where(~alone, unseen).leave_out(own, taken)
-    return Entries(family, np.where(alone, 0.0, count - taken), entries.doubt)
 
 
 def draw_left_out(

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catbayes._arrays import TINY
 from catbayes._validation import Array, Codes
 from catbayes.categories import Categories
 from catbayes.combinations import Combinations
 from catbayes.errors import InputError
 from catbayes.evidence._aligning import align
 from catbayes.evidence._target import Target
-from catbayes.families import TINY, Family, family_of_classes, resolve_family
+from catbayes.families import Family, family_of_classes, resolve_family
 from catbayes.groups import Group
 from catbayes.statistics import Moments, Statistics, Tally
 from catbayes.tables import Table

@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from catbayes._arrays import TINY
 from catbayes._validation import Array
 from catbayes.categories import Categories, canonical_list
 from catbayes.combinations import Combinations
@@ -20,7 +21,6 @@ from catbayes.evidence._target import (
     no_dates,
 )
 from catbayes.families import (
-    TINY,
     Family,
     check_whole_classes,
     family_of_classes,

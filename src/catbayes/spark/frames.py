@@ -23,11 +23,10 @@ from catbayes._validation import Array, Codes, check_weights
 from catbayes.categories import Categories, canonical_list
 from catbayes.encoder._column import EncodedColumn
 from catbayes.encoder._plan import Plan, read_known_target
-from catbayes.encoder._training import leave_one_out
 from catbayes.errors import InputError, InputWarning
 from catbayes.families import Family
 from catbayes.mappings import Mapping
-from catbayes.sampling import Entries, Spread, draw
+from catbayes.sampling import Entries, Spread, draw, leave_one_out
 from catbayes.tables import check_free
 
 __all__ = ["encode_frame"]
