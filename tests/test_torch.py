@@ -171,18 +171,21 @@ def test_the_state_is_everything_that_draws_depend_on():
     torch.testing.assert_close(two(codes), one(codes))
 
 
-def test_amounts_far_from_zero_survive_single_precision():
+@pytest.mark.parametrize("usual", [1e9, 1_234_567_890.7])  # the second is no number of single precision, by 45 units
+def test_amounts_far_from_zero_survive_single_precision(usual):
     torch.set_default_dtype(torch.float32)
     random = np.random.default_rng(0)
     code = random.integers(0, 5, 400)
-    y = 1e9 + random.normal(size=5)[code] + random.normal(size=400)
+    y = usual + random.normal(size=5)[code] + random.normal(size=400)
     X = code.astype(str).astype(object)[:, None]
     encoder = SamplingBayesianEncoder(random_state=0).fit(X, y)
     embedding = PosteriorEmbedding(encoder)
-    drawn = embedding(embedding.codes(X), torch.tensor(y)).numpy()[:, 0]
-    truth = encoder.fit_transform(X, y)[:, 0] - 1e9
-    assert np.std(drawn) == pytest.approx(np.std(truth), rel=0.1)
-    assert np.corrcoef(drawn, truth)[0, 1] > 0.9
+    codes, target = embedding.codes(X), torch.tensor(y)
+    drawn = np.stack([embedding(codes, target).numpy()[:, 0] for _ in range(200)])
+    known = encoder.columns_fitted_[0].posterior
+    wanted = known.posterior.take(codes[:, 0].numpy()).leave_out(y, np.ones(400)).centre - known.unseen.centre
+    np.testing.assert_allclose(drawn.mean(axis=0), wanted, atol=0.05)
+    np.testing.assert_allclose(drawn[0].std(), (encoder.fit_transform(X, y) - usual).std(), rtol=0.1)
 
 
 def test_weights_are_left_out_with_the_target():
@@ -219,7 +222,7 @@ def test_tiny_parameters_give_finite_draws(family):
     embedding = PosteriorEmbedding(encoder).float()
     with torch.no_grad():
         for name, buffer in embedding.named_buffers():
-            if name.startswith("alpha"):
+            if name.startswith("posterior_alpha"):
                 buffer.fill_(1e-6)
     assert np.isfinite(repeat(embedding, 0, 1000)).all()
 

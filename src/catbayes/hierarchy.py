@@ -26,9 +26,10 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._arrays import positive
 from catbayes._index import Index
 from catbayes._validation import Array
-from catbayes.families import Family, likeliest_strength, positive
+from catbayes.families import Family, likeliest_strength
 from catbayes.posteriors import ColumnPrior, Entries
 from catbayes.priors import Empirical, Prior
 from catbayes.statistics import Statistics

@@ -48,8 +48,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     encoder_ : SamplingBayesianEncoder or None
         The fitted encoder; None if the table has no categorical column.
     estimators_ : list
-        The fitted estimators: K for members, else one, which is also `estimator_`. Their features are differences from
-        the encoding of an unseen category, unless the family is "poisson".
+        The fitted estimators: K for members, else one, which is also `estimator_`. Features of amounts are differences
+        from the encoding of an unseen category; rates are as they are.
     fit_with_ : str
         How it was fitted.
     feature_importances_, coef_ : ndarray

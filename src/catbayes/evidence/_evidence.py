@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catbayes._arrays import TINY
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 from catbayes.evidence._target import join_classes, label_array
-from catbayes.families import TINY, Family, family_of_classes, resolve_family
+from catbayes.families import Family, family_of_classes, resolve_family
 from catbayes.statistics import Moments, Statistics, Tally
 
 __all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "settle_family"]

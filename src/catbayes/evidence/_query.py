@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from catbayes._arrays import TINY
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
 from catbayes._validation import Array
@@ -21,7 +22,6 @@ from catbayes.evidence._target import (
     no_dates,
 )
 from catbayes.families import (
-    TINY,
     Family,
     check_whole_classes,
     family_of_classes,

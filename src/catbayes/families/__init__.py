@@ -7,7 +7,7 @@ updated again. Axes: a family holds (…, category); θ has one more, (…, cate
 from typing import Any
 
 from catbayes.errors import InputError
-from catbayes.families._family import TINY, Family, Random, Support, likeliest_strength, maximise, no_signal, positive
+from catbayes.families._family import Family, Random, Support, likeliest_strength, maximise, no_signal
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.categorical import DirichletCategorical
 from catbayes.families.lognormal import LogNormalGamma
@@ -16,7 +16,6 @@ from catbayes.families.poisson import GammaPoisson
 
 __all__ = [
     "FAMILIES",
-    "TINY",
     "BetaBernoulli",
     "DirichletCategorical",
     "Family",
@@ -33,7 +32,6 @@ __all__ = [
     "likeliest_strength",
     "maximise",
     "no_signal",
-    "positive",
     "resolve_family",
 ]
 

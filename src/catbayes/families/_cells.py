@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._arrays import positive
 from catbayes._validation import Array
-from catbayes.families._family import TINY, maximise
+from catbayes.families._family import maximise
 
 
 def explained(base: Any, parts: list[Array], likelihood: Callable[[Array], tuple[float, Array]]) -> Array:
@@ -26,7 +27,7 @@ def explained(base: Any, parts: list[Array], likelihood: Callable[[Array], tuple
     >>> np.exp(explained(np.log(2.0), [means], poisson)).round(3).tolist()
     [1.0, 2.0, 4.0]
     """
-    scores = [np.log(np.maximum(part, TINY)) - base for part in parts]
+    scores = [np.log(positive(part)) - base for part in parts]
 
     def logarithm(weight: Array) -> Array:
         return np.asarray(base + sum(w * score for w, score in zip(weight, scores, strict=True)))

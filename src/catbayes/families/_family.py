@@ -5,22 +5,45 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import betaln, gammaln
 
-from catbayes._keyed import KeyedRandom
+from catbayes._arrays import namespace, rounding, tiny, where
 from catbayes._validation import Array
 from catbayes.errors import InputError
 
-TINY = np.finfo(np.float64).tiny
-"""The smallest normal number: what a parameter that must be positive is kept above."""
-Random = np.random.Generator | KeyedRandom
-"""What draws: numpy's generator, or one whose numbers go by the identity of the row."""
 NO_SIGNAL = 100.0
 """Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
+
+
+class Random(Protocol):
+    """What draws: numpy's generator, one whose numbers go by the identity of the row, or one of torch's tensors.
+
+    Examples
+    --------
+    >>> from catbayes.families import GammaPoisson, Random
+    >>> random: Random = np.random.default_rng(0)
+    >>> GammaPoisson(alpha=[3.0, 300.0], beta=[1.0, 1.0]).sample(random).shape
+    (2, 1)
+    """
+
+    def standard_gamma(self, shape: Any, /) -> Any:
+        """Gamma of these shapes, and scale 1."""
+
+    def standard_normal(self, size: Any, /) -> Any:
+        """N(0, 1), an array of this size."""
+
+    def standard_exponential(self, size: Any, /) -> Any:
+        """Exponential of mean 1."""
+
+    def beta(self, a: Any, b: Any, /) -> Any:
+        """Beta(a, b)."""
+
+    def spawn(self, n_children: int, /) -> Sequence[Any]:
+        """Sources that are independent of this one."""
 
 
 def no_signal(total: Any) -> float:
@@ -76,13 +99,15 @@ class Family(ABC):
     parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
     location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target
     curvature: ClassVar[float] = 0.0  # v₂, where targets of mean m vary by V = v₀ + v₁ m + v₂ m²: Var θ = V / (S - v₂)
+    as_differences: ClassVar[bool] = False  # whether models get means as differences from that of an unseen category
     signed: ClassVar[tuple[str, ...]] = ()  # parameters of a prior that may be zero or negative
     free_strength: ClassVar[bool] = False  # whether the strength of a scaled prior may be set apart from the rest of it
 
     def __post_init__(self) -> None:
         """Hold arrays, whatever numbers were given."""
         for name, values in self.arrays().items():
-            object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
+            if namespace(values) is np:
+                object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
 
     @classmethod
     def check_target(cls, lowest: float) -> None:
@@ -122,7 +147,7 @@ class Family(ABC):
 
         def choose(mine: Array, theirs: Array) -> Array:
             mask = keep[..., None] if mine.ndim > keep.ndim else keep
-            return np.where(mask, mine, theirs)
+            return where(mask, mine, theirs)
 
         return type(self)(*map(choose, self.arrays().values(), other.arrays().values()))
 
@@ -197,6 +222,13 @@ class Family(ABC):
         """Cov θ, (…, parameter, parameter); diagonal unless a family says otherwise."""
         return np.asarray(self.variance()[..., None] * np.eye(self.mean().shape[-1]))
 
+    def less(self, origin: Any) -> Self:
+        """The distribution of θ where all targets, and so their means, are less by so much."""
+        raise InputError(
+            f"{type(self).__name__} does not say how it moves with its targets (its method `less`), so its means are "
+            "never given as differences. Leave `as_differences` False."
+        )
+
     def components(self, labels: Sequence[str] | None) -> tuple[slice, tuple[str, ...]]:
         """Where the means are in θ, and what sets each of them apart: labels of classes, or nothing if it is alone."""
         return self.location, ("",)
@@ -262,21 +294,10 @@ class Family(ABC):
         )
 
 
-def positive(values: Any) -> Any:
-    """Values that are kept above zero, by the smallest normal number.
-
-    Examples
-    --------
-    >>> positive(np.array([-1.0, 2.0])).tolist()
-    [2.2250738585072014e-308, 2.0]
-    """
-    return np.maximum(values, TINY)
-
-
-def left_over(before: Any, taken: Any, weight: Any) -> Array:
+def left_over(before: Array, taken: Any, weight: Any) -> Array:
     """What is left of a parameter; nothing, where that is rounding alone, whose digits would tell what was taken."""
     left = before - taken
-    return np.where(left <= 1e-9 * weight, TINY, left)
+    return where(left <= rounding(left) * weight, tiny(left), left)
 
 
 def log_rising(alpha: Any, count: Any) -> Array:

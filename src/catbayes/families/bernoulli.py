@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import betaincinv, betaln
 
+from catbayes._arrays import column
 from catbayes._validation import Array
 from catbayes.families._family import Family, Random, left_over
 from catbayes.families.categorical import DirichletCategorical, beta_shape, dirichlet_maximum
@@ -49,7 +50,7 @@ class BetaBernoulli(Family):
     @property
     def strength(self) -> Array:
         """S = α + β."""
-        return np.asarray(self.alpha + self.beta)
+        return self.alpha + self.beta
 
     def worth(self, strength: Any) -> Self:
         """Scale all observations alike."""
@@ -67,12 +68,12 @@ class BetaBernoulli(Family):
 
     def mean(self) -> Array:
         """α / s."""
-        return np.asarray(self.alpha / self.strength)[..., None]
+        return column(self.alpha / self.strength)
 
     def variance(self) -> Array:
         """α β / (s² (s + 1))."""
         strength = self.strength
-        return np.asarray(self.alpha * self.beta / (strength * strength * (strength + 1.0)))[..., None]
+        return column(self.alpha * self.beta / (strength * strength * (strength + 1.0)))
 
     @classmethod
     def observed(cls, statistics: Tally) -> Array:
@@ -81,20 +82,20 @@ class BetaBernoulli(Family):
 
     def class_betas(self) -> tuple[Array, Array]:
         """That of the second class."""
-        return self.alpha[..., None], self.beta[..., None]
+        return column(self.alpha), column(self.beta)
 
     def shape(self) -> tuple[Array, Array]:
         """Skewness and excess kurtosis of the Beta."""
         skewness, kurtosis = beta_shape(self.alpha, self.beta)
-        return skewness[..., None], kurtosis[..., None]
+        return column(skewness), column(kurtosis)
 
     def quantile(self, probability: float) -> Array:
         """Invert the incomplete beta function."""
-        return np.asarray(betaincinv(self.alpha, self.beta, probability))[..., None]
+        return column(betaincinv(self.alpha, self.beta, probability))
 
     def sample(self, random: Random) -> Array:
         """θ ~ Beta(α, β)."""
-        return np.asarray(random.beta(self.alpha, self.beta))[..., None]
+        return column(random.beta(self.alpha, self.beta))
 
     def transport(self, uniform: Array) -> Array:
         """Invert the distribution function."""
@@ -107,7 +108,7 @@ class BetaBernoulli(Family):
         theta = random.standard_normal(mean.shape)
         theta *= np.sqrt(mean * (1.0 - mean) / (strength + 1.0))
         theta += mean
-        return np.asarray(np.clip(theta, 0.0, 1.0, out=theta if theta.ndim else None))[..., None]
+        return column(np.clip(theta, 0.0, 1.0, out=theta if theta.ndim else None))
 
     def normal_error(self) -> Array:
         """0.14 / √min(α, β): skewness is at most 2 / √min(α, β), and costs a normal 1 / (6 √2π) of itself."""

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import betaincinv, digamma, softmax
 
+from catbayes._arrays import namespace, positive
 from catbayes._validation import Array
 from catbayes.families._cells import explained
-from catbayes.families._family import TINY, Family, Random, left_over, log_rising, maximise, no_signal
+from catbayes.families._family import Family, Random, left_over, log_rising, maximise, no_signal
 from catbayes.statistics import Tally
 
 
@@ -44,12 +45,13 @@ class DirichletCategorical(Family):
     @property
     def strength(self) -> Array:
         """S = Σ_c α_c."""
-        return np.asarray(self.alpha.sum(axis=-1))
+        total: Array = self.alpha.sum(axis=-1)
+        return total
 
     def worth(self, strength: Any) -> Self:
         """Scale all observations alike."""
         ratio = strength / self.strength
-        return type(self)(self.alpha * np.asarray(ratio)[..., None])
+        return type(self)(self.alpha * ratio[..., None])
 
     def update(self, statistics: Tally) -> Self:
         """α_mv^c = α^c + Σ 1(y_n = c)  (equation 10)."""
@@ -57,18 +59,19 @@ class DirichletCategorical(Family):
 
     def leave_out(self, target: Any, weight: Any) -> Self:
         """Equation 10 without one observation."""
-        taken = np.zeros_like(self.alpha)
-        taken[np.arange(len(target)), target] = weight
-        return type(self)(left_over(self.alpha, taken, np.asarray(weight)[..., None]))
+        xp = namespace(self.alpha)
+        taken = xp.zeros_like(self.alpha)
+        taken[xp.arange(len(target)), target] = weight
+        return type(self)(left_over(self.alpha, taken, weight[..., None]))
 
     def mean(self) -> Array:
         """α_c / s."""
-        return np.asarray(self.alpha / self.strength[..., None])
+        return self.alpha / self.strength[..., None]
 
     def variance(self) -> Array:
         """m_c (1 - m_c) / (s + 1)."""
         mean = self.mean()
-        return np.asarray(mean * (1.0 - mean) / (self.strength[..., None] + 1.0))
+        return mean * (1.0 - mean) / (self.strength[..., None] + 1.0)
 
     def covariance(self) -> Array:
         """(diag m - m mᵀ) / (s + 1)."""
@@ -95,14 +98,18 @@ class DirichletCategorical(Family):
     def sample(self, random: Random) -> Array:
         """Normalise independent Gamma(α_c) draws, in logarithms so that a tiny α cannot underflow to 0/0."""
         # Gamma(α) = Gamma(α + 1) · U^(1/α); a generator for each, so that no row's draw depends on the next one
-        logarithm = np.log(random.standard_gamma(self.alpha + 1.0))
-        logarithm -= random.spawn(1)[0].standard_exponential(self.alpha.shape) / self.alpha
-        return np.asarray(softmax(logarithm, axis=-1))
+        xp = namespace(self.alpha)
+        logarithm = xp.log(random.standard_gamma(self.alpha + 1.0))
+        less = random.spawn(1)[0].standard_exponential(self.alpha.shape) / self.alpha
+        logarithm -= xp.clip(less, None, xp.finfo(self.alpha.dtype).max / 4.0)  # finite, even if all α are tiny
+        share = xp.exp(logarithm - xp.amax(logarithm, axis=-1, keepdims=True))
+        theta: Array = share / xp.sum(share, axis=-1, keepdims=True)
+        return theta
 
     def transport(self, uniform: Array) -> Array:
         """Break the stick: θ_c is a Beta share of what the classes before it left."""
         rest = np.flip(np.cumsum(np.flip(self.alpha, axis=-1), axis=-1), axis=-1) - self.alpha
-        share = betaincinv(self.alpha[..., :-1], np.maximum(rest[..., :-1], TINY), uniform[..., :-1])
+        share = betaincinv(self.alpha[..., :-1], positive(rest[..., :-1]), uniform[..., :-1])
         left = np.cumprod(1.0 - share, axis=-1)
         before = np.concatenate([np.ones_like(left[..., :1]), left[..., :-1]], axis=-1)
         return np.concatenate([share * before, left[..., -1:]], axis=-1)
@@ -128,15 +135,15 @@ class DirichletCategorical(Family):
     @classmethod
     def cell_likelihood(cls, cells: Tally, parts: list[Array]) -> Callable[[float], float]:
         """Dirichlet(ν m) about the class shares m as the columns explain them, whose logarithms add up."""
-        total = np.maximum(cells.total().weight[0], TINY)
+        total = positive(cells.total().weight[0])
 
         def likelihood(logarithm: Array) -> tuple[float, Array]:
             share = softmax(logarithm, axis=1)
             rest = cells.weight - cells.count[:, None] * share
-            return float((cells.weight * np.log(np.maximum(share, TINY))).sum()), rest
+            return float((cells.weight * np.log(positive(share))).sum()), rest
 
         logarithm = explained(np.log(total / total.sum()), parts, likelihood)
-        centre = np.maximum(softmax(logarithm, axis=1), TINY)
+        centre = positive(softmax(logarithm, axis=1))
         return lambda strength: float(cls(strength * centre).log_marginal(cells).sum())
 
 
@@ -169,7 +176,7 @@ def dirichlet_maximum(weight: Array) -> Array:
 
     def objective(x: Array) -> tuple[float, Array]:
         strength, share = np.exp(x[0]), softmax(x[1:])
-        alpha = np.maximum(strength * share, TINY)
+        alpha = positive(strength * share)
         whole, whole_slope = rise(strength, by_category)
         parts = np.array([rise(*pair) for pair in zip(alpha, by_class, strict=True)])
         slope = alpha * (parts[:, 1] - whole_slope)

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.special import digamma, gammaincinv
 from scipy.stats import nbinom
 
+from catbayes._arrays import TINY, column, positive
 from catbayes._validation import Array
 from catbayes.families._cells import explained
-from catbayes.families._family import TINY, Family, Random, Support, left_over, log_rising, maximise, no_signal
+from catbayes.families._family import Family, Random, Support, left_over, log_rising, maximise, no_signal
 from catbayes.statistics import Moments
 
 
@@ -102,19 +103,19 @@ class GammaPoisson(Family):
 
     def mean(self) -> Array:
         """α / β."""
-        return np.asarray(self.alpha / self.beta)[..., None]
+        return column(self.alpha / self.beta)
 
     def variance(self) -> Array:
         """α / β²."""
-        return np.asarray(self.alpha / self.beta / self.beta)[..., None]
+        return column(self.alpha / self.beta / self.beta)
 
     def shape(self) -> tuple[Array, Array]:
         """2 / √α and 6 / α."""
-        return np.asarray(2.0 / np.sqrt(self.alpha))[..., None], np.asarray(6.0 / self.alpha)[..., None]
+        return column(2.0 / np.sqrt(self.alpha)), column(6.0 / self.alpha)
 
     def quantile(self, probability: float) -> Array:
         """Invert the incomplete gamma function."""
-        return np.asarray(gammaincinv(self.alpha, probability) / self.beta)[..., None]
+        return column(gammaincinv(self.alpha, probability) / self.beta)
 
     def predictive_quantile(self, probability: float) -> Array:
         """A new count is negative binomial: α successes, each with probability β / (β + 1)."""
@@ -122,7 +123,7 @@ class GammaPoisson(Family):
 
     def sample(self, random: Random) -> Array:
         """λ ~ Gamma(α, rate β)."""
-        return np.asarray(random.standard_gamma(self.alpha) / self.beta)[..., None]
+        return column(random.standard_gamma(self.alpha) / self.beta)
 
     def transport(self, uniform: Array) -> Array:
         """Invert the distribution function."""
@@ -131,7 +132,7 @@ class GammaPoisson(Family):
     def sample_normal(self, random: Random) -> Array:
         """λ ~ N(α / β, α / β²), kept positive."""
         noise = random.standard_normal(self.alpha.shape)
-        return np.asarray(np.maximum(self.alpha + noise * np.sqrt(self.alpha), 0.0) / self.beta)[..., None]
+        return column(np.maximum(self.alpha + noise * np.sqrt(self.alpha), 0.0) / self.beta)
 
     def normal_error(self) -> Array:
         """0.14 / √α: the skewness is 2 / √α."""
@@ -152,5 +153,5 @@ class GammaPoisson(Family):
             rest = events - cells.count * np.exp(logarithm)
             return float((events * logarithm - cells.count * np.exp(logarithm)).sum()), rest
 
-        rate = np.maximum(np.exp(explained(base, [part[:, 0] for part in parts], likelihood)), TINY)
+        rate = positive(np.exp(explained(base, [part[:, 0] for part in parts], likelihood)))
         return lambda strength: float(cls(strength * rate, np.asarray(strength)).log_marginal(cells).sum())

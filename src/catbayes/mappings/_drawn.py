@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import betaincinv, digamma, logit
 
+from catbayes._arrays import namespace, positive, precision
 from catbayes._validation import Array
 from catbayes.errors import InputError
-from catbayes.families import Family, positive
+from catbayes.families import Family
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,10 @@ class Mapping:
         if self.drop_first and prior.classes and len(names) > 1:
             select, names = slice(1, None), names[1:]
         return replace(self, labels=names, select=select)
+
+    def arrays(self) -> dict[str, Array]:
+        """Numbers that it took from the prior when it was bound, by the names of its fields."""
+        return {}
 
     def names(self) -> list[str]:
         """What the outputs are called, drawn ones first; "" means like the column."""
@@ -133,7 +138,8 @@ class Polynomial(Mapping):
     def drawn(self, theta: Array) -> Array:
         """(θ, θ²)."""
         mean = theta[..., self.select]
-        return np.concatenate([mean, mean**2], axis=-1)
+        both: Array = namespace(mean).concatenate([mean, mean**2], axis=-1)
+        return both
 
     def expected(self, posterior: Family) -> Array:
         """(E θ, (E θ)² + Var θ); a variance that does not exist gives way to the squared quartile distance."""
@@ -205,9 +211,16 @@ class WeightOfEvidence(Mapping):
         mean = np.clip(prior.mean()[..., bound.select], self.EDGE, 1.0 - self.EDGE)
         return replace(bound, baseline=logit(mean))
 
+    def arrays(self) -> dict[str, Array]:
+        """The log-odds of the prior mean."""
+        return {"baseline": np.asarray(self.baseline)}
+
     def drawn(self, theta: Array) -> Array:
         """Log-odds, finite even for a draw that rounds to 0 or 1."""
-        return np.asarray(logit(np.clip(theta[..., self.select], self.EDGE, 1.0 - self.EDGE)) - self.baseline)
+        xp, edge = namespace(theta), precision(theta)
+        inside = xp.clip(theta[..., self.select], edge, 1.0 - edge)
+        odds: Array = (logit(inside) if xp is np else xp.logit(inside)) - self.baseline
+        return odds
 
     def expected(self, posterior: Family) -> Array:
         """E log-odds = ψ(α) - ψ(β); an average over quantiles where the bounds of the draws cut off a tail."""
