@@ -45,7 +45,7 @@ class Settings:
     """What is encoded, by which family, prior and mapping, and what is done with targets, draws and strangers."""
 
     selection: Selection
-    family: type[Family] | str
+    family: type[Family] | None  # None where the target is to tell
     prior: Prior
     mapping: Mapping
     own_target: OwnTarget

@@ -494,8 +494,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
         if table.n_rows < 2:
             raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
-        about = {"family": self.family, "run": settings.run}
-        rows = read_rows(table, settings.selection, y, sample_weight, exposure, **about)
+        selection, family = settings.selection, settings.family
+        rows = read_rows(table, selection, y, sample_weight, exposure, family=family, run=settings.run)
         check_classes(rows.evidence)
         return Encoding.fit(settings, rows.evidence, self._new_seed(), table.backend), rows
 
@@ -520,7 +520,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
             X = table.native
             if like is not None:
                 validate_data(self, X, reset=False, skip_check_array=True)
-        given = Given(y, sample_weight, exposure, self.family, classes)
+        given = Given(y, sample_weight, exposure, settings.family, classes)
         return gather_selected(X, settings.selection, given, like)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Table, Any, Any, Any]:

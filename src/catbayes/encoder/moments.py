@@ -12,6 +12,7 @@ from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions
 from catbayes._validation import check_count
 from catbayes.encoder._base import PosteriorEncoder
 from catbayes.errors import InputError
+from catbayes.families import resolve_family
 from catbayes.mappings import PosteriorMoments
 from catbayes.priors import resolve_prior
 
@@ -132,7 +133,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
             raise InputError(f"drop_first={self.drop_first!r}: expected True or False.")
         return Settings(
             selection=Selection(self.columns, self.interactions, self.hierarchy),
-            family=self.family,
+            family=resolve_family(self.family),
             prior=resolve_prior(self.prior),
             mapping=replace(PosteriorMoments(n_moments=self.n_moments), drop_first=self.drop_first),
             own_target=resolve_own_target(self.own_target, (CrossFit, Include)),

@@ -14,6 +14,7 @@ from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions
 from catbayes._validation import Array, Codes, check_count
 from catbayes.encoder._base import PosteriorEncoder
 from catbayes.encoder._reading import read_new, read_row_keys
+from catbayes.families import resolve_family
 from catbayes.mappings import resolve_mapping
 from catbayes.priors import resolve_prior
 
@@ -317,7 +318,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         own_target = resolve_own_target(self.own_target)
         return Settings(
             selection=Selection(self.columns, self.interactions, self.hierarchy, own_target.aside),
-            family=self.family,
+            family=resolve_family(self.family),
             prior=resolve_prior(self.prior),
             mapping=resolve_mapping(self.mapping),
             own_target=own_target,

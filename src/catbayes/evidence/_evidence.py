@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from catbayes._selection import ColumnSpec
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 from catbayes.evidence._target import join_classes, label_array
-from catbayes.families import Family, family_of_classes, resolve_family
+from catbayes.families import Family, family_of_classes
 from catbayes.statistics import Moments, Statistics, Tally
 
 __all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "settle_family"]
@@ -87,17 +87,17 @@ class Evidence:
     squares: float  # Σ w² over the rows: with Σ w, how unequal the weights are
     weighted: bool
     candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
+    total: Statistics = field(init=False)  # what all rows together say, as one category
+
+    def __post_init__(self) -> None:
+        """Add up the rows, once."""
+        object.__setattr__(self, "total", self.columns[0].statistics.total())
 
     @property
     def texts(self) -> tuple[Any, ...]:
         """Names of the columns whose categories are all text."""
         pairs = [pair for column in self.columns for pair in zip(column.parts, column.index.sources, strict=True)]
         return tuple(self.inputs[part] for part in dict.fromkeys(part for part, source in pairs if source.is_text))
-
-    @property
-    def total(self) -> Statistics:
-        """What all rows together say, as one category."""
-        return self.columns[0].statistics.total()
 
     @property
     def row_weight(self) -> float:
@@ -243,8 +243,8 @@ class _Aligned(NamedTuple):
     mine_had: Any  # whether each class had rows in the first table
 
 
-def settle_family(family: Any, evidence: Evidence) -> type[Family]:
-    """The family that the parameter `family` and the evidence ask for, if there is something to encode towards.
+def settle_family(wanted: type[Family] | None, evidence: Evidence) -> type[Family]:
+    """The family that is wanted, or that the evidence asks for, if there is something to encode towards.
 
     Examples
     --------
@@ -252,13 +252,14 @@ def settle_family(family: Any, evidence: Evidence) -> type[Family]:
     >>> from catbayes import gather
     >>> from catbayes.evidence import settle_family
     >>> evidence = gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid")
-    >>> settle_family("auto", evidence).__name__
+    >>> settle_family(None, evidence).__name__
     'BetaBernoulli'
     """
-    total, wanted = evidence.total, resolve_family(family)
-    fits = wanted is None or wanted is evidence.family or (wanted.classes and evidence.family.classes)
-    if not fits:
-        raise InputError(f"family={family!r}, and this was gathered for {evidence.family.__name__}: use one for both.")
+    total = evidence.total
+    if wanted is not None and wanted is not evidence.family and not (wanted.classes and evidence.family.classes):
+        raise InputError(
+            f"family={wanted.__name__}, and this was gathered for {evidence.family.__name__}: use one for both."
+        )
     if not total.count[0] > 0:
         raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
     if evidence.classes is not None:

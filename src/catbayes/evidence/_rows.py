@@ -71,10 +71,11 @@ def read_rows(
     table, y, weight, exposure = take_named(table, y, weight, exposure)
     if y is None:
         raise InputError("target: expected the name of a column of the table, or the values of the target.")
-    specs = selection.specs(table.names, table.categorical())
-    weight = check_weights(weight, table.n_rows, whole)
+    names, n_rows = table.names, table.n_rows
+    specs = selection.specs(names, table.categorical())
+    weight = check_weights(weight, n_rows, whole)
     y = np.asarray(y)
-    target = read_target(y, family, table.n_rows, classes)
+    target = read_target(y, family, n_rows, classes)
     if exposure is not None:
         target, weight = per_unit(target, weight, exposure)
         y = target.values
@@ -91,8 +92,8 @@ def read_rows(
         columns=tuple(run(gather_column, specs)),
         family=target.family,
         classes=target.classes,
-        inputs=tuple(table.names),
-        squares=float(table.n_rows if weight is None else (weight**2).sum()),
+        inputs=tuple(names),
+        squares=float(n_rows if weight is None else (weight**2).sum()),
         weighted=weight is not None,
     )
     codes = {position: slots for position, (_, slots) in read.items()}

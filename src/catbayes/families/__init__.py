@@ -71,7 +71,7 @@ def resolve_family(family: Any) -> type[Family] | None:
     ('NormalGamma', None)
     """
     found = find_family(family)
-    if found is None and not (isinstance(family, str) and family == "auto"):
+    if found is None and family is not None and not (isinstance(family, str) and family == "auto"):
         accepted = ", ".join(f'"{name}"' for name in ("auto", *FAMILIES))
         raise InputError(f"family={family!r}: expected one of {accepted}, or a family class of catbayes.families.")
     return found

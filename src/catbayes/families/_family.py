@@ -106,6 +106,8 @@ class Family(ABC):
     def __post_init__(self) -> None:
         """Hold arrays, whatever numbers were given."""
         for name, values in self.arrays().items():
+            if type(values) is np.ndarray and values.dtype == np.float64:
+                continue
             if namespace(values) is np:
                 object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
 
