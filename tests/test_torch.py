@@ -1,5 +1,7 @@
 """PosteriorEmbedding: draws in training, expectations in evaluation, and a module like any other."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -64,6 +66,27 @@ def test_training_draws_have_the_distribution_of_the_posterior(family, own):
         posterior = posterior.leave_out(as_read(family, np.array([target])), np.ones(1))
     many = posterior.take(np.zeros(4000, dtype=int)).sample(np.random.default_rng(2))
     assert stats.ks_2samp(draws, column.mapping.drawn(many)[:, 0]).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_the_arithmetic_of_a_family_runs_on_tensors(family):
+    encoder, X, y = make_encoder(family)
+    column = encoder.columns_fitted_[0].posterior
+    known, unseen, statistics = column.posterior, column.unseen, column.statistics
+    rows, weight = np.array([0, 1, 3, 3]), np.array([1.0, 0.5, 0.0, 2.0])
+    own = as_read(family, y[[np.flatnonzero(X[:, 0] == str(row))[0] for row in rows]])
+
+    def tensors(value):
+        return type(value)(*(torch.tensor(getattr(value, entry.name)) for entry in fields(value)))
+
+    def results(posterior, prior, statistics, own, weight):
+        left = posterior.take(rows).where(weight < 1, prior).leave_out(own, weight / 2)
+        for each in (left, left.worth(weight + 1.0), posterior.update(statistics)):
+            yield from (each.mean(), each.variance(), each.strength, *each.arrays().values())
+
+    theirs = results(tensors(known), tensors(unseen), tensors(statistics), torch.tensor(own), torch.tensor(weight))
+    for mine, tensor in zip(results(known, unseen, statistics, own, weight), theirs, strict=True):
+        np.testing.assert_allclose(tensor.numpy(), mine, rtol=1e-14)
 
 
 def test_a_category_of_one_row_is_drawn_as_unseen_when_its_target_is_left_out():
