@@ -157,8 +157,9 @@ class PosteriorEmbedding(nn.Module):
     def _check_target(self, codes: torch.Tensor, target: torch.Tensor, weight: Any) -> tuple[torch.Tensor, Any]:
         if not self._encoding.hides:
             raise InputError(
-                "Draws with these settings do not hide that a target was taken out of them (temperature, draw_per, "
-                "weights, or counts far from Poisson's; see own_target): train on SamplingBayesianEncoder.fit_draws."
+                "Draws with these settings do not hide that a target was taken out of them (draws.temperature, "
+                "draws.per, weights, or counts far from Poisson's; see own_target): train on "
+                "SamplingBayesianEncoder.fit_draws."
             )
         if self._encoding.evidence.weighted and weight is None:
             raise InputError(

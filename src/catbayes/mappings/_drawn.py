@@ -21,9 +21,8 @@ class Mapping:
     Examples
     --------
     >>> from catbayes import DirichletCategorical
-    >>> from catbayes.mappings import MAPPINGS
-    >>> bound = MAPPINGS["polynomial"].bind(DirichletCategorical([1.0, 1.0, 2.0]), ["a", "b", "c"], drop_first=True)
-    >>> bound.names()
+    >>> from catbayes.mappings import Polynomial
+    >>> Polynomial(drop_first=True).bind(DirichletCategorical([1.0, 1.0, 2.0]), ["a", "b", "c"]).names()
     ['mean_b', 'mean_c', 'square_b', 'square_c']
     """
 
@@ -151,7 +150,7 @@ class Identity(Mapping):
     --------
     >>> from catbayes import NormalGamma
     >>> from catbayes.mappings import Identity
-    >>> Identity().bind(NormalGamma(0.0, 1.0, 2.0, 2.0), None, drop_first=False).names()
+    >>> Identity().bind(NormalGamma(0.0, 1.0, 2.0, 2.0), None).names()
     ['mean', 'precision']
     """
 
@@ -181,7 +180,7 @@ class WeightOfEvidence(Mapping):
     --------
     >>> from catbayes import BetaBernoulli
     >>> from catbayes.mappings import WeightOfEvidence
-    >>> bound = WeightOfEvidence().bind(BetaBernoulli(alpha=1.0, beta=3.0), None, drop_first=False)
+    >>> bound = WeightOfEvidence().bind(BetaBernoulli(alpha=1.0, beta=3.0), None)
     >>> bound.expected(BetaBernoulli(alpha=[1.0, 30.0], beta=[3.0, 10.0])).round(2).tolist()
     [[-0.4], [2.23]]
     """
