@@ -78,7 +78,7 @@ class PosteriorEmbedding(nn.Module):
         for number, column in enumerate(self._columns):
             _require_drawn(column.mapping)
             for name, value in self._tables(column).items():
-                value = torch.as_tensor(np.asarray(value, dtype=np.float64)).to(torch.get_default_dtype())
+                value = torch.as_tensor(np.array(value, dtype=np.float64)).to(torch.get_default_dtype())
                 self.register_buffer(f"{name}_{number}", value)
 
     def _tables(self, column: EncodedColumn) -> dict[str, Any]:
