@@ -23,7 +23,7 @@ from catbayes import (
 from catbayes.diagnostics import leakage, shrinkage
 from catbayes.diagnostics._scoring import corrected_interval
 
-LEAKING = SamplingBayesianEncoder(own_target="include", temperature=0)
+LEAKING = SamplingBayesianEncoder(own_target="include", draws=0.0)
 
 
 def noise(rows_per_category=4, n_rows=2000, seed=0):
