@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test calibration lint types layers docs check bench bench-estimators bench-interactions bench-scale clean
+.PHONY: demo reproduce test golden calibration lint types layers docs check bench bench-estimators bench-interactions bench-scale walk clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -14,6 +14,9 @@ reproduce: $(VENV)/.dev  ## the paper's experiments and the choice of our defaul
 
 test: $(VENV)/.dev  ## everything that runs in minutes, doctests of the code included
 	OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n auto -m "not calibration" tests src
+
+golden: $(VENV)/.dev  ## answers bit for bit as in tests/golden.json; other machines may round otherwise
+	$(RUN)/python tests/golden.py
 
 calibration: $(VENV)/.dev  ## the slow statistical suites
 	$(RUN)/python -m pytest -n auto -m calibration tests
@@ -46,6 +49,9 @@ bench-estimators: $(VENV)/.dev  ## cost and score of copies, members and rounds;
 
 bench-interactions: $(VENV)/.dev  ## pairs of columns against CatBoost's own; needs CATBAYES_DATA, half an hour
 	$(RUN)/python benchmarks/interactions.py
+
+walk: $(VENV)/.dev  ## calls and files that five tasks walk through; --write puts them into docs/architecture.md
+	$(RUN)/python benchmarks/walk.py
 
 clean:
 	rm -rf $(VENV) build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,8 +4,9 @@
 `python tests/golden.py NAME…` runs some of the settings; `--write` writes the file anew, or the settings named.
 A release of scikit-learn, LightGBM or PyTorch may change what their models answer: the file says what wrote it.
 
-Parameters of the library have their names in `encoder` and `model` alone, and the fields of evidence in `counted`, so
-that only these change when the names do. Nothing here is expected to be right: the other tests say what is.
+Parameters of encoders and models have their names in `encoder`, `model` and `predicting` alone, and the fields of
+evidence in `counted`, so that only these change when the names do. Nothing here is expected to be right: the other
+tests say what is.
 """
 
 from __future__ import annotations
@@ -41,17 +42,20 @@ import pandas
 import polars
 import pyarrow
 import pyarrow.parquet
-from lightgbm import LGBMClassifier
+from lightgbm import LGBMClassifier, LGBMRegressor
 from sklearn.ensemble import (
+    GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from catbayes import (
@@ -128,9 +132,14 @@ def model(estimator: Any, kind: Any, fit_with: str, predict_with: str = "draws",
     return kind(estimator, fit_with=fit_with, predict_with=predict_with, n_jobs=None, verbose=0, **given)
 
 
+def predicting(fitted: Any, way: str) -> Any:
+    """A fitted model that predicts in another way."""
+    return fitted.set_params(predict_with=way)
+
+
 def counted(evidence: Any) -> Answers:
     """What evidence holds of each column."""
-    found: Answers = {}
+    found: Answers = {"counted rows": [evidence.squares, evidence.row_weight, evidence.class_balance, evidence.weighted]}
     for column in evidence.columns:
         name = f"counted {column.name}"
         found[f"{name} categories"] = list(column.values)
@@ -154,7 +163,7 @@ def rows(n_rows: int = 400, seed: int = 0) -> pandas.DataFrame:
     town = np.minimum(random.geometric(0.06, n_rows) - 1, 59)
     shop = random.choice(6, n_rows, p=[0.6, 0.2, 0.1, 0.05, 0.03, 0.02])
     size, days = random.normal(size=n_rows).round(3), random.uniform(0.2, 3.0, n_rows).round(2)
-    effect = np.random.default_rng(1).normal(size=60)[town] + 0.5 * np.cos(shop * (town % 5)) + 0.3 * size
+    effect = np.random.default_rng(1).normal(size=60)[town] + 1.2 * np.cos(3.0 * shop * (town % 5)) + 0.3 * size
     table = pandas.DataFrame(
         {
             "town": np.char.add("t", town.astype(str)).astype(object),
@@ -177,7 +186,7 @@ def rows(n_rows: int = 400, seed: int = 0) -> pandas.DataFrame:
         grade=np.array(["high", "low", "middle"])[np.digitize(effect + noise, [-0.5, 0.7])],
         price=(effect + noise).round(4),
         amount=np.exp(effect + 0.8 * noise).round(4),
-        visits=random.poisson(np.exp(0.5 * effect) * days),
+        visits=random.poisson(np.exp(0.9 * effect) * days),
     )
 
 
@@ -322,6 +331,8 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "interactions pairs": {"columns": PLACES, "interactions": "pairs", "n_jobs": 2, "n_rows": 150},
     "interactions triples": {"target": "visits", "columns": PLACES, "interactions": "triples", "n_rows": 100},
     "interactions auto": {"target": "price", "columns": [*FEW, "region"], "interactions": "auto"},
+    "interactions auto of classes": {"target": "sold", "interactions": "auto"},
+    "interactions auto of counts": {"target": "visits", "interactions": "auto"},
 }  # fmt: skip
 for _name, _words in ENCODERS.items():
     SETTINGS[_name] = partial(answers, **_words)
@@ -383,6 +394,17 @@ def container_types() -> Answers:
 
 
 @setting
+def row_identities() -> Answers:
+    table, new = rows(), new_rows()
+    fitted = encoder(columns=["town"]).fit(table[["town", "row"]], table["sold"])
+    return {
+        "text": fitted.sample(new[["town", "row"]], row_id=[f"order {row}" for row in new["row"]]),
+        "column": fitted.sample(new[["town", "row"]], row_id="row"),
+        "file": fitted.sample(new[["town", "row"]], row_id=("part-0.parquet", np.arange(60))),
+    }
+
+
+@setting
 def policies() -> Answers:
     table = rows().dropna(subset=["town", "shop"])
     found: Answers = {}
@@ -418,6 +440,17 @@ def updating() -> Answers:
             given = rest(encoded, new[FEW], new["row"].to_numpy()) | counted(encoded.evidence_)
             found |= {f"{target} {name}: {key}": value for key, value in given.items()}
     return found
+
+
+@setting
+def updating_classes() -> Answers:
+    table, new = rows(), new_rows()
+    made = encoder().partial_fit(table[:2][FEW], table[:2]["grade"], classes=["low", "high"])
+    made.partial_fit(table[2:][FEW], table[2:]["grade"])
+    middle = table[table["grade"] == "middle"]
+    found = {f"grown {key}": value for key, value in counted(made.evidence_).items()}
+    made.remove(middle[FEW], middle["grade"])
+    return found | rest(made, new[FEW], new["row"].to_numpy()) | {"classes": made.classes_}
 
 
 @setting
@@ -548,6 +581,7 @@ def gathering() -> Answers:
             "numbers": {"target": "price", "columns": ["town", "shop"], "weight": "weight"},
             "amounts": {"target": "amount", "columns": ["shop"], "family": "lognormal"},
             "counts": {"target": "visits", "columns": ["shop"], "family": "poisson", "exposure": "days"},
+            "many classes": {"target": "region", "columns": ["shop"], "weight": "weight"},
             "within": {"target": "sold", "columns": ["town"], "hierarchy": {"town": ["region", "country"]}},
         }
         for source, make in sources.items():
@@ -588,11 +622,19 @@ def several_targets() -> Answers:
     found = {"fit_transform": made.fit_transform(table[FEW], table[["grade", "price"]])}
     found |= {"names": made.get_feature_names_out(), "transform": made.transform(new[FEW])}
     found |= {"sample": made.sample(new[FEW], 2), "sample by row": made.sample(new[FEW], row_id=new["row"].to_numpy())}
-    found |= {f"grown {key}": value for key, value in saved(made).items()}
+    found |= saved(made)
     halves = [
         MultiTargetEncoder(encoder()).fit(part[FEW], part[["sold", "price"]]) for part in (table[::2], table[1::2])
     ]
     found["merged"] = halves[0].merge(halves[1]).transform(new[FEW])
+    grown = MultiTargetEncoder(encoder())
+    for part in (table[:5], table[5:]):
+        classes = {"sold": ["no", "yes"]}
+        grown.partial_fit(part[[*FEW, "sold", "price"]], ["sold", "price"], classes=classes)
+    found["grown"] = grown.transform(new[FEW])
+    file = io.BytesIO()
+    made.save(file)
+    found["loaded"] = load(file).sample(new[FEW], random_state=2)
     by_moments = MultiTargetEncoder(encoder("moments")).set_output(transform="pandas")
     found["moments"] = by_moments.fit_transform(table[FEW], table[["sold", "price"]], groups=table["customer"])
     return found
@@ -608,16 +650,15 @@ def predicted(
     estimator: Any, kind: Any, fit_with: str, target: str, ways: Any = STEPS, given: Any = (), **words: Any
 ) -> Answers:
     """What a fitted model predicts, in every way, and what it says of its features and its loss."""
-    table, new = rows(250), new_rows()[FEW]
+    table, new = rows(320), new_rows()[FEW]
     extra = {{"weight": "sample_weight"}.get(name, "groups"): table[name].to_numpy() for name in given}
     made = model(estimator, kind, fit_with, **words).fit(table[FEW], table[target], **extra)
     found: Answers = {"names": made.get_feature_names_out(), "way": made.fit_with_}
     for way in ways:
-        made.set_params(predict_with=way)
-        found[f"predict {way}"] = made.predict(new)
+        found[f"predict {way}"] = predicting(made, way).predict(new)
         if kind is CLASSES:
             found[f"predict_proba {way}"] = made.predict_proba(new)
-    made.set_params(predict_with="draws")
+    predicting(made, "draws")
     spread = made.predict if kind is NUMBERS else made.predict_proba
     found |= {"std": spread(new, return_std=True)[1], "predict_draws": made.predict_draws(new)}
     found["interval"] = np.stack(made.predict_interval(new, 0.8, n_draws=30))
@@ -631,9 +672,10 @@ def predicted(
     return found
 
 
-LOGISTIC = LogisticRegression(C=2.0, max_iter=2000, tol=1e-10)
+LOGISTIC = LogisticRegression(C=2.0, tol=1e-10, solver="newton-cholesky")
 FOREST = {"n_estimators": 12, "max_depth": 4, "random_state": 0, "n_jobs": 1}
 HISTOGRAMS = {"max_iter": 12, "max_depth": 3, "min_samples_leaf": 10, "random_state": 0}
+DESCENT = SGDClassifier(loss="log_loss", alpha=0.01, max_iter=20, class_weight="balanced", random_state=0)
 PAIRS = encoder(interactions=[("town", "shop")], mapping="polynomial", random_state=5)
 MODELS: dict[str, tuple[Any, ...]] = {
     "logistic copies": (LOGISTIC, CLASSES, "copies", "sold", SMOOTH),
@@ -645,29 +687,53 @@ MODELS: dict[str, tuple[Any, ...]] = {
     "forest rounds": (RandomForestClassifier(**FOREST), CLASSES, "rounds", "grade"),
     "histograms copies": (HistGradientBoostingClassifier(**HISTOGRAMS), CLASSES, "copies", "sold"),
     "histograms members": (HistGradientBoostingRegressor(**HISTOGRAMS), NUMBERS, "members", "price"),
+    "boosting copies": (
+        GradientBoostingClassifier(n_estimators=30, max_depth=2, n_iter_no_change=4, random_state=0),
+        CLASSES, "copies", "sold", STEPS, ["customer"],
+    ),
     "histograms rounds": (
         HistGradientBoostingClassifier(**HISTOGRAMS, early_stopping=True), CLASSES, "rounds", "sold",
     ),
-    "descent rounds": (
-        SGDClassifier(loss="log_loss", alpha=0.01, max_iter=20, random_state=0), CLASSES, "auto", "grade", SMOOTH,
-    ),
+    "descent rounds": (make_pipeline(StandardScaler(), DESCENT), CLASSES, "auto", "grade", SMOOTH),
 }  # fmt: skip
 for _name, _asked in MODELS.items():
     SETTINGS[f"model {_name}"] = partial(predicted, *_asked)
+LIGHT = LGBMClassifier(
+    n_estimators=12, min_child_samples=10, n_jobs=1, deterministic=True, force_row_wise=True, verbose=-1
+)
 SETTINGS |= {
     "model with pairs": partial(predicted, Ridge(2.0), NUMBERS, "auto", "price", SMOOTH, encoder=PAIRS, n_draws=3),
     "model of counts": partial(
         predicted, Ridge(2.0), NUMBERS, "copies", "visits", SMOOTH,
         encoder=encoder(family="poisson", temperature=1.0, steady=None, random_state=None),
     ),
-    "model lightgbm": partial(
-        predicted,
-        LGBMClassifier(
-            n_estimators=12, min_child_samples=10, n_jobs=1, deterministic=True, force_row_wise=True, verbose=-1
-        ),
-        CLASSES, "auto", "sold",
-    ),
+    "model lightgbm": partial(predicted, LIGHT, CLASSES, "auto", "sold"),
+    "model lightgbm rounds": partial(predicted, LIGHT, CLASSES, "rounds", "grade", STEPS, ["weight"]),
+    "model descent copies": partial(predicted, DESCENT, CLASSES, "copies", "sold"),
 }  # fmt: skip
+
+
+@setting
+def models_and_their_input() -> Answers:
+    """An array, a table to validate on, scores instead of probabilities, rows of no weight, and nothing to encode."""
+    table, new = rows(320), new_rows()[FEW]
+    grade, weight = table["grade"].to_numpy(), (table["size"] > -0.5).to_numpy(float)
+    array = model(LOGISTIC, CLASSES, "copies").fit(table[FEW].to_numpy(object), grade)
+    scores = model(LinearSVC(tol=1e-10, max_iter=20_000, random_state=0), CLASSES, "members").fit(table[FEW], grade)
+    rare = model(LOGISTIC, CLASSES, "members").fit(table[FEW], np.where(weight > 0, grade, "none"), weight)
+    watched = LGBMRegressor(n_estimators=20, n_jobs=1, deterministic=True, force_row_wise=True, verbose=-1)
+    seen, known = table[:90][FEW], table["price"][:90]
+    validated = model(watched, NUMBERS, "copies").fit(table[FEW], table["price"], eval_X=seen, eval_y=known)
+    plain = model(Ridge(), NUMBERS, "copies").fit(table[["size"]], table["price"])
+    return {
+        "array": array.predict_proba(new.to_numpy(object)),
+        "scores": scores.decision_function(new),
+        "votes": scores.predict(new),
+        "no weight": rare.predict_proba(new),
+        "validated": validated.predict(new),
+        "validation": validated.estimator_.evals_result_["valid_0"]["l2"],
+        "nothing encoded": plain.predict(new[["size"]]),
+    }
 
 
 # ------------------------------------------------------------------------------ torch
@@ -785,7 +851,8 @@ def _short(number: Any) -> Any:
 def run(name: str) -> dict[str, dict[str, Any]]:
     """Fingerprints of all answers of a setting."""
     with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore", InputWarning)
+        for known in (InputWarning, ConvergenceWarning):
+            warnings.simplefilter("ignore", known)
         found = SETTINGS[name]()
     named = [pair for key, value in found.items() for pair in flat(key, value)]
     return {key: fingerprint(value) for key, value in named}

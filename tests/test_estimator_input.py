@@ -1,0 +1,188 @@
+"""What SamplingClassifier and SamplingRegressor take: tables, labels, weights, parameters; and what they are called."""
+
+import warnings
+
+import numpy as np
+import pandas
+import polars
+import pytest
+from catboost import CatBoostClassifier
+from sklearn import config_context
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from catbayes import (
+    InputError,
+    InputWarning,
+    NormalGamma,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    SamplingRegressor,
+)
+from sales import SILENT, WAYS, make_table
+
+
+@pytest.mark.parametrize("fit_with", WAYS)
+@pytest.mark.parametrize("labels", [["no", "yes"], ["a", "b", "c"], [False, True], [1.0, 2.0], [7, 3, 5]])
+def test_labels_of_any_kind(labels, fit_with):
+    X, y = make_table()
+    y = np.array(labels)[np.searchsorted(np.quantile(y, np.arange(1, len(labels)) / len(labels)), y)]
+    model = SamplingClassifier(RandomForestClassifier(30), fit_with=fit_with, n_draws=3, random_state=0).fit(X, y)
+    probability = model.predict_proba(X)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    assert model.classes_.tolist() == sorted(set(labels))
+    np.testing.assert_array_equal(model.predict(X), model.classes_[probability.argmax(axis=1)])
+    assert model.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("labels", [["9", "10"], ["8", "9", "10", "11", "100"], ["+1", "-1"]])
+def test_labels_that_look_like_numbers_keep_their_order(labels):
+    """CatBoost sorts them as numbers."""
+    X, y = make_table()
+    named = np.array(labels)[np.searchsorted(np.quantile(y, np.arange(1, len(labels)) / len(labels)), y)]
+    booster = CatBoostClassifier(iterations=40, learning_rate=0.3, **SILENT)
+    assert SamplingClassifier(booster, n_draws=2, random_state=0).fit(X, named).score(X, named) > 1.5 / len(labels)
+
+
+@pytest.mark.parametrize("fit_with", WAYS)
+def test_targets_far_from_zero(fit_with):
+    """Near 1e9 a forest rounds features to multiples of 64: it must be given differences."""
+    X, y = make_table()
+    estimator = RandomForestRegressor(20, random_state=0)
+    near, far = (
+        SamplingRegressor(estimator, fit_with=fit_with, n_draws=3, random_state=0).fit(X, shift + 100 * y).predict(X)
+        for shift in (0.0, 1e9)
+    )
+    assert np.corrcoef(near, far - 1e9)[0, 1] > 0.97
+    assert np.abs(near - (far - 1e9)).mean() < 30  # of a standard deviation of 200
+
+
+def test_containers_give_the_same_model():
+    X, y = make_table()
+    models = [SamplingRegressor(Ridge(), random_state=0).fit(table, y) for table in (X, polars.from_pandas(X))]
+    np.testing.assert_allclose(models[0].predict(X), models[1].predict(polars.from_pandas(X)), rtol=1e-12)
+    cells = X.to_numpy(dtype=object)  # the column of numbers is found among the objects
+    model = SamplingRegressor(Ridge(), random_state=0).fit(cells, y)
+    assert model.encoder_.columns_ == [0, 1]
+    np.testing.assert_allclose(model.predict(cells), models[0].predict(X), rtol=1e-9)
+
+
+def test_a_table_without_categories_is_fitted_as_it_is_and_says_so():
+    X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
+    for table in (X, pandas.DataFrame(X, columns=["a", "b"])):
+        with pytest.warns(InputWarning, match=r"nothing to encode.*columns=\["):
+            model = SamplingRegressor(Ridge()).fit(table, y)
+        assert model.encoder_ is None
+        np.testing.assert_allclose(model.predict(table), Ridge().fit(X, y).predict(X))
+
+
+def test_a_column_that_is_neither_category_nor_number_is_named():
+    X, y = make_table(60)
+    X["day"] = pandas.date_range("2026-01-01", periods=60)
+    with pytest.raises(InputError, match="'day' is not encoded and holds no numbers"):
+        SamplingRegressor(Ridge()).fit(X, y)
+    with pytest.raises(InputError, match="'shop' is not encoded and holds no numbers"):
+        SamplingRegressor(Ridge(), SamplingBayesianEncoder(["city"])).fit(X[["city", "shop"]], y)
+
+
+def test_one_class_is_not_enough():
+    X, y = make_table(100)
+    for table in (X, X[["number"]].to_numpy()):
+        with pytest.raises(InputError, match="only one class"):
+            SamplingClassifier().fit(table, y > 0, sample_weight=(y > 0).astype(float))
+        with pytest.raises(InputError, match="only one class"):
+            SamplingClassifier().fit(table, np.full(100, "same"))
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC(), KNeighborsClassifier()], ids=repr)
+def test_a_class_without_weight_is_known_and_never_predicted(estimator):
+    X, y = make_table()
+    named = np.array(["a", "b", "c"])[np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)
+        model = SamplingClassifier(estimator, n_draws=2, random_state=0).fit(X, named, (named != "b").astype(float))
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    predicted = model.predict(X)
+    assert "b" not in predicted
+    assert (predicted == named)[named != "b"].mean() > 0.8
+    if hasattr(model, "predict_proba"):
+        assert (model.predict_proba(X)[:, 1] == 0).all()
+
+
+def test_weights_of_classes_go_by_the_labels():
+    X, y = make_table()
+    named = np.where(y > 0, "yes", "no")
+    heavy, light = (
+        SamplingClassifier(LogisticRegression(class_weight={"yes": w, "no": 1.0}), n_draws=2, random_state=0)
+        .fit(X, named)
+        .predict_proba(X)[:, 1]
+        .mean()
+        for w in (10.0, 0.1)
+    )
+    assert heavy > 0.7 > 0.3 > light
+
+
+def test_nested_parameters_reach_the_default_parts():
+    X, y = make_table(200)
+    grid = {"encoder__prior": ["empirical", 1e-3], "estimator__max_depth": [2, 3], "n_draws": [2]}
+    search = GridSearchCV(SamplingRegressor(random_state=0), grid, cv=2).fit(X, y)
+    assert set(search.best_params_) == set(grid)
+    assert search.best_estimator_.estimator_.max_depth == search.best_params_["estimator__max_depth"]
+
+
+def test_parameters_of_fit_are_routed_to_the_estimator():
+    X, y = make_table(300)
+    seen = {}
+
+    class Recorder(Ridge):
+        def fit(self, X, y, sample_weight=None, price=None):
+            seen.update(price=price, weight=sample_weight)
+            return super().fit(X, y, sample_weight)
+
+    model = SamplingRegressor(Recorder(), fit_with="copies", n_draws=2)
+    model.fit(X, y, price=np.arange(300))
+    np.testing.assert_array_equal(seen["price"], np.tile(np.arange(300), 2))
+    with config_context(enable_metadata_routing=True):
+        routed = SamplingRegressor(Recorder().set_fit_request(price=True), fit_with="members", n_draws=2)
+        routed.fit(X, y, sample_weight=np.ones(300), price=np.arange(300))
+        np.testing.assert_array_equal(seen["price"], np.arange(300))
+        with pytest.raises(Exception, match="price"):
+            SamplingRegressor(Recorder(), fit_with="members", n_draws=2).fit(X, y, price=np.arange(300))
+
+
+def test_importances_and_coefficients_have_names_and_can_be_averaged_by_column():
+    X, y = make_table()
+    encoder = SamplingBayesianEncoder(mapping="polynomial")
+    model = SamplingRegressor(RandomForestRegressor(10), encoder, random_state=0).fit(X, y)
+    names = ["city_mean", "city_square", "shop_mean", "shop_square", "number"]
+    assert model.get_feature_names_out().tolist() == names
+    by_column = model.by_column(model.feature_importances_)
+    assert list(by_column) == ["city", "shop", "number"]
+    assert by_column["city"] == pytest.approx(model.feature_importances_[:2].mean())
+    assert not hasattr(model, "coef_")
+    linear = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+    assert linear.coef_.shape == (3,)
+    assert not hasattr(linear, "feature_importances_")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"n_draws": 0}, "n_draws=0: expected a whole number ≥ 1"),
+        ({"fit_with": "copy"}, 'fit_with=\'copy\': expected one of "auto", "copies", "members", "rounds"'),
+        ({"predict_with": "median"}, "predict_with='median': expected one of"),
+        ({"estimator": Ridge}, "expected a scikit-learn estimator or Pipeline"),
+        ({"encoder": StandardScaler()}, "expected a SamplingBayesianEncoder"),
+        ({"encoder": SamplingBayesianEncoder(family="normal")}, "a classifier has classes"),
+        ({"encoder": SamplingBayesianEncoder(family=NormalGamma)}, "a classifier has classes"),
+        ({"estimator": Ridge()}, "does the other task"),
+    ],
+)
+def test_settings_that_make_no_sense_say_so(setting, message):
+    X, y = make_table(50)
+    with pytest.raises(InputError, match=message):
+        SamplingClassifier(**setting).fit(X, y > 0)

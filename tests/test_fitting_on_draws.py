@@ -1,0 +1,167 @@
+"""Fitting on draws: copies keep every meaning, and long fits can be watched, interrupted and shared out."""
+
+import multiprocessing
+import warnings
+
+import numpy as np
+import pytest
+from catboost import CatBoostRegressor
+from lightgbm import LGBMRegressor
+from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import (
+    BaggingRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegressionCV, Ridge, SGDRegressor
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+from xgboost import XGBRegressor
+
+from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from sales import SILENT, WAYS, IgnoresTheCategory, make_table, noise_category
+
+DETERMINISTIC = [
+    Ridge(alpha=3.0),
+    DecisionTreeRegressor(min_samples_leaf=7, max_features=None, random_state=0),
+    DecisionTreeRegressor(min_samples_split=np.int64(30), random_state=0),
+    XGBRegressor(n_estimators=20, reg_lambda=5.0),
+    LGBMRegressor(n_estimators=20, min_child_samples=7, verbose=-1),
+    CatBoostRegressor(
+        iterations=20, learning_rate=0.1, l2_leaf_reg=20, bootstrap_type="No", random_strength=0, **SILENT
+    ),
+    GradientBoostingRegressor(n_estimators=30, min_samples_leaf=7, random_state=0),
+    HistGradientBoostingRegressor(max_iter=30, l2_regularization=5.0, random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", DETERMINISTIC, ids=repr)
+def test_a_model_that_ignores_the_category_does_not_notice_copies(estimator):
+    X, y = noise_category()
+    blind = make_pipeline(IgnoresTheCategory(), estimator)
+    one, twenty = (
+        SamplingRegressor(blind, fit_with="copies", n_draws=n_draws, random_state=0).fit(X, y) for n_draws in (1, 20)
+    )
+    np.testing.assert_allclose(twenty.predict(X), one.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [SGDRegressor(alpha=0.1, random_state=0), BaggingRegressor(random_state=0)])
+def test_penalties_of_every_step_and_bags_keep_their_meaning_on_average(estimator):
+    X, y = noise_category()
+    blind = make_pipeline(IgnoresTheCategory(), estimator)
+    one, twenty = (
+        SamplingRegressor(blind, fit_with="copies", n_draws=n_draws, random_state=0).fit(X, y).predict(X)
+        for n_draws in (1, 20)
+    )
+    assert np.std(twenty) == pytest.approx(np.std(one), rel=0.1)
+    assert np.corrcoef(one, twenty)[0, 1] > 0.95
+
+
+def test_a_bag_of_copies_holds_as_many_rows_as_a_bag_of_rows():
+    X, y = noise_category()
+    for bag, kept in ((BaggingRegressor(), 0.632), (BaggingRegressor(max_samples=0.5), 0.393)):
+        model = SamplingRegressor(bag, fit_with="copies", n_draws=20, random_state=0).fit(X, y)
+        shares = [len(np.unique(samples % 400)) / 400 for samples in model.estimator_.estimators_samples_]
+        assert np.mean(shares) == pytest.approx(kept, abs=0.03)
+
+
+def test_without_the_weights_it_would_notice():
+    X, y = noise_category()
+    blind = make_pipeline(IgnoresTheCategory(), Ridge(alpha=100.0))
+    one = SamplingRegressor(blind, fit_with="copies", n_draws=1, random_state=0).fit(X, y)
+    copies = SamplingBayesianEncoder(family="normal", random_state=0).augment(X, y, n_draws=20)
+    unweighted = clone(blind).fit(copies.X, copies.y)
+    assert np.abs(unweighted.predict(copies.X[:400]) - one.predict(X)).max() > 1e-3
+
+
+def test_estimators_that_would_part_copies_are_refused_and_auto_avoids_them():
+    X, y = make_table(200)
+    searching = LogisticRegressionCV(Cs=2, max_iter=1000, use_legacy_attributes=False, l1_ratios=(0,))
+    with pytest.raises(InputError, match=r'makes folds of its own.*"members"'):
+        SamplingClassifier(searching, fit_with="copies").fit(X, y > 0)
+    assert SamplingClassifier(searching, n_draws=2).fit(X, y > 0).fit_with_ == "members"
+    with pytest.raises(InputError, match=r'out of bag.*"members", or "rounds"'):
+        SamplingClassifier(RandomForestClassifier(oob_score=True), fit_with="copies").fit(X, y > 0)
+    inside = TransformedTargetRegressor(
+        HistGradientBoostingRegressor(max_iter=5)
+    )  # stops by itself from 10,001 rows on
+    with pytest.raises(InputError, match="holds rows out by itself"):
+        SamplingRegressor(inside, fit_with="copies").fit(X, y)
+    assert SamplingRegressor(inside, n_draws=2).fit(X, y).fit_with_ == "members"
+
+
+def test_estimators_without_weights_get_unweighted_copies_and_a_warning():
+    X, y = make_table(200)
+    with pytest.warns(InputWarning, match=r'KNeighborsClassifier takes no sample_weight.*"members"'):
+        SamplingClassifier(KNeighborsClassifier(), fit_with="copies", n_draws=3).fit(X, y > 0)
+    with pytest.warns(InputWarning, match="learns from all rows alike"):
+        SamplingClassifier(KNeighborsClassifier(), n_draws=3).fit(X, y > 0, sample_weight=np.ones(200))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert SamplingClassifier(KNeighborsClassifier(), n_draws=2).fit(X, y > 0).fit_with_ == "members"
+
+
+@pytest.mark.parametrize("fit_with", WAYS)
+def test_a_row_of_weight_zero_does_not_count(fit_with):
+    X, y = make_table()
+    weight = (np.arange(600) < 400).astype(float)
+    estimator = HistGradientBoostingRegressor(max_iter=20, min_samples_leaf=1) if fit_with == "rounds" else Ridge()
+    model = SamplingRegressor(estimator, fit_with=fit_with, n_draws=3, random_state=0)
+    spoilt = y + 100 * (weight == 0)
+    np.testing.assert_allclose(model.fit(X, y, weight).predict(X), model.fit(X, spoilt, weight).predict(X), rtol=1e-6)
+    assert np.abs(model.fit(X, spoilt).predict(X) - model.fit(X, y).predict(X)).max() > 1
+
+
+def test_weights_reach_the_last_step_of_a_pipeline():
+    X, y = make_table(300)
+    weight = np.random.default_rng(0).uniform(0.1, 5, 300)
+    piped = SamplingRegressor(make_pipeline(StandardScaler(), Ridge(1e-9)), n_draws=2, random_state=0)
+    plain = SamplingRegressor(Ridge(1e-9), n_draws=2, random_state=0)
+    np.testing.assert_allclose(piped.fit(X, y, weight).predict(X), plain.fit(X, y, weight).predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("fit_with", WAYS)
+def test_verbose_tells_how_far_it_is_and_silence_is_the_default(fit_with, capsys):
+    X, y = make_table(200)
+    model = SamplingRegressor(RandomForestRegressor(10), fit_with=fit_with, n_draws=3)
+    model.fit(X, y)
+    assert capsys.readouterr().out == ""
+    model.set_params(verbose=1).fit(X, y)
+    assert "[SamplingRegressor]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("fit_with", WAYS)
+def test_an_interruption_leaves_the_model_as_it_was(fit_with):
+    X, y = make_table(200)
+    model = SamplingRegressor(RandomForestRegressor(10, random_state=0), fit_with=fit_with, n_draws=3, random_state=0)
+    before = model.fit(X, y).predict(X)
+
+    class Interrupted(RandomForestRegressor):
+        def fit(self, X, y, sample_weight=None):
+            raise KeyboardInterrupt
+
+    model.set_params(estimator=Interrupted(10))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:100], y[:100])
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_members_in_parallel_are_the_same_and_leave_nothing_running():
+    X, y = make_table()
+    children = len(multiprocessing.active_children())
+    one, two = (
+        SamplingRegressor(
+            MLPRegressor(hidden_layer_sizes=4, max_iter=5), fit_with="members", n_draws=4, n_jobs=n_jobs, random_state=0
+        )
+        .fit(X, y)
+        .predict(X)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_allclose(one, two, rtol=1e-12)
+    assert len(multiprocessing.active_children()) == children

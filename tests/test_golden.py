@@ -1,0 +1,19 @@
+"""Answers stay as they were written down in tests/golden.json, but for the rounding of other machines."""
+
+import pytest
+
+import golden
+
+KEPT = golden.read()
+
+
+def test_every_setting_is_written_down():
+    assert list(KEPT["settings"]) == list(golden.SETTINGS)
+
+
+@pytest.mark.parametrize("name", golden.SETTINGS)
+def test_answers_are_as_they_were(name):
+    if name in golden.TORCH:
+        pytest.importorskip("torch")
+    told = golden.differences(name, KEPT["settings"][name], golden.run(name), golden.near)
+    assert not told, (told, f"written with {KEPT['libraries']}, and this is {golden.libraries()}")
