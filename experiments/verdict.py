@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catbayes._validation import Array
 from catbayes._scoring import corrected_interval
+from catbayes._validation import Array
 
 COVERAGE = 0.95
 

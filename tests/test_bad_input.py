@@ -10,7 +10,9 @@ from sklearn.exceptions import NotFittedError
 from catbayes import (
     BetaBernoulli,
     ConjugateMomentEncoder,
+    CrossFit,
     DirichletCategorical,
+    Draws,
     InputError,
     LogNormalGamma,
     NormalGamma,
@@ -18,6 +20,7 @@ from catbayes import (
     SamplingBayesianEncoder,
     Scaled,
 )
+from catbayes.mappings import Mean
 
 X = pandas.DataFrame({"city": ["a", "b", "a", "c"] * 5, "n": range(20)})
 Y = np.array([0, 1, 1, 0] * 5)
@@ -68,11 +71,16 @@ BAD_SETTINGS = {
     "mapping of the wrong shape": ({"mapping": lambda theta: theta[:1]}, "leading axes"),
     "weight of evidence of a number": ({"mapping": "weight_of_evidence", "family": "normal"}, "class target"),
     "unknown own_target": ({"own_target": "loo"}, 'own_target=.loo.: expected one of "exclude"'),
-    "unknown draw_per": ({"draw_per": "table"}, "draw_per"),
-    "unknown sampler": ({"sampler": "gibbs"}, "sampler"),
+    "draws per table": ({"draws": Draws(per="table")}, 'draws.per=.table.: expected one of "row", "category"'),
+    "unknown sampler": ({"draws": Draws(sampler="gibbs")}, 'draws.sampler=.gibbs.: expected one of "auto", "exact"'),
+    "draws by a word": ({"draws": "posterior"}, 'draws=.posterior.: expected "estimate", a temperature from 0 to 1'),
+    "one steady row": ({"draws": Draws(steady=1)}, "draws.steady=1: expected a whole number ≥ 2"),
+    "one fold": ({"own_target": CrossFit(1)}, "cv=1: expected a whole number ≥ 2"),
+    "classes dropped by number": ({"mapping": Mean(drop_first=2)}, "drop_first=2: expected True or False"),
     "unknown unseen": ({"unseen": "ignore"}, "unseen"),
     "unknown missing": ({"missing": "drop"}, "missing"),
-    "temperature above one": ({"temperature": 2}, "temperature=2: expected a number from 0 to 1"),
+    "temperature above one": ({"draws": 2}, "draws=2: expected .* a temperature from 0 to 1"),
+    "temperature of draws above one": ({"draws": Draws(2)}, "draws.temperature=2: expected a number from 0 to 1"),
     "two classes wanted, three given": ({"family": "bernoulli", "labels": 3}, 'use "categorical"'),
     "amounts wanted, zero given": ({"family": "lognormal"}, "takes amounts > 0, and y holds 0: use"),
     "log-normal prior for a normal target": (
@@ -150,6 +158,8 @@ def test_a_number_of_draws_must_be_a_number():
             encoder.augment(X, Y, n_draws)
     with pytest.raises(InputError, match="n_moments=5"):
         ConjugateMomentEncoder(n_moments=5).fit(X, Y)
+    with pytest.raises(InputError, match="drop_first=1: expected True or False"):
+        ConjugateMomentEncoder(drop_first=1).fit(X, Y)
 
 
 def test_two_outputs_of_one_name_are_refused_where_names_matter():
@@ -164,8 +174,8 @@ def test_a_million_categories_are_no_problem():
     n_rows = 1_000_000
     table = pandas.DataFrame({"id": np.arange(n_rows).astype(str)})
     y = np.arange(n_rows) % 2
-    encoder = SamplingBayesianEncoder(temperature=1.0, random_state=0)
+    encoder = SamplingBayesianEncoder(draws=1.0, random_state=0)
     features = encoder.fit_transform(table, y)
     assert abs(np.corrcoef(features[:, 0], y)[0, 1]) < 0.005
     assert np.ptp(SamplingBayesianEncoder(random_state=0).fit_transform(table, y)) == 0  # nothing to be learned
-    assert encoder.columns_fitted_[0].posterior.prior.strength > n_rows
+    assert encoder.encoding_.columns[0].posteriors.prior.prior.strength > n_rows

@@ -5,18 +5,26 @@ import pytest
 from scipy import stats
 
 from cases import PRIORS, as_read, make_target, parameters
-from catbayes import BetaBernoulli, SamplingBayesianEncoder
+from catbayes import BetaBernoulli, Draws, SamplingBayesianEncoder
+from catbayes._drawing import NORMAL_TOLERANCE, Found, draw
 from catbayes._random import stream
 from catbayes.evidence import Target, gather_codes
 from catbayes.families import FAMILIES
-from catbayes.sampling import NORMAL_TOLERANCE, Entries, draw
+from catbayes.mappings import Identity
+from catbayes.posteriors import Entries
+from catbayes.sampling import Spread
 
 N_RANKS = 20
-WHOLE_POSTERIOR = {"temperature": 1.0, "steady": None}
+WHOLE_POSTERIOR = Draws(1.0, steady=None)
+
+
+def draw_each(entries, sampler, **key):
+    """A draw of θ for every entry."""
+    return draw(Found.each(entries), Identity(), spread=Spread(), sampler=sampler, **key)
 
 
 def ranks(family, sampler, n_categories, rows, seed):
-    """Rank of each category's true θ among draws from its posterior, through `sampling.draw`."""
+    """Rank of each category's true θ among draws from its posterior, through `_drawing.draw`."""
     random = np.random.default_rng(seed)
     prior = PRIORS[family]
     many = type(prior)(*(np.repeat(p[None], n_categories, axis=0) for p in parameters(prior)))
@@ -29,9 +37,7 @@ def ranks(family, sampler, n_categories, rows, seed):
     )
     below = np.zeros(truth.shape, dtype=int)
     for k in range(N_RANKS - 1):
-        entries = Entries(posterior, np.zeros(n_categories))
-        draws = draw(entries.take, lambda theta: theta, n_categories, seed=seed, key=(k,), sampler=sampler)
-        below += draws < truth
+        below += draw_each(Entries(posterior, np.zeros(n_categories)), sampler, seed=seed, key=(k,)) < truth
     return below
 
 
@@ -85,7 +91,7 @@ def test_training_draws_predict_the_target_without_bias(family, own_target):
     codes = np.repeat(np.arange(3000), 4)
     y = make_target(family, many.sample(random)[codes], random)
     encoder = SamplingBayesianEncoder(
-        "all", family=family, prior=prior, own_target=own_target, random_state=0, **WHOLE_POSTERIOR
+        "all", family=family, prior=prior, own_target=own_target, random_state=0, draws=WHOLE_POSTERIOR
     )
     features = encoder.fit_transform(codes[:, None], y)
     wanted = np.eye(3)[y] if family == "categorical" else as_read(family, y)[:, None]
@@ -101,7 +107,7 @@ def test_draws_are_independent_across_rows_columns_and_draws():
     random = np.random.default_rng(0)
     column = random.integers(0, 3, 40_000)
     X, y = np.column_stack([column, column]), random.integers(0, 2, 40_000)
-    encoder = SamplingBayesianEncoder("all", prior=1.0, random_state=0, **WHOLE_POSTERIOR)
+    encoder = SamplingBayesianEncoder("all", prior=1.0, random_state=0, draws=WHOLE_POSTERIOR)
     train = encoder.fit_transform(X, y) - encoder.transform(X)
     first, second = encoder.sample(X, 2) - encoder.transform(X)
     limit = 5 / np.sqrt(len(X))
@@ -116,9 +122,8 @@ def test_draws_are_independent_across_rows_columns_and_draws():
 
 def test_draws_per_category_are_independent_across_categories_and_draws():
     X, y = np.arange(20_000)[:, None] % 10_000, np.tile([0, 1], 10_000)
-    encoder = SamplingBayesianEncoder("all", draw_per="category", prior=1.0, random_state=0, **WHOLE_POSTERIOR).fit(
-        X, y
-    )
+    draws = Draws(1.0, steady=None, per="category")
+    encoder = SamplingBayesianEncoder("all", draws=draws, prior=1.0, random_state=0).fit(X, y)
     first, second = encoder.sample(X, 2)[:, :, 0]
     assert (first[:10_000] == first[10_000:]).all()  # one θ for all rows of a category
     limit = 5 / np.sqrt(10_000)
@@ -129,9 +134,11 @@ def test_draws_per_category_are_independent_across_categories_and_draws():
 @pytest.mark.parametrize("temperature", [0.0, 0.25, 1.0])
 def test_temperature_scales_the_spread_about_the_mean(temperature):
     X, y = np.zeros((50_000, 1), dtype=int), np.tile([0, 1], 25_000)
-    settings = {"prior": PRIORS["bernoulli"], "sampler": "exact", "random_state": 0, "own_target": "include"}
-    full = SamplingBayesianEncoder("all", **WHOLE_POSTERIOR, **settings).fit_transform(X, y)
-    mild = SamplingBayesianEncoder("all", temperature=temperature, steady=None, **settings).fit_transform(X, y)
+    settings = {"prior": PRIORS["bernoulli"], "random_state": 0, "own_target": "include"}
+    full, mild = (
+        SamplingBayesianEncoder("all", draws=Draws(t, None, sampler="exact"), **settings).fit_transform(X, y)
+        for t in (1.0, temperature)
+    )
     mean = 25_002 / 50_005
     np.testing.assert_allclose(mild - mean, temperature * (full - mean), atol=1e-12)
 
@@ -142,7 +149,7 @@ def test_the_samplers_use_what_they_are_named_for():
     family = BetaBernoulli(alpha=np.array([0.9, 1.1]) * switch, beta=np.full(2, 10 * switch))
 
     def drawn(sampler):
-        return draw(Entries(family, np.zeros(2)).take, lambda theta: theta, 2, seed=0, key=(7,), sampler=sampler)
+        return draw_each(Entries(family, np.zeros(2)), sampler, seed=0, key=(7,))
 
     exact, normal, auto = drawn("exact"), drawn("normal"), drawn("auto")
     assert (exact != normal).all()
@@ -157,7 +164,7 @@ def test_only_an_included_target_makes_the_features_look_better_than_they_are(ow
     codes = np.repeat(np.arange(20_000), 3)
     y = (random.random(60_000) < random.beta(2.0, 3.0, 20_000)[codes]).astype(int)
     encoder = SamplingBayesianEncoder(
-        "all", prior=PRIORS["bernoulli"], own_target=own_target, random_state=0, **WHOLE_POSTERIOR
+        "all", prior=PRIORS["bernoulli"], own_target=own_target, random_state=0, draws=WHOLE_POSTERIOR
     )
     feature = encoder.fit_transform(codes[:, None], y)[:, 0]
     covariance = np.cov(feature, y)[0, 1]

@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 import sklearn
 
-from catbayes import ConjugateMomentEncoder, SamplingBayesianEncoder
+from catbayes import ConjugateMomentEncoder, Draws, SamplingBayesianEncoder
 
 N_ROWS = 200
 RANDOM = np.random.default_rng(0)
@@ -34,14 +34,14 @@ MAKERS = {
 NAMES = list(DATA)
 
 
-@pytest.mark.parametrize("draw_per", ["row", "category"])
+@pytest.mark.parametrize("per", ["row", "category"])
 @pytest.mark.parametrize("container", MAKERS)
-def test_the_same_table_gives_the_same_draws(container, draw_per):
+def test_the_same_table_gives_the_same_draws(container, per):
     array = np.array(list(zip(*DATA.values(), strict=True)), dtype=object)
-    encoder = SamplingBayesianEncoder(columns=[0, 2], draw_per=draw_per, random_state=0)
+    encoder = SamplingBayesianEncoder(columns=[0, 2], draws=Draws(per=per), random_state=0)
     plain = encoder.fit_transform(array, Y).astype(float)
     table = MAKERS[container]()
-    by_type = SamplingBayesianEncoder(draw_per=draw_per, random_state=0)
+    by_type = SamplingBayesianEncoder(draws=Draws(per=per), random_state=0)
     np.testing.assert_array_equal(by_type.fit_transform(table, Y), plain)
     assert by_type.columns_ == ["city", "member"]
     assert by_type.get_feature_names_out().tolist() == NAMES
@@ -117,7 +117,7 @@ def test_columns_by_name_position_and_all():
 
 def test_lists_of_mixed_cells_are_not_turned_into_text():
     encoder = SamplingBayesianEncoder().fit([["a", 1], ["b", 2], ["a", 2]], [0, 1, 1])
-    assert encoder.columns_fitted_[1].posterior.categories.values == (1, 2)
+    assert encoder.evidence_.columns[1].values == (1, 2)
 
 
 def test_integer_categories_are_shown_as_they_are():

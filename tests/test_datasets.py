@@ -78,10 +78,10 @@ def test_merchants_cities_and_channels_differ_and_devices_do_not(drawn):
 def test_the_encoder_finds_merchants_that_matter_and_devices_that_do_not(seed):
     data = make_transactions(random_state=seed)
     encoder = SamplingBayesianEncoder(["merchant", "device"]).fit(data.table, data.y)
-    for name, column in zip(encoder.columns_, encoder.columns_fitted_, strict=True):
+    for name, column in zip(encoder.columns_, encoder.encoding_.columns, strict=True):
         # A prior of strength s says that rows of one level correlate by 1 / (1 + s); without any effect, products of
         # pairs of rows estimate that with a variance of 1 / pairs.
-        correlation = 1 / (1 + float(column.posterior.prior.strength))
+        correlation = 1 / (1 + float(column.posteriors.prior.prior.strength))
         counts = data.table[name].value_counts()
         error = np.sqrt(2 / (counts * (counts - 1)).sum())
         assert correlation < 4 * error if name == "device" else correlation > 10 * error

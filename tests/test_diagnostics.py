@@ -20,10 +20,10 @@ from catbayes import (
     SamplingBayesianEncoder,
     SamplingRegressor,
 )
-from catbayes.diagnostics import leakage, shrinkage
 from catbayes._scoring import corrected_interval
+from catbayes.diagnostics import leakage, shrinkage
 
-LEAKING = SamplingBayesianEncoder(own_target="include", temperature=0)
+LEAKING = SamplingBayesianEncoder(own_target="include", draws=0.0)
 
 
 def noise(rows_per_category=4, n_rows=2000, seed=0):

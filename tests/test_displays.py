@@ -199,8 +199,8 @@ def test_likelihood_by_strength_is_the_family_s_and_peaks_at_the_empirical_prior
     X, y = table
     y = (y == "yes").astype(int) if family == "bernoulli" else np.random.default_rng(0).normal(size=300) + (y == "yes")
     display = PriorDisplay.from_estimator(SamplingBayesianEncoder(family=family), X, y, column="city")
-    fitted = SamplingBayesianEncoder(family=family).fit(X, y).columns_fitted_[0].posterior
-    prior = fitted.prior
+    fitted = SamplingBayesianEncoder(family=family).fit(X, y).encoding_.columns[0].posteriors
+    prior = fitted.prior.prior
     for strength, value in zip(display.strengths[::20], display.values[0, ::20], strict=True):
         if family == "bernoulli":
             share = prior.alpha / prior.strength
@@ -267,7 +267,7 @@ def test_the_reference_is_scikit_learn_s_encoder_and_repeats(table):
 
 def test_leakage_is_drawn_as_measured(table):
     X, y = table
-    encoder = SamplingBayesianEncoder(own_target="include", temperature=0, random_state=0)
+    encoder = SamplingBayesianEncoder(own_target="include", draws=0.0, random_state=0)
     found = leakage(encoder, X, y, cv=2)
     display = LeakageDisplay.from_estimator(encoder, X, y, cv=2)
     pandas.testing.assert_frame_equal(display.frame(), found.frame())

@@ -21,16 +21,19 @@ from cases import PRIORS, as_read, make_target, parameters
 from catbayes import (
     BetaBernoulli,
     ConjugateMomentEncoder,
+    CrossFit,
     DirichletCategorical,
+    Draws,
     Empirical,
+    Exclude,
     InputError,
     InputWarning,
     NormalGamma,
     SamplingBayesianEncoder,
     Scaled,
+    _drawing,
     _random,
 )
-from catbayes.encoder import _training
 
 
 def make_table(family, n_rows=60, seed=0):
@@ -48,7 +51,7 @@ def make_table(family, n_rows=60, seed=0):
 def mean_encoder(family, **settings):
     """An encoder without spread, so that its features are the means of the posteriors it draws from."""
     return SamplingBayesianEncoder(
-        "all", family=family, prior=PRIORS[family], temperature=0.0, steady=None, random_state=0, **settings
+        "all", family=family, prior=PRIORS[family], draws=Draws(0.0, steady=None), random_state=0, **settings
     )
 
 
@@ -68,10 +71,10 @@ def test_every_path_equals_the_loop(family, weighted, monkeypatch):
     include = mean_encoder(family, own_target="include")
     np.testing.assert_allclose(include.fit_transform(X, y, given), naive(lambda n, m: True), rtol=1e-9)
     np.testing.assert_allclose(include.transform(X), naive(lambda n, m: True), rtol=1e-9)
-    for own_target in ("cross_fit", "exclude"):  # without spread, "exclude" goes by folds as well
-        folded = mean_encoder(family, own_target=own_target, cv=splitter).fit_transform(X, y, given)
+    for own_target in (CrossFit(splitter), Exclude(splitter)):  # without spread, `Exclude` goes by folds as well
+        folded = mean_encoder(family, own_target=own_target).fit_transform(X, y, given)
         np.testing.assert_allclose(folded, naive(lambda n, m: fold[n] != fold[m]), rtol=1e-9)
-    monkeypatch.setattr(_training, "HIDING_TEMPERATURE", 0.0)
+    monkeypatch.setattr(_drawing, "HIDING_TEMPERATURE", 0.0)
     left_out = mean_encoder(family).fit_transform(X, y, given)
     np.testing.assert_allclose(left_out, naive(lambda n, m: n != m), rtol=1e-7, atol=1e-9)
     many = np.tile(X, (40, 1)), np.tile(y, 40), None if given is None else np.tile(given, 40)
@@ -87,7 +90,8 @@ def test_every_path_equals_the_loop(family, weighted, monkeypatch):
 def test_moments_equal_the_loop(family):
     codes, y, weight = make_table(family)
     fold = np.arange(len(y)) % 4
-    encoder = ConjugateMomentEncoder("all", n_moments=1, family=family, prior=PRIORS[family], cv=PredefinedSplit(fold))
+    folds = CrossFit(PredefinedSplit(fold))
+    encoder = ConjugateMomentEncoder("all", n_moments=1, family=family, prior=PRIORS[family], own_target=folds)
     features = encoder.fit_transform(codes[:, None], y, weight)
     prior = parameters(PRIORS[family])
     wanted = reference.encode(family, prior, codes, y, weight, lambda n, m: fold[n] != fold[m])
@@ -102,7 +106,7 @@ def test_a_rows_own_target_has_no_part_in_its_training_features():
     for settings in (
         {},
         {"own_target": "cross_fit"},
-        {"draw_per": "category"},
+        {"draws": Draws(per="category")},
         {"mapping": "mean_precision"},
     ):
         encoder = SamplingBayesianEncoder("all", prior=BetaBernoulli(2, 2), random_state=0, **settings)
@@ -123,9 +127,9 @@ def test_draws_do_not_depend_on_n_jobs(monkeypatch):
     monkeypatch.setattr(_random, "CHUNK_ROWS", 64)
     random = np.random.default_rng(0)
     X, y = random.integers(0, 30, (1000, 4)), random.integers(0, 2, 1000)
-    for draw_per in ("row", "category"):
+    for per in ("row", "category"):
         one, two = (
-            SamplingBayesianEncoder("all", draw_per=draw_per, random_state=3, n_jobs=n_jobs) for n_jobs in (1, 3)
+            SamplingBayesianEncoder("all", draws=Draws(per=per), random_state=3, n_jobs=n_jobs) for n_jobs in (1, 3)
         )
         np.testing.assert_array_equal(one.fit_transform(X, y), two.fit_transform(X, y))
         np.testing.assert_array_equal(one.sample(X, 3), two.sample(X, 3))
@@ -139,7 +143,8 @@ def test_the_first_rows_and_the_first_draws_do_not_change_when_more_follow(famil
     codes[100:] = 0  # one category is frequent enough for the normal, in weight
     X = codes[:, None]
     weight = np.where(codes == 0, 100.0, 1.0)
-    encoder = SamplingBayesianEncoder("all", family=family, sampler=sampler, random_state=1).fit(X, y, weight)
+    draws = Draws(sampler=sampler)
+    encoder = SamplingBayesianEncoder("all", family=family, draws=draws, random_state=1).fit(X, y, weight)
     whole = encoder.sample(X, 4)
     np.testing.assert_array_equal(encoder.sample(X[:150], 4), whole[:, :150])
     np.testing.assert_array_equal(encoder.sample(X, 2), whole[:2])
@@ -147,7 +152,7 @@ def test_the_first_rows_and_the_first_draws_do_not_change_when_more_follow(famil
 
 def test_the_first_copy_is_the_result_of_fit_transform():
     codes, y, weight = make_table("bernoulli")
-    encoder = SamplingBayesianEncoder("all", temperature=1.0, random_state=0)
+    encoder = SamplingBayesianEncoder("all", draws=1.0, random_state=0)
     copies = encoder.augment(codes[:, None], y, 3, sample_weight=weight)
     single = clone(encoder).fit_transform(codes[:, None], y, weight)
     np.testing.assert_array_equal(copies.X[: len(y)], single)
@@ -159,12 +164,12 @@ def test_the_first_copy_is_the_result_of_fit_transform():
 def test_seeds():
     codes, y, _ = make_table("normal")
     X = codes[:, None]
-    a, b = (SamplingBayesianEncoder("all", family="normal", temperature=1.0, random_state=s) for s in (0, 1))
+    a, b = (SamplingBayesianEncoder("all", family="normal", draws=1.0, random_state=s) for s in (0, 1))
     assert (a.fit_transform(X, y) != b.fit_transform(X, y)).all()
     np.testing.assert_array_equal(a.fit_transform(X, y), clone(a).fit_transform(X, y))
     np.testing.assert_array_equal(a.sample(X), a.sample(X))
     assert (a.sample(X) != a.sample(X, random_state=7)).all()
-    free = SamplingBayesianEncoder("all", family="normal", temperature=1.0)
+    free = SamplingBayesianEncoder("all", family="normal", draws=1.0)
     assert (free.fit_transform(X, y) != free.fit_transform(X, y)).all()
     np.testing.assert_array_equal(free.sample(X), free.sample(X))
 
@@ -265,7 +270,7 @@ def test_missing_is_a_category_or_not_as_told():
 
 def test_unseen_categories_are_drawn_from_the_prior():
     prior = BetaBernoulli(2, 6)
-    encoder = SamplingBayesianEncoder(prior=prior, temperature=1.0, random_state=0)
+    encoder = SamplingBayesianEncoder(prior=prior, draws=1.0, random_state=0)
     encoder.fit([["a"], ["b"]] * 5, [0, 1] * 5)
     draws = encoder.sample(np.full((20_000, 1), "new"))[0, :, 0]
     assert draws.mean() == pytest.approx(0.25, abs=0.005)
@@ -278,7 +283,7 @@ def test_unseen_categories_are_drawn_from_the_prior():
 def test_gamma_scales_the_whole_table():
     codes, y, _ = make_table("bernoulli")
     encoder = SamplingBayesianEncoder("all", prior=0.1).fit(codes[:, None], y)
-    prior = encoder.columns_fitted_[0].posterior.prior
+    prior = encoder.encoding_.columns[0].posteriors.prior.prior
     assert prior.alpha == pytest.approx(1 + 0.1 * y.sum())  # equation 5
     assert prior.beta == pytest.approx(1 + 0.1 * (1 - y).sum())  # equation 6
 
@@ -286,12 +291,13 @@ def test_gamma_scales_the_whole_table():
 def test_the_papers_regression_prior_and_its_unseen_categories():
     codes, y, _ = make_table("normal")
     encoder = SamplingBayesianEncoder("all", prior=Scaled(0.1, strength=0)).fit(codes[:, None], y)
-    column = encoder.columns_fitted_[0].posterior
-    assert column.prior.strength == 0  # equation 12
-    assert column.prior.alpha == pytest.approx(0.1 * len(y) / 2)  # 13
-    assert column.prior.beta == pytest.approx(0.05 * ((y - y.mean()) ** 2).sum())  # 14
+    column = encoder.encoding_.columns[0]
+    prior = column.posteriors.prior.prior
+    assert prior.strength == 0  # equation 12
+    assert prior.alpha == pytest.approx(0.1 * len(y) / 2)  # 13
+    assert prior.beta == pytest.approx(0.05 * ((y - y.mean()) ** 2).sum())  # 14
     np.testing.assert_allclose(encoder.transform([[0]])[0, 0], y[codes == 0].mean())  # nothing shrinks
-    assert column.posterior.strength[column.categories.unseen] == 1
+    assert column.family.strength[column.posteriors.index.unseen] == 1
     assert encoder.transform([[99]])[0, 0] == pytest.approx(y.mean())
 
 
@@ -301,7 +307,7 @@ def test_a_noise_column_gets_a_strong_prior_and_a_telling_one_a_weak_prior():
     rate = random.random(100)[group]
     X = np.column_stack([group, random.integers(0, 100, 5000)])
     encoder = SamplingBayesianEncoder("all", prior=Empirical()).fit(X, (random.random(5000) < rate).astype(int))
-    telling, noise = (column.posterior.prior.strength for column in encoder.columns_fitted_)
+    telling, noise = (column.posteriors.prior.prior.strength for column in encoder.encoding_.columns)
     assert 1 < telling < 4  # rates were uniform: Beta(1, 1)
     assert noise > 200
 
@@ -311,21 +317,19 @@ def test_a_noise_column_gets_a_strong_prior_and_a_telling_one_a_weak_prior():
 
 def test_folds_may_leave_rows_to_the_prior_but_not_take_them_twice():
     codes, y, _ = make_table("bernoulli")
-    encoder = mean_encoder("bernoulli", own_target="cross_fit", cv=TimeSeriesSplit(3))
+    encoder = mean_encoder("bernoulli", own_target=CrossFit(TimeSeriesSplit(3)))
     assert (encoder.fit_transform(codes[:, None], y)[:15] == 2 / 5).all()  # never held out: the prior mean
     with pytest.raises(InputError, match="more than once"):
-        clone(encoder).set_params(cv=ShuffleSplit(5)).fit_transform(codes[:, None], y)
+        clone(encoder).set_params(own_target=CrossFit(ShuffleSplit(5))).fit_transform(codes[:, None], y)
     with pytest.raises(InputError, match="cv=1: expected a whole number ≥ 2"):
-        clone(encoder).set_params(cv=1).fit_transform(codes[:, None], y)
+        clone(encoder).set_params(own_target=CrossFit(1)).fit_transform(codes[:, None], y)
 
 
 def test_groups_reach_the_splitter_directly_and_by_routing():
     codes, y, _ = make_table("bernoulli")
     groups = np.arange(len(y)) % 6
     X = pandas.DataFrame({"c": codes.astype(str)})
-    encoder = SamplingBayesianEncoder(
-        own_target="cross_fit", cv=GroupKFold(3), temperature=0.0, prior=BetaBernoulli(2, 3)
-    )
+    encoder = SamplingBayesianEncoder(own_target=CrossFit(GroupKFold(3)), draws=0.0, prior=BetaBernoulli(2, 3))
     direct = clone(encoder).fit_transform(X, y, groups=groups)
     fold = np.zeros(len(y))
     for number, (_, test) in enumerate(GroupKFold(3).split(X, y, groups)):
@@ -337,19 +341,16 @@ def test_groups_reach_the_splitter_directly_and_by_routing():
         pipeline = make_pipeline(routed, LogisticRegression().set_fit_request(sample_weight=True))
         weight = np.linspace(1, 2, len(y))
         pipeline.fit(X, y, groups=groups, sample_weight=weight)
-        count = pipeline[0].columns_fitted_[0].posterior.statistics.count.sum()
+        count = pipeline[0].encoding_.columns[0].posteriors.statistics.count.sum()
         assert count == pytest.approx(weight.sum())
 
 
 def test_a_number_of_folds_means_shuffled_folds():
     codes, y, _ = make_table("bernoulli")
     sorted_rows = np.argsort(y)
-    features = mean_encoder("bernoulli", own_target="cross_fit", cv=3).fit_transform(
-        codes[sorted_rows, None], y[sorted_rows]
-    )
-    plain = mean_encoder("bernoulli", own_target="cross_fit", cv=KFold(3)).fit_transform(
-        codes[sorted_rows, None], y[sorted_rows]
-    )
+    X, y = codes[sorted_rows, None], y[sorted_rows]
+    features = mean_encoder("bernoulli", own_target=CrossFit(3)).fit_transform(X, y)
+    plain = mean_encoder("bernoulli", own_target=CrossFit(KFold(3))).fit_transform(X, y)
     assert not np.allclose(features, plain)
 
 
@@ -429,9 +430,9 @@ def test_folds_must_keep_their_rows_apart():
     rows = np.arange(len(y))
     for cv, message in (([(rows, rows)], "without overlap"), (PredefinedSplit(np.full(len(y), -1)), "no folds")):
         with pytest.raises(InputError, match=message):
-            mean_encoder("bernoulli", cv=cv).fit_transform(codes[:, None], y)
+            mean_encoder("bernoulli", own_target=Exclude(cv)).fit_transform(codes[:, None], y)
     with pytest.raises(InputError, match="number of folds or a splitter"):
-        SamplingBayesianEncoder("all", cv="many").fit(codes[:, None], y)
+        SamplingBayesianEncoder("all", own_target=CrossFit("many")).fit(codes[:, None], y)
 
 
 def test_groups_that_no_fold_would_use_are_noticed():
@@ -448,7 +449,7 @@ def test_rows_of_a_group_stay_out_of_each_others_features(own_target):
     encoder = SamplingBayesianEncoder("all", own_target=own_target, random_state=0)
     features = encoder.fit_transform(group[:, None], y, groups=group)[:, 0]
     assert (features == features[0]).all()  # of every category, nothing is known outside its group
-    encoder.set_params(temperature=1.0)
+    encoder.set_params(draws=1.0)
     features = encoder.fit_transform(group[:, None], y, groups=group)[:, 0]
     assert abs(np.corrcoef(features, y)[0, 1]) < 0.2
     with pytest.raises(InputError, match="one group only"):
@@ -500,7 +501,7 @@ def test_training_draws_keep_the_settings_they_were_made_with():
     encoder = SamplingBayesianEncoder(random_state=0)
     draws = encoder.fit_draws(X, y)
     before = draws.features(3)
-    encoder.set_params(temperature=0.5, sampler="normal", draw_per="category")
+    encoder.set_params(draws=Draws(0.5, sampler="normal", per="category"))
     np.testing.assert_array_equal(draws.features(3), before)
 
 

@@ -33,7 +33,7 @@ def settings():
     for model in (SamplingClassifier, SamplingRegressor):
         yield model()
         for columns in ("auto", [-1]):
-            encoder = SamplingBayesianEncoder(columns, own_target="include", temperature=0.0)
+            encoder = SamplingBayesianEncoder(columns, own_target="include", draws=0.0)
             for fit_with in ("copies", "members"):
                 for predict_with in ("draws", "mean", "taylor"):
                     yield model(SMOOTH[model], encoder, n_draws=3, fit_with=fit_with, predict_with=predict_with)

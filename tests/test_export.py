@@ -61,7 +61,7 @@ ENCODERS = [
         for mapping in ("mean", "polynomial")
     ),
     # An expectation by draws is another for each slot, so that one in the place of another would show.
-    SamplingBayesianEncoder("all", family="bernoulli", mapping=np.sqrt, temperature=1, missing="prior", random_state=0),
+    SamplingBayesianEncoder("all", family="bernoulli", mapping=np.sqrt, draws=1, missing="prior", random_state=0),
     ConjugateMomentEncoder("all", family="normal", n_moments=3),
     SamplingBayesianEncoder("all", family="normal", interactions=INTERACTIONS, random_state=0),
     SamplingBayesianEncoder("all", family="bernoulli", interactions=INTERACTIONS, missing="prior", random_state=0),

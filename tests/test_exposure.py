@@ -10,7 +10,7 @@ import sklearn
 from scipy.stats import spearmanr
 from sklearn.pipeline import make_pipeline
 
-from catbayes import ConjugateMomentEncoder, GammaPoisson, InputError, SamplingBayesianEncoder, encode, gather
+from catbayes import ConjugateMomentEncoder, Draws, GammaPoisson, InputError, SamplingBayesianEncoder, encode, gather
 
 random = np.random.default_rng(0)
 N_ROWS = 600
@@ -33,7 +33,7 @@ def make(**settings):
 
 def assert_same(one, other, exactly=1e-12):
     for first, second in zip(one.columns, other.columns, strict=True):
-        assert first.categories.values == second.categories.values
+        assert first.values == second.values
         np.testing.assert_allclose(first.statistics.count, second.statistics.count, rtol=exactly, atol=1e-12)
         np.testing.assert_allclose(first.statistics.mean, second.statistics.mean, rtol=exactly, atol=1e-12)
         np.testing.assert_allclose(first.statistics.m2, second.statistics.m2, rtol=1e-9, atol=1e-9)
@@ -42,15 +42,15 @@ def assert_same(one, other, exactly=1e-12):
 
 @pytest.mark.parametrize("weight", [None, W])
 def test_the_posterior_counts_events_and_units(weight):
-    column = make().fit(X, Y, weight, exposure=E).columns_fitted_[0].posterior
-    for slot, city in enumerate(column.categories.values):
+    column = make().fit(X, Y, weight, exposure=E).encoding_.columns[0]
+    for slot, city in enumerate(column.posteriors.index.sources[0].values):
         rows = np.flatnonzero(X["city"] == city)
         alpha, beta = 3.0, 2.0
         for row in rows:
             w = 1.0 if weight is None else weight[row]
             alpha, beta = alpha + w * Y[row], beta + w * E[row]
-        assert column.posterior.alpha[slot] == pytest.approx(alpha, rel=1e-12)
-        assert column.posterior.beta[slot] == pytest.approx(beta, rel=1e-12)
+        assert column.family.alpha[slot] == pytest.approx(alpha, rel=1e-12)
+        assert column.family.beta[slot] == pytest.approx(beta, rel=1e-12)
 
 
 SOURCES = {
@@ -108,7 +108,7 @@ def test_exposure_is_a_rate_with_a_weight():
 def test_a_training_draw_comes_from_the_other_events_in_the_other_units():
     """The average of many draws of a row is (α + Σ y) / (β + Σ e) over the other rows of its category."""
     rows, n_draws = slice(0, 12), 3000
-    encoder = make(temperature=1.0, steady=None, missing="prior")
+    encoder = make(draws=Draws(1.0, steady=None), missing="prior")
     draws = encoder.fit_draws(X[rows], Y[rows], exposure=E[rows])
     features = np.stack([draws.features(k)[:, 0] for k in range(n_draws)]).astype(float)
     for row, city in enumerate(X["city"][rows]):
@@ -138,7 +138,7 @@ def test_training_features_do_not_give_the_own_events_away(unit, clumped):
     feature = encoder.fit_transform(category[:, None], y, exposure=units * unit)[:, 0]
     within = [spearmanr(feature[category == c], (y / units)[category == c])[0] for c in range(40)]
     assert abs(np.mean(within)) < 0.25
-    assert encoder._hides != clumped
+    assert encoder.encoding_.hides != clumped
 
 
 def test_units_are_routed_to_the_encoder():

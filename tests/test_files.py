@@ -18,14 +18,18 @@ import catbayes
 from catbayes import (
     BetaBernoulli,
     ConjugateMomentEncoder,
+    CrossFit,
     DirichletCategorical,
+    Draws,
     Empirical,
+    Exclude,
     InputError,
     NormalGamma,
     PredictiveQuantiles,
     SamplingBayesianEncoder,
     Scaled,
 )
+from catbayes.mappings import Mean
 
 random = np.random.default_rng(0)
 X = pandas.DataFrame({"city": random.choice(["a", "b", "ü", None], 400), "n": random.integers(0, 50, 400)})
@@ -39,11 +43,13 @@ TARGETS = {
 
 ENCODERS = [
     *(SamplingBayesianEncoder(["city", "n"], family=family, random_state=1) for family in TARGETS),
-    SamplingBayesianEncoder("all", prior=0.01, mapping="polynomial", temperature=0.5, draw_per="category"),
-    SamplingBayesianEncoder(prior=Scaled(0.1), missing="prior", sampler="exact", random_state=2, n_jobs=2),
+    SamplingBayesianEncoder("all", prior=0.01, mapping="polynomial", draws=Draws(0.5, per="category")),
+    SamplingBayesianEncoder(prior=Scaled(0.1), missing="prior", draws=Draws(sampler="exact"), random_state=2, n_jobs=2),
     SamplingBayesianEncoder(prior=Empirical(), mapping="weight_of_evidence", unseen="error"),
-    SamplingBayesianEncoder(prior=BetaBernoulli(2.0, 3.0), own_target="cross_fit", cv=3),
-    SamplingBayesianEncoder(family="categorical", prior=DirichletCategorical([1.0, 2.0, 0.5]), drop_first=True),
+    SamplingBayesianEncoder(prior=BetaBernoulli(2.0, 3.0), own_target=CrossFit(3)),
+    SamplingBayesianEncoder(
+        family="categorical", prior=DirichletCategorical([1.0, 2.0, 0.5]), mapping=Mean(drop_first=True)
+    ),
     SamplingBayesianEncoder(family=NormalGamma, prior=Scaled(1e-6, strength=0), mapping="identity"),
     SamplingBayesianEncoder(family="poisson", mapping=PredictiveQuantiles((0.25, 0.999)), random_state=0),
     ConjugateMomentEncoder(n_moments=4, random_state=0),
@@ -106,9 +112,9 @@ def test_categories_of_any_plain_type_survive(tmp_path):
     encoder = SamplingBayesianEncoder(random_state=0).fit(table, [0, 1] * len(values))
     encoder.save(tmp_path / "m")
     loaded = SamplingBayesianEncoder.load(tmp_path / "m")
-    assert loaded.evidence_.columns[0].categories.values == encoder.evidence_.columns[0].categories.values
-    kinds = [type(value) for value in loaded.evidence_.columns[0].categories.values]
-    assert kinds == [type(value) for value in encoder.evidence_.columns[0].categories.values]
+    assert loaded.evidence_.columns[0].values == encoder.evidence_.columns[0].values
+    kinds = [type(value) for value in loaded.evidence_.columns[0].values]
+    assert kinds == [type(value) for value in encoder.evidence_.columns[0].values]
 
 
 def test_other_tools_can_read_it(tmp_path):
@@ -212,7 +218,7 @@ def test_foreign_files_are_refused(tmp_path):
     ("settings", "message"),
     [
         ({"mapping": lambda theta: theta[..., :1]}, "mapping=.* cannot be saved, because a file holds no code"),
-        ({"cv": KFold(3)}, r"encoder.set_params\(cv=…\)"),
+        ({"own_target": Exclude(KFold(3))}, r"encoder.set_params\(own_target=…\)"),
         ({"random_state": np.random.RandomState(0)}, "random_state"),
     ],
 )

@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier, XGBRegressor, XGBRFClassifier
 
-from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes import Draws, InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
 from catbayes.estimators._growing import FOREST_POINTS, Grid, Job, way_to_grow
 
 QUIET = {"verbose": False, "allow_writing_files": False, "thread_count": 2}
@@ -210,7 +210,7 @@ def test_every_point_of_the_grid_is_taken_and_values_move_little():
 def test_boosters_score_their_earlier_trees_on_the_new_draw(estimator):
     """A leaf of the last tree holds the mean of what the trees before it left, *they* scored on the last draw too."""
     X, y = make_table(0)
-    draws = SamplingBayesianEncoder(family="normal", temperature=1.0, steady=None, random_state=0).fit_draws(X, y)
+    draws = SamplingBayesianEncoder(family="normal", draws=Draws(1.0, steady=None), random_state=0).fit_draws(X, y)
     last = []
 
     def feed(k):

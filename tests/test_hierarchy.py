@@ -25,8 +25,8 @@ from catbayes import (
     gather,
 )
 from catbayes.families import DirichletCategorical, GammaPoisson, NormalGamma
-from catbayes.hierarchy import Chain, Tree
-from catbayes.posteriors import ColumnPosterior
+from catbayes.hierarchy import HierarchyPrior, Links
+from catbayes.posteriors import Posteriors
 
 HIERARCHY = {"postcode": ["region", "country"]}
 TARGETS = ["bernoulli", "categorical", "normal", "poisson"]
@@ -104,7 +104,7 @@ def test_strengths_of_every_level_are_found(family, ours, top):
     }[family]()
     table = pd.DataFrame({"child": codes, "parent": children[codes]}).astype(str)
     encoder = SamplingBayesianEncoder(["child"], hierarchy={"child": ["parent"]}, family=family).fit(table, y)
-    own, outer = encoder.columns_fitted_[0].posterior.chain.strengths
+    own, outer = encoder.encoding_.columns[0].posteriors.prior.links.strengths
     assert 0.7 < own / ours < 1.4
     assert 0.6 < outer / top < 1.6
 
@@ -118,7 +118,7 @@ def test_priors_are_calibrated_for_unseen_children():
     codes = codes[codes % 4 != 3]  # one child in four has no rows
     table = pd.DataFrame({"child": codes, "parent": codes // 4}).astype(str)
     y = random.binomial(1, child[codes])
-    encoder = SamplingBayesianEncoder(["child"], hierarchy={"child": ["parent"]}, temperature=1.0, random_state=0)
+    encoder = SamplingBayesianEncoder(["child"], hierarchy={"child": ["parent"]}, draws=1.0, random_state=0)
     encoder.fit(table, y)
     for missing in (True, False):
         which = np.arange(8_000)[(np.arange(8_000) % 4 == 3) == missing]
@@ -134,15 +134,15 @@ def test_nothing_is_counted_twice():
     """The prior of a child has no part of its own rows: it is the same whatever they say."""
     table, y, _ = simulate(200, 20, 4_000)
     mine = (table["postcode"] == table["postcode"].iloc[0]).to_numpy()
-    chain = Chain(BetaBernoulli(2.0, 5.0), (10.0, 20.0, 30.0))
+    links = Links(BetaBernoulli(2.0, 5.0), (10.0, 20.0, 30.0))
 
     def prior(target):
-        evidence = gather(table, ["postcode"], target, hierarchy=HIERARCHY)
-        column = evidence.columns[0]
-        tree = Tree.of_columns(column.categories)
-        posterior = ColumnPosterior.of_tree(tree, tree.placed(column.categories, column.statistics), chain)
-        slot = [value[-1] for value in column.categories.values].index(table["postcode"].iloc[0])
-        return posterior.own.take(slot)
+        column = gather(table, ["postcode"], target, hierarchy=HIERARCHY).columns[0]
+        index = column.index.nested()
+        statistics = column.statistics.place(index.moved(column.index), index.n_slots)
+        posteriors = Posteriors.of(index, statistics, HierarchyPrior.of(index, links, statistics))
+        slot = [value[-1] for value in column.values].index(table["postcode"].iloc[0])
+        return posteriors.prior.at(slot)
 
     one, other = prior(y), prior(np.where(mine, 1 - y, y))
     np.testing.assert_allclose(one.alpha, other.alpha, rtol=1e-9)
@@ -166,7 +166,7 @@ def test_the_variances_of_a_parent_and_of_its_children_add_up():
 
 def test_what_is_unseen_draws_from_what_is_above_it():
     table, y, _ = simulate(400, 20, 5_000)
-    encoder = SamplingBayesianEncoder(["postcode"], hierarchy=HIERARCHY, random_state=0, temperature=1.0).fit(table, y)
+    encoder = SamplingBayesianEncoder(["postcode"], hierarchy=HIERARCHY, random_state=0, draws=1.0).fit(table, y)
     region, country = table["region"].iloc[0], table["country"].iloc[0]
     new = pd.DataFrame(
         {"postcode": ["new"] * 3, "region": [region, "new", "new"], "country": [country, country, "new"]}
@@ -243,8 +243,8 @@ def test_a_table_of_parents_knows_children_that_were_never_seen():
     "encoder",
     [
         SamplingBayesianEncoder(random_state=0),
-        SamplingBayesianEncoder(temperature=1.0, random_state=0),
-        SamplingBayesianEncoder(own_target="cross_fit", temperature=0.0, random_state=0),
+        SamplingBayesianEncoder(draws=1.0, random_state=0),
+        SamplingBayesianEncoder(own_target="cross_fit", draws=0.0, random_state=0),
         SamplingBayesianEncoder(mapping="mean_precision", random_state=0),
         ConjugateMomentEncoder(random_state=0),
     ],
@@ -284,8 +284,8 @@ def test_noise_in_a_hierarchy_does_not_give_the_own_target_away(own_target):
         child = random.integers(0, 2_000, 6_000)
         table = pd.DataFrame({"child": child, "parent": child // 4}).astype(str)
         y = random.binomial(1, 0.3, 6_000)
-        chain = {"prior": BetaBernoulli(3.0, 7.0), "hierarchy": {"child": ["parent"]}}  # weak, or all would be one
-        encoder = SamplingBayesianEncoder(["child"], own_target=own_target, random_state=0, **chain)
+        settings = {"prior": BetaBernoulli(3.0, 7.0), "hierarchy": {"child": ["parent"]}}  # weak, or all would be one
+        encoder = SamplingBayesianEncoder(["child"], own_target=own_target, random_state=0, **settings)
         found.append(np.corrcoef(encoder.fit_transform(table, y)[:, 0].astype(float), y)[0, 1])
     # Leaving a row out in closed form moves its mean the other way, which the draws hide; folds and order do not.
     assert (-0.25 if own_target == "exclude" else -0.05) < np.mean(found) < 0.02
@@ -364,7 +364,7 @@ def test_a_model_in_a_pipeline_is_cloned_with_its_hierarchy():
 def test_a_given_prior_serves_every_level():
     table, y, _ = simulate(300, 20, 4_000)
     encoder = SamplingBayesianEncoder(["postcode"], hierarchy=HIERARCHY, prior=BetaBernoulli(2.0, 8.0)).fit(table, y)
-    assert encoder.columns_fitted_[0].posterior.chain.strengths == (10.0, 10.0, 10.0)
+    assert encoder.encoding_.columns[0].posteriors.prior.links.strengths == (10.0, 10.0, 10.0)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from sklearn.metrics import log_loss
 
 import catbayes
 from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder, SamplingClassifier, encode, gather
+from catbayes._index import Index
 from catbayes.categories import Categories
-from catbayes.combinations import Combinations
 
 FAMILIES = ["bernoulli", "categorical", "normal", "poisson"]
 
@@ -55,19 +55,19 @@ def joined(table, columns):
 def test_combinations_of_large_columns_are_found_without_a_table_of_all_pairs():
     random = np.random.default_rng(0)
     codes = [random.integers(0, 100_000, 5_000) for _ in range(3)]
-    parents, places = zip(*(Categories.of(code) for code in codes), strict=True)
-    found, slots = Combinations.of(parents, places)
+    sources, places = zip(*(Categories.of(code) for code in codes), strict=True)
+    found, slots = Index.of(sources, places)
     rows = list(zip(*(code.tolist() for code in codes), strict=True))
     values = found.values
     assert [values[slot] for slot in slots] == rows
     assert found.values == tuple(sorted(set(rows)))
-    np.testing.assert_array_equal(found.codes(places), slots)
+    np.testing.assert_array_equal(found.slots(places), slots)
 
 
 def test_a_product_too_large_to_number_is_refused():
     wide = Categories(tuple(range(3_000)))
     with pytest.raises(InputError, match="too large to number"):
-        Combinations.of([wide] * 6, [np.arange(2)] * 6)
+        Index.of([wide] * 6, [np.arange(2)] * 6)
 
 
 # ----------------------------------------------------------------- as if it were one column
@@ -77,7 +77,7 @@ def test_a_product_too_large_to_number_is_refused():
 @pytest.mark.parametrize("columns", [("user", "door"), ("door", "hour", "user")])
 def test_an_interaction_is_encoded_as_a_column_of_its_own(family, columns):
     table, y = make_table(), make_y(family)
-    settings = {"family": family, "own_target": "cross_fit", "temperature": 0.0, "random_state": 0}
+    settings = {"family": family, "own_target": "cross_fit", "draws": 0.0, "random_state": 0}
     reference = SamplingBayesianEncoder(**settings).fit(joined(table, columns), y)
     encoder = SamplingBayesianEncoder(["user"], interactions=[columns], **settings).fit(table, y)
     width = reference.transform(joined(table, columns)).shape[1]
@@ -153,7 +153,7 @@ def test_parts_of_a_table_give_what_the_whole_gives(kind, family):
     left = (whole - second).evidence_
     expected = gather(table[:100], ["user"], y[:100], interactions=settings["interactions"], family=family)
     for mine, theirs in zip(left.columns, expected.columns, strict=True):
-        assert mine.categories.values == theirs.categories.values
+        assert mine.values == theirs.values
         np.testing.assert_allclose(mine.statistics.count, theirs.statistics.count)
 
 
@@ -186,7 +186,7 @@ def test_files_are_encoded_by_interactions_too(tmp_path, engine):
     assert found["user&door_draw0"][table["y"] == 1].mean() > found["user&door_draw0"][table["y"] == 0].mean() + 0.5
     drawn = encoder.sample(table[["user", "door", "hour"]], 1, row_id=table["id"])[0]
     encode(path, encoder, output, n_draws=1, row_id="id", engine=engine, overwrite=True)
-    last = f"{encoder.columns_fitted_[-1].label}_draw0"
+    last = f"{encoder.encoding_.columns[-1].label}_draw0"
     np.testing.assert_allclose(
         pd.read_parquet(output)[last], drawn[:, -1 if len(encoder.columns_) > 1 else 0].astype(float)
     )

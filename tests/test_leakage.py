@@ -10,8 +10,14 @@ from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from catbayes import ConjugateMomentEncoder, PredictiveQuantiles, SamplingBayesianEncoder, SamplingClassifier
-from catbayes.encoder import _training
+from catbayes import (
+    ConjugateMomentEncoder,
+    Draws,
+    PredictiveQuantiles,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    _drawing,
+)
 
 MODELS = {
     "linear": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
@@ -71,11 +77,11 @@ def test_a_noise_column_costs_nothing(rows, model):
 
 def test_a_lower_bar_for_frequent_categories_would_be_paid_for():
     """Of 150 rows they are drawn by default; were they not, the model would learn from their own targets."""
-    gain = auc_change(by_encoder(), "boosted", 150) - auc_change(by_encoder(steady=100), "boosted", 150)
+    gain = auc_change(by_encoder(), "boosted", 150) - auc_change(by_encoder(draws=Draws(steady=100)), "boosted", 150)
     assert gain.mean() > 0.0005
 
 
-@pytest.mark.parametrize("settings", [{"own_target": "cross_fit"}, {"prior": 1e-3}, {"temperature": 0.3}], ids=str)
+@pytest.mark.parametrize("settings", [{"own_target": "cross_fit"}, {"prior": 1e-3}, {"draws": 0.3}], ids=str)
 @pytest.mark.parametrize("rows", [2, 20])
 def test_nor_does_it_in_the_other_safe_settings(rows, settings):
     change = auc_change(by_encoder(**settings), "boosted", rows)
@@ -126,9 +132,9 @@ def test_a_left_out_precision_gives_the_target_back():
     def encode(train, y, test, seed):
         encoder = SamplingBayesianEncoder("all", mapping="mean_precision", prior=1e-3, random_state=seed)
         safe = encoder.fit_transform(train, y)
-        column = encoder.columns_fitted_[0].posterior
-        codes = column.categories.codes(train[:, 0])
-        left_out = column.posterior.take(codes).leave_out(y, np.ones(len(y)))
+        column = encoder.encoding_.columns[0]
+        codes = column.posteriors.index.sources[0].codes(train[:, 0])
+        left_out = column.family.take(codes).leave_out(y, np.ones(len(y)))
         return np.c_[safe[:, 0], 1 / left_out.variance()[:, 0]], encoder.transform(test)
 
     assert auc_change(encode, "boosted", 20).mean() < -0.05
@@ -157,10 +163,10 @@ def test_on_adult_draws_keep_the_score_and_left_out_means_lose_it(adult, monkeyp
         return roc_auc_score(y_test, model.predict_proba(encoder.transform(test))[:, 1])
 
     assert auc() > 0.924
-    assert auc(temperature=1.0, steady=None) > 0.924
-    assert auc(temperature=0.0, steady=None) > 0.924  # goes by folds
-    monkeypatch.setattr(_training, "HIDING_TEMPERATURE", 0.0)
-    assert auc(temperature=0.0, steady=None) < 0.6  # the leave-one-out mean
+    assert auc(draws=Draws(1.0, steady=None)) > 0.924
+    assert auc(draws=Draws(0.0, steady=None)) > 0.924  # goes by folds
+    monkeypatch.setattr(_drawing, "HIDING_TEMPERATURE", 0.0)
+    assert auc(draws=Draws(0.0, steady=None)) < 0.6  # the leave-one-out mean
 
 
 # --------------------------------------------- where a draw is too narrow to hide the step, folds take over

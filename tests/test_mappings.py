@@ -7,8 +7,8 @@ import pytest
 
 import catbayes
 from cases import PRIORS, make_target
-from catbayes import BetaBernoulli, DirichletCategorical, InputError, SamplingBayesianEncoder
-from catbayes.mappings import MAPPINGS, Identity, Polynomial
+from catbayes import BetaBernoulli, DirichletCategorical, Draws, InputError, SamplingBayesianEncoder
+from catbayes.mappings import MAPPINGS, Identity, Mean, Polynomial
 
 NAMES = {
     "mean": {1: ["c"], 3: ["c_x", "c_y", "c_z"]},
@@ -25,7 +25,7 @@ NAMES = {
 }
 
 
-def fitted(family, mapping, **settings):
+def fitted(family, mapping, temperature=1.0, steady=None):
     random = np.random.default_rng(0)
     codes = np.repeat(np.arange(5), [1, 3, 9, 40, 200])
     prior = PRIORS[family]
@@ -34,8 +34,9 @@ def fitted(family, mapping, **settings):
     y[:3] = [0, 1, 2] if family == "categorical" else y[:3]
     if family == "categorical":
         y = np.array(["x", "y", "z"])[y]
-    settings = {"temperature": 1.0, "steady": None, "random_state": 0, "sampler": "exact"} | settings
-    encoder = SamplingBayesianEncoder("all", family=family, prior=prior, mapping=mapping, **settings)
+    draws = Draws(temperature, steady, sampler="exact")
+    settings = {"prior": prior, "mapping": mapping, "draws": draws, "random_state": 0}
+    encoder = SamplingBayesianEncoder("all", family=family, **settings)
     return encoder.fit(codes[:, None], y)
 
 
@@ -64,7 +65,7 @@ def test_outputs_are_named_and_the_expectation_averages_the_draws(family, mappin
 
 def test_precision_is_the_inverse_variance_and_is_not_drawn():
     encoder = fitted("bernoulli", "mean_precision")
-    posterior = encoder.columns_fitted_[0].posterior.posterior
+    posterior = encoder.encoding_.columns[0].family
     first, second = encoder.sample(np.arange(5)[:, None], 2)[:, :, 1]
     np.testing.assert_allclose(first, 1 / posterior.variance()[:5, 0])
     np.testing.assert_array_equal(first, second)
@@ -76,11 +77,11 @@ def test_weight_of_evidence_is_zero_where_nothing_is_known():
 
 
 def test_the_first_class_can_be_left_out():
-    full, less = fitted("categorical", "polynomial"), fitted("categorical", "polynomial", drop_first=True)
+    full, less = fitted("categorical", "polynomial"), fitted("categorical", Polynomial(drop_first=True))
     X = np.arange(5)[:, None]
     assert less.get_feature_names_out(["c"]).tolist() == ["c_mean_y", "c_mean_z", "c_square_y", "c_square_z"]
     np.testing.assert_array_equal(less.transform(X), full.transform(X)[:, [1, 2, 4, 5]])
-    assert fitted("bernoulli", "mean", drop_first=True).transform(X).shape == (5, 1)
+    assert fitted("bernoulli", Mean(drop_first=True)).transform(X).shape == (5, 1)
 
 
 def test_a_mapping_that_leaves_the_first_class_out_says_so_in_a_file_too():
@@ -198,9 +199,9 @@ def test_the_expectation_follows_the_temperature(family):
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.005, 0.5), (0.02, 0.02), (0.1, 30.0), (0.3, 2.0)])
 def test_weight_of_evidence_of_a_prior_that_says_little_is_still_the_average_of_its_draws(alpha, beta):
-    encoder = SamplingBayesianEncoder(
-        prior=BetaBernoulli(alpha, beta), mapping="weight_of_evidence", temperature=1.0, random_state=0, sampler="exact"
-    ).fit([["a"], ["b"]] * 5, [0, 1] * 5)
+    settings = {"mapping": "weight_of_evidence", "draws": Draws(1.0, sampler="exact"), "random_state": 0}
+    encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha, beta), **settings)
+    encoder.fit([["a"], ["b"]] * 5, [0, 1] * 5)
     draws = encoder.sample(np.full((40_000, 1), "new"))[0, :, 0]
     error = draws.std() / np.sqrt(len(draws))
     assert encoder.transform([["new"]])[0, 0] == pytest.approx(draws.mean(), abs=5 * error + 0.05)

@@ -1,4 +1,4 @@
-"""own_target="ordered": of its category, a row knows the rows before it, and no others."""
+"""`Ordered`: of its category, a row knows the rows before it, and no others."""
 
 import io
 
@@ -12,7 +12,16 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import catbayes
 import reference
-from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, encode
+from catbayes import (
+    CrossFit,
+    Draws,
+    InputError,
+    InputWarning,
+    Ordered,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    encode,
+)
 from catbayes.statistics import Moments, Tally
 
 N = 200
@@ -32,9 +41,9 @@ WEIGHT = RANDOM.random(N) + 0.5
 @pytest.mark.parametrize("family", TARGETS)
 def test_features_are_those_of_a_loop_over_the_rows_before(family, weighted):
     table, y, weight = pd.DataFrame({"city": CITY, "day": DAY}), TARGETS[family], WEIGHT if weighted else None
-    encoder = SamplingBayesianEncoder(family=family, own_target="ordered", order="day", temperature=0.0)
+    encoder = SamplingBayesianEncoder(family=family, own_target=Ordered("day"), draws=0.0)
     found = encoder.fit_transform(table, y, sample_weight=weight)
-    prior = [np.asarray(values) for values in encoder.columns_fitted_[0].posterior.prior.arrays().values()]
+    prior = [np.asarray(values) for values in encoder.encoding_.columns[0].posteriors.prior.prior.arrays().values()]
     weights = np.ones(N) if weight is None else weight
     expected = reference.encode(family, prior, CITY, y, weights, lambda n, m: DAY[m] < DAY[n])
     np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -53,7 +62,7 @@ def test_the_rows_before_are_none_one_two_and_so_on(kind):
 
 def test_each_draw_has_an_order_of_its_own_and_the_same_at_every_call():
     table, y = pd.DataFrame({"city": CITY}), TARGETS["bernoulli"]
-    encoder = SamplingBayesianEncoder(own_target="ordered", temperature=0.0, random_state=0)
+    encoder = SamplingBayesianEncoder(own_target="ordered", draws=0.0, random_state=0)
     draws = encoder.fit_draws(table, y)
     assert (draws.features(0) != draws.features(1)).mean() > 0.9
     np.testing.assert_array_equal(draws.features(1), draws.features(1))
@@ -76,7 +85,7 @@ def test_noise_does_not_give_the_own_target_away(rows, mapping, order):
         if order:
             table["time"] = np.arange(12_000)
         y = random.binomial(1, 0.3, 12_000)
-        encoder = SamplingBayesianEncoder(own_target="ordered", order=order, mapping=mapping, random_state=0)
+        encoder = SamplingBayesianEncoder(own_target=Ordered(order), mapping=mapping, random_state=0)
         features = encoder.fit_transform(table[:8_000], y[:8_000]).astype(float)
         new = encoder.transform(table[8_000:]).astype(float)
         noise = random.normal(size=(12_000, features.shape[1]))
@@ -96,19 +105,19 @@ def test_training_features_know_no_more_than_features_of_the_next_day():
     y = random.binomial(1, expit(effect[day, code]))
     table, past = pd.DataFrame({"code": code.astype(str), "day": day}), day < 5
     advantage = {}
-    for own_target, order in (("ordered", "day"), ("cross_fit", None)):
-        encoder = SamplingBayesianEncoder(own_target=own_target, order=order, temperature=0.0, random_state=0)
+    for own_target in (Ordered("day"), CrossFit()):
+        encoder = SamplingBayesianEncoder(["code"], own_target=own_target, draws=0.0, random_state=0)
         features = encoder.fit_transform(table[past], y[past])[:, 0].astype(float)
         last = day[past] == 4
         met = roc_auc_score(y[~past], encoder.transform(table[~past])[:, 0].astype(float))
-        advantage[own_target] = roc_auc_score(y[past][last], features[last]) - met
+        advantage[own_target.word] = roc_auc_score(y[past][last], features[last]) - met
     assert advantage["ordered"] < 0.01  # it knows one day less
     assert advantage["cross_fit"] > 0.05
 
 
 def test_the_column_of_time_is_not_among_the_outputs():
     table = pd.DataFrame({"city": CITY, "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(DAY, unit="D"), "n": DAY})
-    encoder = SamplingBayesianEncoder(own_target="ordered", order="day", random_state=0)
+    encoder = SamplingBayesianEncoder(own_target=Ordered("day"), random_state=0)
     by_date = encoder.fit_transform(table, TARGETS["bernoulli"])
     assert encoder.get_feature_names_out().tolist() == ["city", "n"]
     text = table.assign(day=table["day"].astype(str))  # text, which would be encoded if it did not tell the time
@@ -124,18 +133,14 @@ def test_the_column_of_time_is_not_among_the_outputs():
 
 def test_what_cannot_be_ordered_is_refused(tmp_path):
     table, y = pd.DataFrame({"city": CITY, "day": DAY}), TARGETS["bernoulli"]
-    with pytest.raises(InputError, match="order='day' is missing in 1 rows"):
-        SamplingBayesianEncoder(own_target="ordered", order="day").fit_transform(
-            table.assign(day=[np.nan, *DAY[1:]]), y
-        )
-    with pytest.raises(InputError, match="order='day' is for own_target=\"ordered\""):
-        SamplingBayesianEncoder(order="day").fit(table, y)
-    with pytest.raises(InputError, match='use draw_per="row"'):
-        SamplingBayesianEncoder(own_target="ordered", draw_per="category").fit(table, y)
+    with pytest.raises(InputError, match=r"Ordered\('day'\): the column is missing in 1 rows"):
+        SamplingBayesianEncoder(own_target=Ordered("day")).fit_transform(table.assign(day=[np.nan, *DAY[1:]]), y)
+    with pytest.raises(InputError, match=r'use Draws\(per="row"\)'):
+        SamplingBayesianEncoder(own_target="ordered", draws=Draws(per="category")).fit(table, y)
     with pytest.raises(InputError, match="no such column"):
-        SamplingBayesianEncoder(own_target="ordered", order="hour").fit(table, y)
+        SamplingBayesianEncoder(own_target=Ordered("hour")).fit(table, y)
     with pytest.warns(InputWarning, match="groups do nothing"):
         SamplingBayesianEncoder(own_target="ordered").fit_transform(table, y, groups=DAY)
-    encoder = SamplingBayesianEncoder(own_target="ordered", order="day").fit(table, y)
+    encoder = SamplingBayesianEncoder(own_target=Ordered("day")).fit(table, y)
     with pytest.raises(InputError, match="needs all rows in their order"):
         encode(table.assign(y=y), encoder, tmp_path / "out.parquet", n_draws=1, target="y")

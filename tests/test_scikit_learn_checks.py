@@ -12,20 +12,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from catbayes import ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder
+from catbayes import ConjugateMomentEncoder, Draws, MultiTargetEncoder, SamplingBayesianEncoder
 
 FAMILIES = ["auto", "bernoulli", "categorical", "normal", "poisson"]
 
 
 ENCODERS = [
-    *(
-        SamplingBayesianEncoder(family=family, draw_per=draw_per)
-        for family in FAMILIES
-        for draw_per in ("row", "category")
-    ),
+    *(SamplingBayesianEncoder(family=family) for family in FAMILIES),
+    *(SamplingBayesianEncoder(family=family, draws=Draws(per="category")) for family in FAMILIES),
     *(ConjugateMomentEncoder(family=family) for family in FAMILIES),
     SamplingBayesianEncoder(own_target="cross_fit", mapping="mean_precision", prior=1e-3, n_jobs=2),
-    SamplingBayesianEncoder(own_target="include", mapping="identity", sampler="exact"),
+    SamplingBayesianEncoder(own_target="include", mapping="identity", draws=Draws(sampler="exact")),
     SamplingBayesianEncoder(interactions="pairs", hierarchy={0: {0.0: "low", 1.0: "high"}}, mapping="mean_precision"),
     SamplingBayesianEncoder(interactions="pairs", own_target="ordered"),
     ConjugateMomentEncoder(interactions="auto", hierarchy={0: {0.0: "low", 1.0: "high"}}),

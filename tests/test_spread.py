@@ -5,10 +5,11 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from cases import PRIORS, as_read, make_target, parameters
-from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier
+from catbayes import Draws, InputError, SamplingBayesianEncoder, SamplingClassifier
 from catbayes.evidence import Target, gather_codes
 from catbayes.families import FAMILIES
-from catbayes.sampling import Entries, Spread
+from catbayes.posteriors import Entries
+from catbayes.sampling import Spread
 
 ROWS_OF_CODE = np.repeat(np.arange(4), [150, 100, 99, 7])
 
@@ -44,7 +45,8 @@ def test_draws_vary_as_the_estimate_does_from_sample_to_sample(family, rows):
 
 def test_the_encoder_draws_with_the_spread_of_the_estimate():
     X, y = np.repeat([0, 1], [6, 18])[:, None], np.tile([0, 0, 1], 8)
-    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], sampler="exact", random_state=0).fit(X, y)
+    draws = Draws(sampler="exact")
+    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], draws=draws, random_state=0).fit(X, y)
     draws = encoder.sample(np.repeat([0, 1, 2], 40_000)[:, None])[0].reshape(3, -1)
     for row, n in enumerate([6, 18]):
         alpha, beta = 2 + n / 3, 3 + 2 * n / 3
@@ -55,11 +57,13 @@ def test_the_encoder_draws_with_the_spread_of_the_estimate():
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"mapping": "mean_precision"}, {"draw_per": "category"}, {"temperature": 0.0}]
+    ("mapping", "how"),
+    [("mean", {}), ("mean_precision", {}), ("mean", {"per": "category"}), ("mean", {"temperature": 0})],
 )
-def test_frequent_categories_are_encoded_by_their_expectation(settings):
+def test_frequent_categories_are_encoded_by_their_expectation(mapping, how):
     y = np.arange(len(ROWS_OF_CODE)) % 2
-    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], steady=100, random_state=0, **settings)
+    settings = {"mapping": mapping, "draws": Draws(steady=100, **how), "random_state": 0}
+    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], **settings)
     X, steady = ROWS_OF_CODE[:, None], ROWS_OF_CODE < 2
     trained = encoder.fit_transform(X, y)
     np.testing.assert_array_equal(trained[steady], encoder.transform(X)[steady])
@@ -71,17 +75,24 @@ def test_among_groups_and_where_folds_were_asked_for_the_mean_is_that_of_the_oth
     y = np.arange(len(ROWS_OF_CODE)) % 2
     X, group = ROWS_OF_CODE[:, None], np.random.default_rng(0).integers(20, size=len(y))
     for own_target, groups in (("exclude", group), ("cross_fit", None)):
-        encoder = SamplingBayesianEncoder("all", random_state=0, prior=1.0, steady=70, own_target=own_target)
+        settings = {"prior": 1.0, "draws": Draws(steady=70), "own_target": own_target}
+        encoder = SamplingBayesianEncoder("all", random_state=0, **settings)
         trained = encoder.fit_transform(X, y, groups=groups)[ROWS_OF_CODE == 0, 0]
         assert 2 <= len(np.unique(trained)) <= 5  # one value a fold, and not one for all
+
+
+def is_steady(encoder):
+    """Which slots of the first column are not drawn."""
+    column = encoder.encoding_.columns[0]
+    return column.spread.is_steady(column.entries.count)
 
 
 def test_a_few_heavy_rows_are_not_many_rows():
     y = np.tile([0, 1, 1], 20)
     encoder = SamplingBayesianEncoder("all", random_state=0).fit(np.arange(60)[:, None] % 4, y, np.full(60, 50.0))
-    assert not encoder.columns_fitted_[0].is_steady().any()
+    assert not is_steady(encoder).any()
     light = SamplingBayesianEncoder("all", random_state=0).fit(np.zeros((600, 1)), np.tile(y, 10), np.full(600, 0.1))
-    assert light.columns_fitted_[0].is_steady()[0]
+    assert is_steady(light)[0]
 
 
 def test_one_heavy_row_does_not_keep_its_own_target():
@@ -93,7 +104,7 @@ def test_one_heavy_row_does_not_keep_its_own_target():
         y[0] = own
         encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], random_state=0)
         features.append(encoder.fit_transform(X, y, weight)[0, 0])
-        assert encoder.columns_fitted_[0].is_steady()[:2].all()  # two rows, the weight of many
+        assert is_steady(encoder)[:2].all()  # two rows, the weight of many
     assert features[0] == features[1]
 
 
@@ -104,7 +115,7 @@ def test_rare_classes_need_more_rows():
 
     def steady(y):
         encoder = SamplingBayesianEncoder("all", random_state=0).fit(X, y.astype(int))
-        return encoder.columns_fitted_[0].is_steady()[:3].tolist()
+        return is_steady(encoder)[:3].tolist()
 
     assert steady(even) == [True, True, True]
     assert steady(rare) == [True, False, False]  # from 200 / 0.0396 = 5,051 rows on
@@ -126,16 +137,16 @@ def test_categories_stay_apart_though_their_means_do_not_differ():
     y = X[:, 0] ^ X[:, 1]
     forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
 
-    def accuracy(**settings):
-        model = SamplingClassifier(forest, SamplingBayesianEncoder("all", **settings), random_state=0)
+    def accuracy(draws):
+        model = SamplingClassifier(forest, SamplingBayesianEncoder("all", draws=draws), random_state=0)
         return model.fit(X[:3000], y[:3000]).score(X[3000:], y[3000:])
 
-    assert accuracy() > 0.99
-    assert accuracy(steady=None, temperature=1.0) < 0.9
+    assert accuracy(Draws()) > 0.99
+    assert accuracy(Draws(1.0, steady=None)) < 0.9
 
 
 @pytest.mark.parametrize("settings", [{"temperature": "warm"}, {"temperature": 1.5}, {"steady": 1}, {"steady": 2.5}])
 def test_other_spreads_are_refused(settings):
     (name, value) = next(iter(settings.items()))
-    with pytest.raises(InputError, match=f"{name}={value!r}"):
-        SamplingBayesianEncoder("all", **settings).fit([[0], [1]] * 4, [0, 1] * 4)
+    with pytest.raises(InputError, match=f"draws.{name}={value!r}"):
+        SamplingBayesianEncoder("all", draws=Draws(**settings)).fit([[0], [1]] * 4, [0, 1] * 4)

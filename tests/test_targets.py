@@ -16,7 +16,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 
 import catbayes
-from catbayes import ConjugateMomentEncoder, InputError, MultiTargetEncoder, SamplingBayesianEncoder
+from catbayes import ConjugateMomentEncoder, Exclude, InputError, MultiTargetEncoder, SamplingBayesianEncoder
 
 random = np.random.default_rng(0)
 N_ROWS = 300
@@ -140,8 +140,8 @@ def test_frames_keep_the_types_of_what_passes_through(library):
 
 def test_weights_groups_and_units_reach_every_target():
     weight, groups = random.integers(1, 3, N_ROWS).astype(float), np.arange(N_ROWS) // 10
-    features = make(cv=GroupKFold(3)).fit_transform(X, Y, sample_weight=weight, groups=groups)
-    alone = SamplingBayesianEncoder(cv=GroupKFold(3), random_state=make_seed())
+    features = make(own_target=Exclude(GroupKFold(3))).fit_transform(X, Y, sample_weight=weight, groups=groups)
+    alone = SamplingBayesianEncoder(own_target=Exclude(GroupKFold(3)), random_state=make_seed())
     same(features[:, 0], alone.fit_transform(X, Y["price"], weight, groups)[:, 0])
     counts, units = random.poisson(2.0, (N_ROWS, 2)), random.gamma(2.0, size=N_ROWS)
     rates = make(family="poisson").fit(X, counts, exposure=units)
@@ -151,9 +151,9 @@ def test_weights_groups_and_units_reach_every_target():
 
 def test_weights_and_groups_are_routed():
     weight, groups = random.integers(1, 3, N_ROWS).astype(float), np.arange(N_ROWS) // 10
-    direct = make(cv=GroupKFold(3)).fit_transform(X, Y, sample_weight=weight, groups=groups)
+    direct = make(own_target=Exclude(GroupKFold(3))).fit_transform(X, Y, sample_weight=weight, groups=groups)
     with sklearn.config_context(enable_metadata_routing=True):
-        pipeline = make_pipeline(make(cv=GroupKFold(3)).set_fit_request(sample_weight=True))
+        pipeline = make_pipeline(make(own_target=Exclude(GroupKFold(3))).set_fit_request(sample_weight=True))
         same(pipeline.fit_transform(X, Y, sample_weight=weight, groups=groups), direct)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from cases import PRIORS, as_read, make_target
-from catbayes import InputError, SamplingBayesianEncoder
+from catbayes import Draws, InputError, SamplingBayesianEncoder
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'catbayes[torch]'")
 from catbayes.torch import PosteriorEmbedding  # noqa: E402
@@ -54,14 +54,14 @@ def test_evaluation_equals_transform(family):
 @pytest.mark.parametrize("family", PRIORS)
 def test_training_draws_have_the_distribution_of_the_posterior(family, own):
     """With the own target given, of the posterior without it, which the family itself says."""
-    encoder, X, y = make_encoder(family, temperature=1.0)
+    encoder, X, y = make_encoder(family, draws=1.0)
     embedding = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(1)).train()
-    column = encoder.columns_fitted_[0]
+    column = encoder.encoding_.columns[0]
     target = y[X[:, 0] == "0"][3] if own else None
     draws = repeat(embedding, 0, 4000, target)[:, 0]
     if "normal" in family:
-        draws = draws + column.posterior.posterior.centre[column.posterior.categories.unseen]
-    posterior = column.posterior.posterior.take([0])
+        draws = draws + column.family.centre[column.posteriors.index.unseen]
+    posterior = column.family.take([0])
     if own:
         posterior = posterior.leave_out(as_read(family, np.array([target])), np.ones(1))
     many = posterior.take(np.zeros(4000, dtype=int)).sample(np.random.default_rng(2))
@@ -122,8 +122,8 @@ def test_mappings_are_those_of_the_encoder(family, mapping):
 
 
 def test_temperature_narrows_the_draws():
-    encoder, _, _ = make_encoder("bernoulli", temperature=0.5)
-    wide, _, _ = make_encoder("bernoulli", temperature=1.0)
+    encoder, _, _ = make_encoder("bernoulli", draws=0.5)
+    wide, _, _ = make_encoder("bernoulli", draws=1.0)
     torch.manual_seed(0)
     narrow, full = (repeat(PosteriorEmbedding(e), 0, 4000)[:, 0].std() for e in (encoder, wide))
     assert narrow == pytest.approx(full / 2, rel=0.05)
@@ -133,17 +133,17 @@ def test_temperature_narrows_the_draws():
 def test_the_spread_goes_by_count_as_in_the_encoder(family):
     """With and without the own target; from `steady` rows on nothing is drawn, and nothing left out."""
     encoder, X, y = make_encoder(family, rows=60)
-    column, n = encoder.columns_fitted_[0], (X[:, 0] == "0").sum()
+    column, n = encoder.encoding_.columns[0], (X[:, 0] == "0").sum()
     torch.manual_seed(0)
     target = y[X[:, 0] == "0"][3]
     for own, left in ((None, n), (target, n - 1)):
         drawn = repeat(PosteriorEmbedding(encoder), 0, 20_000, own)[:, 0]
-        posterior = column.posterior.posterior.take([0])
+        posterior = column.family.take([0])
         if own is not None:
             posterior = posterior.leave_out(as_read(family, np.array([own])), np.ones(1))
         share = left / (left + float(PRIORS[family].strength))
         assert drawn.var() == pytest.approx(share * posterior.variance()[0, 0], rel=0.06)
-    encoder, X, _ = make_encoder(family, rows=60, steady=5)
+    encoder, X, _ = make_encoder(family, rows=60, draws=Draws(steady=5))
     layer = PosteriorEmbedding(encoder)
     constant = repeat(layer, 0, 10, target)
     np.testing.assert_allclose(constant, layer.eval()(torch.tensor([[0, 0]] * 10)).numpy(), rtol=1e-5)
@@ -194,6 +194,14 @@ def test_the_state_is_everything_that_draws_depend_on():
     torch.testing.assert_close(two(codes), one(codes))
 
 
+def test_loading_a_state_leaves_the_encoder_alone():
+    (first, X, _), (second, _, _) = (make_encoder("bernoulli", rows=rows) for rows in (60, 90))
+    before = second.transform(X), second.sample(X)
+    PosteriorEmbedding(second).load_state_dict(PosteriorEmbedding(first).state_dict())
+    np.testing.assert_array_equal(second.transform(X), before[0])
+    np.testing.assert_array_equal(second.sample(X), before[1])
+
+
 @pytest.mark.parametrize("usual", [1e9, 1_234_567_890.7])  # the second is no number of single precision, by 45 units
 def test_amounts_far_from_zero_survive_single_precision(usual):
     torch.set_default_dtype(torch.float32)
@@ -218,14 +226,14 @@ def test_weights_are_left_out_with_the_target():
     embedding = PosteriorEmbedding(encoder)
     with pytest.raises(InputError, match="give the weight of each row"):
         embedding(embedding.codes(X), torch.tensor(y))
-    posterior = encoder.columns_fitted_[0].posterior.posterior.take([0] * 40)
+    posterior = encoder.encoding_.columns[0].family.take([0] * 40)
     draws = [embedding(embedding.codes(X), torch.tensor(y), torch.tensor(weight)).numpy()[:, 0] for _ in range(4000)]
     np.testing.assert_allclose(np.mean(draws, axis=0), posterior.leave_out(y, weight).mean()[:, 0], atol=0.006)
 
 
-@pytest.mark.parametrize("settings", [{"temperature": 0.1}, {"draw_per": "category"}])
-def test_draws_that_hide_nothing_refuse_the_target(settings):
-    encoder, X, y = make_encoder("bernoulli", **settings)
+@pytest.mark.parametrize("draws", [0.1, Draws(per="category")])
+def test_draws_that_hide_nothing_refuse_the_target(draws):
+    encoder, X, y = make_encoder("bernoulli", draws=draws)
     embedding = PosteriorEmbedding(encoder)
     with pytest.raises(InputError, match="do not hide that a target was taken out"):
         embedding(embedding.codes(X), torch.tensor(y))

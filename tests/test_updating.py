@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedKFold
 
 from cases import PRIORS, make_target
-from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder, gather
+from catbayes import ConjugateMomentEncoder, CrossFit, InputError, SamplingBayesianEncoder, gather
 
 CLASSES = ("bernoulli", "categorical")
 ENCODERS = [SamplingBayesianEncoder, ConjugateMomentEncoder]
@@ -35,12 +35,12 @@ def assert_same(one, other):
     if one.classes_ is not None:
         assert one.classes_.tolist() == other.classes_.tolist()
     for first, second in zip(one.evidence_.columns, other.evidence_.columns, strict=True):
-        assert first.categories.values == second.categories.values
+        assert first.values == second.values
         for name in first.statistics.__slots__:
             np.testing.assert_allclose(
                 getattr(first.statistics, name), getattr(second.statistics, name), rtol=1e-10, atol=1e-10
             )
-    for first, second in zip(one.columns_fitted_, other.columns_fitted_, strict=True):
+    for first, second in zip(one.encoding_.columns, other.encoding_.columns, strict=True):
         np.testing.assert_allclose(first.expectation, second.expectation, rtol=1e-9, atol=1e-12)
 
 
@@ -72,7 +72,7 @@ def test_what_is_taken_out_is_as_if_it_had_never_been(family):
     assert_same(kept, whole - gone)
     assert_same(kept, (kept + gone) - gone)
     assert_same(kept, whole.remove(X.iloc[200:], y[200:], weight[200:]))
-    assert "only here" not in whole.evidence_.columns[0].categories.values
+    assert "only here" not in whole.evidence_.columns[0].values
 
 
 def test_rounding_leaves_nothing_of_a_category():
@@ -80,7 +80,7 @@ def test_rounding_leaves_nothing_of_a_category():
     table = pandas.DataFrame({"c": ["x"] * 3 + ["a", "b"] * 3, "y": [1] * 3 + [0, 1] * 3, "w": [0.1, 0.2, 0.3] * 3})
     fitted = SamplingBayesianEncoder(["c"], prior=0, random_state=0).fit(table, "y", "w")
     fitted.remove(table[2::-1], "y", "w")
-    assert fitted.evidence_.columns[0].categories.values == ("a", "b")
+    assert fitted.evidence_.columns[0].values == ("a", "b")
 
 
 @pytest.mark.parametrize("family", PRIORS)
@@ -244,7 +244,7 @@ def test_a_failed_batch_changes_nothing():
     assert all(vars(fitted)[name] is value for name, value in before.items())
 
 
-@pytest.mark.parametrize("settings", [{}, {"own_target": "cross_fit", "cv": StratifiedKFold(3)}])
+@pytest.mark.parametrize("settings", [{}, {"own_target": CrossFit(StratifiedKFold(3))}])
 def test_a_target_may_be_named_wherever_it_is_given(settings):
     X, y, weight = make_rows("bernoulli")
     table = X.assign(y=y, w=weight)
@@ -255,7 +255,7 @@ def test_a_target_may_be_named_wherever_it_is_given(settings):
     np.testing.assert_array_equal(named.X, given_y.X)
     np.testing.assert_array_equal(named.y, given_y.y)
     np.testing.assert_array_equal(sampling.fit_draws(table, "y").features(1), sampling.fit_draws(X, y).features(1))
-    moments = ConjugateMomentEncoder(["c"], random_state=0, cv=StratifiedKFold(3))
+    moments = ConjugateMomentEncoder(["c"], random_state=0, own_target=CrossFit(StratifiedKFold(3)))
     np.testing.assert_array_equal(moments.fit_transform(table, "y"), moments.fit_transform(X, y))
 
 

@@ -80,7 +80,7 @@ class PosteriorEmbedding(nn.Module):
         for number, column in enumerate(self._columns):
             _require_drawn(column)
             for name, value in self._tables(column).items():
-                value = torch.as_tensor(np.asarray(value, dtype=np.float64)).to(torch.get_default_dtype())
+                value = torch.as_tensor(np.array(value, dtype=np.float64)).to(torch.get_default_dtype())
                 self.register_buffer(f"{name}_{number}", value)
 
     def _tables(self, column: EncodedColumn) -> dict[str, Any]:
@@ -155,8 +155,8 @@ class PosteriorEmbedding(nn.Module):
     def _check_target(self, codes: torch.Tensor, target: torch.Tensor, weight: Any) -> tuple[torch.Tensor, Any]:
         if not self._encoding.hides:
             raise InputError(
-                "Draws with these settings do not hide that a target was taken out of them (temperature, draws shared "
-                "by a category, weights, or counts far from Poisson's; see own_target): train on "
+                "Draws with these settings do not hide that a target was taken out of them (draws.temperature, "
+                "draws.per, weights, or counts far from Poisson's; see own_target): train on "
                 "SamplingBayesianEncoder.fit_draws."
             )
         if self._encoding.evidence.weighted and weight is None:

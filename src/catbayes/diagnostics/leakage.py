@@ -119,7 +119,7 @@ def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5,
     >>> from catbayes import SamplingBayesianEncoder
     >>> from catbayes.diagnostics import leakage
     >>> random = np.random.default_rng(0)
-    >>> X, y = random.integers(250, size=(1000, 1)), random.integers(2, size=1000)  # noise, four rows a category
+    >>> X, y = random.integers(500, size=(2000, 1)), random.integers(2, size=2000)  # noise, four rows a category
     >>> leakage(SamplingBayesianEncoder(), X, y).verdicts
     ['no leak found']
     >>> leakage(SamplingBayesianEncoder(own_target="include", prior=0), X, y).verdicts

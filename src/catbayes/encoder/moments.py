@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal
 
 from catbayes._drawing import Draws
@@ -11,9 +10,8 @@ from catbayes._selection import Selection
 from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, Seed, TableLike
 from catbayes._validation import check_count
 from catbayes.encoder._base import PosteriorEncoder
-from catbayes.errors import InputError
 from catbayes.families import resolve_family
-from catbayes.mappings import PosteriorMoments
+from catbayes.mappings import PosteriorMoments, resolve_mapping
 from catbayes.priors import resolve_prior
 
 
@@ -129,13 +127,11 @@ class ConjugateMomentEncoder(PosteriorEncoder):
 
     def _settings(self) -> Settings:
         check_count("n_moments", self.n_moments, 1, 4)
-        if not isinstance(self.drop_first, bool):
-            raise InputError(f"drop_first={self.drop_first!r}: expected True or False.")
         return Settings(
             selection=Selection(self.columns, self.interactions, self.hierarchy),
             family=resolve_family(self.family),
             prior=resolve_prior(self.prior),
-            mapping=replace(PosteriorMoments(n_moments=self.n_moments), drop_first=self.drop_first),
+            mapping=resolve_mapping(PosteriorMoments(n_moments=self.n_moments, drop_first=self.drop_first)),
             own_target=resolve_own_target(self.own_target, (CrossFit, Include)),
             draws=Draws(),
             unseen=self.unseen,

@@ -24,7 +24,7 @@ def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Targe
 
     Examples
     --------
-    >>> from catbayes.evidence import per_unit, read_target
+    >>> from catbayes.evidence import read_target
     >>> target, weight = per_unit(read_target(np.array([2, 3]), "poisson", 2), None, [4.0, 1.0])
     >>> target.values.tolist(), weight.tolist()
     ([0.5, 3.0], [4.0, 1.0])

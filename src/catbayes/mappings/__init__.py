@@ -55,6 +55,8 @@ def resolve_mapping(mapping: Any) -> Mapping:
     if isinstance(mapping, str) and mapping in MAPPINGS:
         return MAPPINGS[mapping]
     if isinstance(mapping, Mapping):
+        if not isinstance(mapping.drop_first, bool):
+            raise InputError(f"drop_first={mapping.drop_first!r}: expected True or False.")
         return mapping
     if callable(mapping):
         return Function(function=mapping)

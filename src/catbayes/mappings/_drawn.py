@@ -23,8 +23,7 @@ class Mapping:
     --------
     >>> from catbayes import DirichletCategorical
     >>> from catbayes.mappings import Polynomial
-    >>> bound = Polynomial(drop_first=True).bind(DirichletCategorical([1.0, 1.0, 2.0]), ["a", "b", "c"])
-    >>> bound.names()
+    >>> Polynomial(drop_first=True).bind(DirichletCategorical([1.0, 1.0, 2.0]), ["a", "b", "c"]).names()
     ['mean_b', 'mean_c', 'square_b', 'square_c']
     """
 
