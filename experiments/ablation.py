@@ -53,7 +53,7 @@ class Setting:
     temperature: float | Literal["estimate"] = "estimate"
     steady: int | None = 200
     draw_per: Literal["row", "category"] = "row"
-    fit_with: str = "copies"
+    fit_with: Literal["copies", "members", "rounds"] = "copies"
     n_draws: int = 5
     mapping: str = "mean"
 
@@ -140,7 +140,7 @@ def settings() -> list[Setting]:
     return list(dict.fromkeys(chosen))
 
 
-CROSSED = (("exclude", 1.0), ("exclude", 0.3), ("cross_fit", 0.3), ("cross_fit", 0.0))
+CROSSED: tuple[tuple[Strategy, float | Literal["estimate"]], ...] = (("exclude", 1.0), ("exclude", 0.3), ("cross_fit", 0.3), ("cross_fit", 0.0))
 
 
 def _changed(setting: Setting, name: str, value: Any) -> Setting:

@@ -14,7 +14,7 @@ Name: TypeAlias = str | int
 """A column, by its name or position."""
 Columns: TypeAlias = Literal["auto", "all"] | Sequence[Name]
 Interactions: TypeAlias = Literal["pairs", "triples", "auto"] | Sequence[tuple[Name, ...]] | None
-Hierarchy: TypeAlias = Mapping[Name, Sequence[Name] | Mapping[Any, Any] | IntoDataFrame] | None
+Hierarchy: TypeAlias = Mapping[Any, Sequence[Any] | Mapping[Any, Any] | IntoDataFrame] | None
 
 TableLike: TypeAlias = IntoDataFrame | npt.ArrayLike
 """A table in memory."""
