@@ -124,7 +124,7 @@ def connect() -> Any:
     return duckdb.connect(config={"memory_limit": LIMIT, "temp_directory": tempfile.gettempdir()})
 
 
-TASKS: dict[str, Callable[[str, str, str], Callable[[], None] | None]] = {
+TASKS: dict[str, Callable[[Engine, str, str], Callable[[], None] | None]] = {
     "bare_groups": bare_groups,
     "bare_joins": bare_joins,
     "fit": fit,
