@@ -13,9 +13,8 @@ SOURCE = Path(catbayes.__file__).parent
 CLASSES = {family.__name__ for family in FAMILIES.values()}
 QUOTED = re.compile(rf'"({"|".join(FAMILIES)})"')
 OTHER_MEANINGS = {  # words that are no family where they stand
-    ("sampling.py", "normal"): "a sampler",
+    ("_drawing.py", "normal"): "a sampler",
     ("comparison/_result.py", "categorical"): "columns",
-    ("reproduce/_importance.py", "categorical"): "columns",
 }
 FILES = sorted(
     path

@@ -71,8 +71,8 @@ def test_training_draws_have_the_distribution_of_the_posterior(family, own):
 @pytest.mark.parametrize("family", PRIORS)
 def test_the_arithmetic_of_a_family_runs_on_tensors(family):
     encoder, X, y = make_encoder(family)
-    column = encoder.columns_fitted_[0].posterior
-    known, unseen, statistics = column.posterior, column.unseen, column.statistics
+    column = encoder.encoding_.columns[0]
+    known, unseen, statistics = column.family, column.posteriors.prior.unseen, column.posteriors.statistics
     rows, weight = np.array([0, 1, 3, 3]), np.array([1.0, 0.5, 0.0, 2.0])
     own = as_read(family, y[[np.flatnonzero(X[:, 0] == str(row))[0] for row in rows]])
 
@@ -213,8 +213,9 @@ def test_amounts_far_from_zero_survive_single_precision(usual):
     embedding = PosteriorEmbedding(encoder)
     codes, target = embedding.codes(X), torch.tensor(y)
     drawn = np.stack([embedding(codes, target).numpy()[:, 0] for _ in range(200)])
-    known = encoder.columns_fitted_[0].posterior
-    wanted = known.posterior.take(codes[:, 0].numpy()).leave_out(y, np.ones(400)).centre - known.unseen.centre
+    column = encoder.encoding_.columns[0]
+    usually = column.posteriors.prior.unseen.centre
+    wanted = column.family.take(codes[:, 0].numpy()).leave_out(y, np.ones(400)).centre - usually
     np.testing.assert_allclose(drawn.mean(axis=0), wanted, atol=0.05)
     np.testing.assert_allclose(drawn[0].std(), (encoder.fit_transform(X, y) - usual).std(), rtol=0.1)
 

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 import cases
 import test_families
-from catbayes import InputError, PredictiveQuantiles, SamplingBayesianEncoder, Scaled, gather
+from catbayes import Draws, InputError, PredictiveQuantiles, SamplingBayesianEncoder, Scaled, gather
 from catbayes.families import FAMILIES, Family
 from catbayes.statistics import Moments
 
@@ -199,11 +199,11 @@ def test_it_is_drawn_in_torch(precision, registered):
     from catbayes.torch import PosteriorEmbedding
 
     table, y = make_queue("each", 300)
-    encoder = SamplingBayesianEncoder(["clerk"], family=NAME, temperature=1.0, steady=None, random_state=0)
+    encoder = SamplingBayesianEncoder(["clerk"], family=NAME, draws=Draws(1.0, steady=None), random_state=0)
     encoder.fit(table, y)
     layer = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(0)).to(getattr(torch, precision))
     row = layer.codes(table[:1]).repeat(4_000, 1)
-    posterior = encoder.columns_fitted_[0].posterior.posterior.take(row[:, 0].numpy())
+    posterior = encoder.encoding_.columns[0].family.take(row[:, 0].numpy())
     for target, wanted in ((None, posterior), (torch.full((4_000,), y[0]), posterior.leave_out(y[0], 1.0))):
         drawn = layer(row, target).numpy()[:, 0]
         assert stats.ks_2samp(drawn, wanted.sample(np.random.default_rng(1))[:, 0]).pvalue > 1e-3
