@@ -66,6 +66,8 @@ class PredictiveQuantiles(Mapping):
         One output for each; that of 0.1 is called `city_q10`.
     labels, select
         Set when the mapping is bound to a column.
+    drop_first : bool, default=False
+        Of no use here, where there are no classes.
 
     Examples
     --------
