@@ -4,12 +4,12 @@ import numpy as np
 import pandas
 from sklearn.preprocessing import StandardScaler
 
-from catbayes import SamplingBayesianEncoder
+from catbayes import Draws, SamplingBayesianEncoder
 
 WAYS = ["copies", "members", "rounds"]
 
 
-DRAWN = SamplingBayesianEncoder(temperature=1.0, steady=None)
+DRAWN = SamplingBayesianEncoder(draws=Draws(1.0, steady=None))
 """Draws from the whole posterior, as in the paper."""
 
 

@@ -131,6 +131,16 @@ class HierarchyPrior(ColumnPrior):
     """A prior for each slot of a column, from those above it.
 
     `unseen` is that of every slot, and `prior` that of a category of which nothing is known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> X, parents = pd.DataFrame({"town": ["Oslo", "Rome"] * 60}), {"Oslo": "Norway", "Moss": "Norway", "Rome": "Italy"}
+    >>> encoder = SamplingBayesianEncoder(hierarchy={"town": parents}).fit(X, [1, 0, 1, 0, 0, 1] * 20)
+    >>> moss, oslo, rome = encoder.encoding_.columns[0].posteriors.prior.at([0, 1, 2]).mean()[:, 0]
+    >>> bool(moss > rome)  # of Moss there are no rows, but it is in Norway
+    True
     """
 
     index: Index

@@ -17,7 +17,15 @@ from catbayes.tables import Table, no_column
 
 
 def read_table(X: Any, estimator: Any) -> Table:
-    """Wrap X; whatever is no frame must become a two-dimensional array."""
+    """Wrap X; whatever is no frame must become a two-dimensional array.
+
+    Examples
+    --------
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.encoder import read_table
+    >>> read_table([["Oslo", 3], ["Rome", 4]], SamplingBayesianEncoder()).array.dtype  # numbers stay numbers
+    dtype('O')
+    """
     if isinstance(X, str | PathLike):
         raise InputError(f"X is a path, {str(X)!r}: catbayes.encode encodes files, and fit learns from them.")
     if Table.is_frame(X):
@@ -43,7 +51,15 @@ def read_new(X: Any, fitted: Any) -> Table:
 
 
 def read_y(y: Any) -> np.ndarray[Any, Any]:
-    """Take a target in memory as one array."""
+    """Take a target in memory as one array.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes.encoder import read_y
+    >>> read_y(pd.DataFrame({"paid": [1, 0]})["paid"])
+    array([1, 0])
+    """
     if y is None:
         raise InputError("The encoder requires y to be passed, but the target y is None.")
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
@@ -90,7 +106,16 @@ def read_row_keys(table: Table, row_id: Any) -> Keys:
 
 
 def input_names(fitted: Any, given: Any = None) -> list[Any]:
-    """Names of the columns that an estimator was fitted on; those given must agree with them."""
+    """Names of the columns that an estimator was fitted on; those given must agree with them.
+
+    Examples
+    --------
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.encoder import input_names
+    >>> encoder = SamplingBayesianEncoder().fit([["a"], ["b"]], [0, 1])
+    >>> input_names(encoder), input_names(encoder, ["city"])
+    (['x0'], ['city'])
+    """
     known = getattr(fitted, "feature_names_in_", None)
     if given is None:
         return list(known) if known is not None else [f"x{i}" for i in range(fitted.n_features_in_)]
@@ -102,7 +127,15 @@ def input_names(fitted: Any, given: Any = None) -> list[Any]:
 
 
 def fitted_encoding(model: Any) -> Encoding:
-    """What was learnt by the fitted encoder of ours that was given, or by that of a fitted sampling model."""
+    """What was learnt by the fitted encoder of ours that was given, or by that of a fitted sampling model.
+
+    Examples
+    --------
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.encoder import fitted_encoding
+    >>> fitted_encoding(SamplingBayesianEncoder().fit([["a"], ["b"]], [0, 1])).family.__name__
+    'BetaBernoulli'
+    """
     check_is_fitted(model)
     encoding = getattr(getattr(model, "encoder_", model), "encoding_", None)
     if not isinstance(encoding, Encoding):

@@ -67,6 +67,14 @@ def read_rows(
     """Read a table in memory; the target, weight and exposure may be given by name.
 
     `classes` are labels that are known already; of a `whole` table something must have weight, of a part not.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes.evidence import read_rows
+    >>> rows = read_rows(Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]})), Selection(), "paid")
+    >>> rows.table.names, rows.y.tolist()
+    (['city'], [1, 0])
     """
     table, y, weight, exposure = take_named(table, y, weight, exposure)
     if y is None:
