@@ -80,7 +80,7 @@ class Spread:
         strength = positive(entries.family.strength)
         share = entries.count / strength
         if entries.doubt is not None:  # the mean of the prior varies too, and has its own share in the posterior's
-            share = share + (1.0 - share) ** 2 * entries.doubt * (strength - entries.family.curvature)
+            share = share + (1.0 - share) ** 2 * entries.doubt * positive(strength - entries.family.curvature)
         xp = namespace(share)
         return where(self.is_steady(entries.count), 0.0, xp.sqrt(xp.clip(share, None, 1.0)))
 
