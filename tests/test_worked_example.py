@@ -162,7 +162,7 @@ def test_it_leans_on_its_parents_in_a_hierarchy(registered):
 @pytest.mark.parametrize("lazy", [False, True])
 def test_times_that_it_does_not_take_are_refused(lazy, registered):
     table = pl.DataFrame({"clerk": ["Ada", "Bo"] * 4, "minutes": [3.0, 0.0] * 4})
-    message = 'family="exponential" takes times > 0, and y holds 0: drop or shift other rows'
+    message = 'family="exponential" takes times > 0, and y holds 0: drop or shift such rows'
     with pytest.raises(InputError, match=message):
         gather(table.lazy() if lazy else table, target="minutes", family=NAME)
     whole = gather(table.with_columns(minutes=2.0), target="minutes", family=NAME)

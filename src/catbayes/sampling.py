@@ -49,7 +49,7 @@ class Spread:
         strength = positive(entries.family.strength)
         share = entries.count / strength
         # The mean of the prior varies too, and has its own share in the posterior's.
-        share = share + (1.0 - share) ** 2 * entries.prior_variance * (strength - entries.family.curvature)
+        share = share + (1.0 - share) ** 2 * entries.prior_variance * positive(strength - entries.family.curvature)
         xp = namespace(share)
         return where(self.is_steady(entries.count), 0.0, xp.sqrt(xp.clip(share, None, 1.0)))
 

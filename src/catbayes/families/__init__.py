@@ -101,12 +101,11 @@ def family_of_classes(n_classes: int, wanted: type[Family] | None = None) -> typ
     >>> family_of_classes(2).__name__, family_of_classes(3).__name__
     ('BetaBernoulli', 'DirichletCategorical')
     """
-    fitting = BetaBernoulli if n_classes <= 2 else DirichletCategorical
     if wanted is None:
-        return fitting
+        return BetaBernoulli if n_classes <= 2 else DirichletCategorical
     if wanted.binary and n_classes > 2:
         name = next((f'"{name}"' for name, known in FAMILIES.items() if known is wanted), wanted.__name__)
-        raise InputError(f'family={name} takes two classes, and y holds {n_classes}: use "{family_name(fitting)}".')
+        raise InputError(f'family={name} takes two classes, and y holds {n_classes}: use "categorical".')
     return wanted
 
 

@@ -61,19 +61,21 @@ def no_signal(total: Any) -> float:
 class Support:
     """The numbers that a target may be: those above zero, and zero itself if it says so.
 
+    `refusal` is what to say of a target with others, whose lowest value is {lowest}.
+
     Examples
     --------
-    >>> Support('family="poisson" takes counts ≥ 0', 'use "normal" for amounts', zero=True).check(lowest=0.0)
+    >>> counts = Support('family="poisson" takes counts ≥ 0, and y holds {lowest:g}.', zero=True)
+    >>> counts.check(lowest=0.0)
     """
 
-    takes: str  # which family takes what
-    instead: str  # what to do with other numbers
+    refusal: str
     zero: bool = False
 
     def check(self, lowest: float) -> None:
         """Refuse a target whose lowest value is none of them."""
         if lowest < 0.0 or (lowest == 0.0 and not self.zero):
-            raise InputError(f"{self.takes}, and y holds {lowest:g}: {self.instead}.")
+            raise InputError(self.refusal.format(lowest=lowest))
 
 
 class Family(ABC):

@@ -37,7 +37,7 @@ class LogNormalGamma(NormalGamma):
     __slots__ = ()
 
     support: ClassVar[Support | None] = Support(
-        'family="lognormal" takes amounts > 0', 'use "normal", or drop or shift such rows'
+        'family="lognormal" takes amounts > 0, and y holds {lowest:g}: use "normal", or drop or shift such rows.'
     )
     log_target: ClassVar[bool] = True
 

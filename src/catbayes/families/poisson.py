@@ -37,7 +37,7 @@ class GammaPoisson(Family):
 
     parameters: ClassVar[tuple[str, ...]] = ("rate",)
     support: ClassVar[Support | None] = Support(
-        'family="poisson" takes counts ≥ 0', 'use "normal" for amounts', zero=True
+        'family="poisson" takes counts ≥ 0, and y holds {lowest:g}: use "normal" for amounts.', zero=True
     )
     takes_exposure: ClassVar[bool] = True
 
