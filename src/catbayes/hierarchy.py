@@ -136,7 +136,8 @@ class HierarchyPrior(ColumnPrior):
     --------
     >>> import pandas as pd
     >>> from catbayes import SamplingBayesianEncoder
-    >>> X, parents = pd.DataFrame({"town": ["Oslo", "Rome"] * 60}), {"Oslo": "Norway", "Moss": "Norway", "Rome": "Italy"}
+    >>> X = pd.DataFrame({"town": ["Oslo", "Rome"] * 60})
+    >>> parents = {"Oslo": "Norway", "Moss": "Norway", "Rome": "Italy"}
     >>> encoder = SamplingBayesianEncoder(hierarchy={"town": parents}).fit(X, [1, 0, 1, 0, 0, 1] * 20)
     >>> moss, oslo, rome = encoder.encoding_.columns[0].posteriors.prior.at([0, 1, 2]).mean()[:, 0]
     >>> bool(moss > rome)  # of Moss there are no rows, but it is in Norway

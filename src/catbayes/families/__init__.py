@@ -7,7 +7,8 @@ updated again. Axes: a family holds (…, category); θ has one more, (…, cate
 from typing import Any
 
 from catbayes.errors import InputError
-from catbayes.families._family import Family, Random, Support, likeliest_strength, maximise, no_signal
+from catbayes.families._arithmetic import maximise, no_signal
+from catbayes.families._family import Family, Random, Support, likeliest_strength
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.categorical import DirichletCategorical
 from catbayes.families.lognormal import LogNormalGamma

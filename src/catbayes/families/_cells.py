@@ -9,7 +9,7 @@ import numpy as np
 
 from catbayes._arrays import positive
 from catbayes._validation import Array
-from catbayes.families._family import maximise
+from catbayes.families._arithmetic import maximise
 
 
 def explained(base: Any, parts: list[Array], likelihood: Callable[[Array], tuple[float, Array]]) -> Array:

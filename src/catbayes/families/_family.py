@@ -8,15 +8,12 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
-from scipy.special import betaln, gammaln
+from scipy.optimize import minimize_scalar
 
-from catbayes._arrays import namespace, rounding, tiny, where
+from catbayes._arrays import namespace, where
 from catbayes._validation import Array
 from catbayes.errors import InputError
-
-NO_SIGNAL = 100.0
-"""Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
+from catbayes.families._arithmetic import no_signal
 
 
 class Random(Protocol):
@@ -44,17 +41,6 @@ class Random(Protocol):
 
     def spawn(self, n_children: int, /) -> Sequence[Any]:
         """Sources that are independent of this one."""
-
-
-def no_signal(total: Any) -> float:
-    """Prior strength of a column without signal, however small its weights are.
-
-    Examples
-    --------
-    >>> no_signal(50.0), no_signal(1e-6)
-    (5000.0, 10.0)
-    """
-    return float(max(NO_SIGNAL * total, 10.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,18 +284,6 @@ class Family(ABC):
         )
 
 
-def left_over(before: Array, taken: Any, weight: Any) -> Array:
-    """What is left of a parameter; nothing, where that is rounding alone, whose digits would tell what was taken."""
-    left = before - taken
-    return where(left <= rounding(left) * weight, tiny(left), left)
-
-
-def log_rising(alpha: Any, count: Any) -> Array:
-    """Log Γ(α + n) / Γ(α), right even where α is so large that the two logarithms agree in most digits."""
-    seen = np.where(count > 0, count, 1.0)
-    return np.where(count > 0, gammaln(seen) - betaln(alpha, seen), 0.0)
-
-
 def likeliest_strength(parents: Family, statistics: Any, root: Family) -> float:
     """The strength of children about their parents, one for each, that makes the children most likely.
 
@@ -333,25 +307,3 @@ def likeliest_strength(parents: Family, statistics: Any, root: Family) -> float:
     if cost(high) - best.fun < 1e-2:  # children that differ by nothing, or of whom one row each cannot tell
         return float(np.exp(high))
     return float(np.exp(best.x))
-
-
-def maximise(
-    objective: Callable[[Array], tuple[float, Array]],
-    start: Any,
-    bounds: list[tuple[float | None, float | None]],
-) -> tuple[Array, float]:
-    """Climb to a maximum inside the bounds by quasi-Newton steps; `objective` returns value and gradient.
-
-    Examples
-    --------
-    >>> best, value = maximise(lambda x: (float(-((x[0] - 3.0) ** 2)), -2.0 * (x - 3.0)), [0.0], [(0.0, 2.0)])
-    >>> best.tolist(), value  # the maximum is at 3, which the bounds leave out
-    ([2.0], -1.0)
-    """
-
-    def negative(x: Array) -> tuple[float, Array]:
-        value, gradient = objective(x)
-        return -value, -gradient
-
-    result = minimize(negative, np.asarray(start), jac=True, method="L-BFGS-B", bounds=bounds)
-    return result.x, -float(result.fun)

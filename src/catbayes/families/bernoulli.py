@@ -11,8 +11,9 @@ from scipy.special import betaincinv, betaln
 
 from catbayes._arrays import column
 from catbayes._validation import Array
-from catbayes.families._family import Family, Random, left_over
-from catbayes.families.categorical import DirichletCategorical, beta_shape, dirichlet_maximum
+from catbayes.families._arithmetic import beta_shape, dirichlet_maximum, left_over
+from catbayes.families._family import Family, Random
+from catbayes.families.categorical import DirichletCategorical
 from catbayes.statistics import Tally
 
 

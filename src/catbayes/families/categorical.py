@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import betaincinv, digamma, softmax
+from scipy.special import betaincinv, softmax
 
 from catbayes._arrays import namespace, positive
 from catbayes._validation import Array
+from catbayes.families._arithmetic import beta_shape, dirichlet_maximum, left_over, log_rising
 from catbayes.families._cells import explained
-from catbayes.families._family import Family, Random, left_over, log_rising, maximise, no_signal
+from catbayes.families._family import Family, Random
 from catbayes.statistics import Tally
 
 
@@ -145,47 +146,3 @@ class DirichletCategorical(Family):
         logarithm = explained(np.log(total / total.sum()), parts, likelihood)
         centre = positive(softmax(logarithm, axis=1))
         return lambda strength: float(cls(strength * centre).log_marginal(cells).sum())
-
-
-def beta_shape(alpha: Array, beta: Array) -> tuple[Array, Array]:
-    """Skewness and excess kurtosis of Beta(α, β)."""
-    total, product = alpha + beta, alpha * beta
-    skewness = 2.0 * (beta - alpha) * np.sqrt(total + 1.0) / ((total + 2.0) * np.sqrt(product))
-    kurtosis = 6.0 * ((alpha - beta) ** 2 * (total + 1.0) - product * (total + 2.0))
-    return skewness, kurtosis / (product * (total + 2.0) * (total + 3.0))
-
-
-def dirichlet_maximum(weight: Array) -> Array:
-    """α that maximises Σ_v log B(α + n_v) / B(α), over strength and centre together.
-
-    The sum needs only how often each count occurs, so a column of 100,000 categories costs a few hundred digammas.
-    With no signal the likelihood rises with the strength for ever: then the strength is NO_SIGNAL times the total.
-    """
-    total = weight.sum(axis=0)
-    cap = no_signal(total.sum())
-    centre = np.maximum(total, 1e-9 * total.sum()) / total.sum()
-    centre /= centre.sum()
-    by_class = [np.unique(column, return_counts=True) for column in weight.T]
-    by_category = np.unique(weight.sum(axis=1), return_counts=True)
-
-    def rise(alpha: float, counts: tuple[Any, Any]) -> tuple[float, float]:
-        """Σ_v log Γ(α + n_v) / Γ(α) and its slope."""
-        count, times = counts
-        slope = (digamma(alpha + count) - digamma(alpha)) @ times
-        return float(log_rising(alpha, count) @ times), float(slope)
-
-    def objective(x: Array) -> tuple[float, Array]:
-        strength, share = np.exp(x[0]), softmax(x[1:])
-        alpha = positive(strength * share)
-        whole, whole_slope = rise(strength, by_category)
-        parts = np.array([rise(*pair) for pair in zip(alpha, by_class, strict=True)])
-        slope = alpha * (parts[:, 1] - whole_slope)
-        return float(parts[:, 0].sum() - whole), np.append(slope.sum(), slope - share * slope.sum())
-
-    span = 15.0  # no class share further than e^±15 from where it starts
-    logits = np.log(centre)
-    bounds = [(np.log(1e-2), np.log(cap)), *((logit - span, logit + span) for logit in logits)]
-    best, value = maximise(objective, np.append(np.log(min(10.0, cap)), logits), bounds)
-    if value - objective(np.append(np.log(cap), logits))[0] < 1e-2:
-        return np.asarray(cap * centre)
-    return np.asarray(np.exp(best[0]) * softmax(best[1:]))

@@ -11,7 +11,8 @@ from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtrit
 
 from catbayes._arrays import TINY, column, namespace, positive, precision, where
 from catbayes._validation import Array
-from catbayes.families._family import Family, Random, likeliest_strength, maximise, no_signal
+from catbayes.families._arithmetic import maximise, no_signal
+from catbayes.families._family import Family, Random, likeliest_strength
 from catbayes.statistics import Moments
 
 CERTAIN = 1e12

@@ -12,8 +12,9 @@ from scipy.stats import nbinom
 
 from catbayes._arrays import TINY, column, positive
 from catbayes._validation import Array
+from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal
 from catbayes.families._cells import explained
-from catbayes.families._family import Family, Random, Support, left_over, log_rising, maximise, no_signal
+from catbayes.families._family import Family, Random, Support
 from catbayes.statistics import Moments
 
 
