@@ -21,11 +21,13 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow
 import pyarrow.parquet
+
+Engine = Literal["duckdb", "polars"]
 
 LEVELS = (12, 300, 10_000, 200_000, 1_000_000)
 COLUMNS = [f"c{number}" for number in range(len(LEVELS))]
@@ -59,7 +61,7 @@ def make_files(folder: Path, n_rows: int, text: bool) -> str:
 # ------------------------------------------------------------- tasks, each run in a process of its own
 
 
-def bare_groups(engine: str, files: str, output: str) -> None:
+def bare_groups(engine: Engine, files: str, output: str) -> None:
     for name in COLUMNS:
         if engine == "duckdb":
             connect().sql(
@@ -72,7 +74,7 @@ def bare_groups(engine: str, files: str, output: str) -> None:
             polars.scan_parquet(files).group_by(name).agg(*wanted).collect(engine="streaming")
 
 
-def bare_joins(engine: str, files: str, output: str) -> None:
+def bare_joins(engine: Engine, files: str, output: str) -> None:
     """Group, join the means back and write: what any encoding has to do."""
     if engine == "duckdb":
         connection = connect()
@@ -91,7 +93,7 @@ def bare_joins(engine: str, files: str, output: str) -> None:
     encoded.sink_parquet(output)
 
 
-def fit(engine: str, files: str, output: str) -> Callable[[], None]:
+def fit(engine: Engine, files: str, output: str) -> Callable[[], None]:
     from catbayes import SamplingBayesianEncoder, gather
 
     evidence = gather(files, COLUMNS, "y", engine=engine, memory_limit=limit(engine))
@@ -99,20 +101,20 @@ def fit(engine: str, files: str, output: str) -> Callable[[], None]:
     return lambda: encoder.save(output)
 
 
-def encode_means(engine: str, files: str, output: str) -> None:
+def encode_means(engine: Engine, files: str, output: str) -> None:
     from catbayes import encode, load
 
     encode(files, load(output + ".model"), output, engine=engine, memory_limit=limit(engine), overwrite=True)
 
 
-def encode_draws(engine: str, files: str, output: str) -> None:
+def encode_draws(engine: Engine, files: str, output: str) -> None:
     from catbayes import encode, load
 
     encoder = load(output + ".model")
     encode(files, encoder, output, n_draws=1, target="y", engine=engine, memory_limit=limit(engine), overwrite=True)
 
 
-def limit(engine: str) -> str | None:
+def limit(engine: Engine) -> str | None:
     return LIMIT if engine == "duckdb" else None  # polars has no such setting
 
 
@@ -122,7 +124,7 @@ def connect() -> Any:
     return duckdb.connect(config={"memory_limit": LIMIT, "temp_directory": tempfile.gettempdir()})
 
 
-TASKS: dict[str, Callable[[str, str, str], Callable[[], None] | None]] = {
+TASKS: dict[str, Callable[[Engine, str, str], Callable[[], None] | None]] = {
     "bare_groups": bare_groups,
     "bare_joins": bare_joins,
     "fit": fit,
@@ -131,7 +133,7 @@ TASKS: dict[str, Callable[[str, str, str], Callable[[], None] | None]] = {
 }
 
 
-def run_task(task: str, engine: str, files: str, output: str) -> dict[str, float]:
+def run_task(task: str, engine: Engine, files: str, output: str) -> dict[str, float]:
     """Run a task in a new process: its seconds without imports, and its peak memory in GB."""
     command = [sys.executable, __file__, "--task", task, engine, files, output]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -141,7 +143,7 @@ def run_task(task: str, engine: str, files: str, output: str) -> dict[str, float
     return result
 
 
-def do_task(task: str, engine: str, files: str, output: str) -> None:
+def do_task(task: str, engine: Engine, files: str, output: str) -> None:
     for library in ("catbayes", engine):  # imported before the clock starts, for every task alike
         import_module(library)
     start = time.perf_counter()

@@ -29,7 +29,6 @@ USERS = {
     "catbayes.datasets": "Data sets",
     "catbayes.torch": "PyTorch",
     "catbayes.spark": "Spark",
-    "catbayes.reproduce": "The experiments",
     "catbayes.cli": "The command line",
 }
 

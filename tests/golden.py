@@ -139,9 +139,8 @@ def predicting(fitted: Any, way: str) -> Any:
 
 def counted(evidence: Any) -> Answers:
     """What evidence holds of each column."""
-    found: Answers = {
-        "counted rows": [evidence.squares, evidence.row_weight, evidence.class_balance, evidence.weighted]
-    }
+    about = [evidence.squares, evidence.row_weight, evidence.class_balance, evidence.weighted]
+    found: Answers = {"counted rows": about}
     for column in evidence.columns:
         name = f"counted {column.name}"
         found[f"{name} categories"] = list(column.values)

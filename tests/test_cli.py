@@ -18,7 +18,8 @@ from rich.console import Console
 
 import catbayes
 from catbayes import SamplingBayesianEncoder, encode
-from catbayes.cli import commands, run
+from catbayes.cli import run
+from catbayes.cli._command import COMMANDS
 from engines import COLUMNS, TABLE, write_files
 
 
@@ -92,9 +93,14 @@ def test_posteriors_in_every_format(work, capsys):
 
 
 def test_every_command_has_help_with_an_example(capsys):
-    for name in commands.commands:
+    assert run(["--help"]) == 0
+    listed = " ".join(capsys.readouterr().out.split())
+    for name in COMMANDS:
         assert run([name, "--help"]) == 0
-        assert f"Example:  catbayes {name} " in capsys.readouterr().out
+        said = capsys.readouterr().out
+        assert f"Example:  catbayes {name} " in said
+        first = said.split("\n\n")[1]
+        assert f" {name} {' '.join(first.split())} " in f" {listed} "  # told alike in the list of commands
     assert run(["--version"]) == 0
     assert catbayes.__version__ in capsys.readouterr().out
 
@@ -145,6 +151,27 @@ def test_what_is_wrong_is_said_in_one_sentence(arguments, code, message, work, c
     if code == 1:
         assert len(said.err.strip().splitlines()) == 1
     assert files(work) == before
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_load_no_numerical_library(option):
+    """They are what is asked for first, and must not take seconds."""
+    heavy = ("numpy", "scipy", "sklearn", "pandas", "narwhals", "duckdb", "rich", "matplotlib", "jinja2")
+    code = (
+        "import sys; from catbayes.cli import run; "
+        f"assert run([{option!r}]) == 0; print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout
+    assert done.stderr.strip() == "[]"
+
+
+def test_a_missing_library_of_the_command_line_is_named_with_the_extra(work, monkeypatch, capsys):
+    fit()
+    capsys.readouterr()
+    monkeypatch.setitem(sys.modules, "rich.table", None)
+    assert run(["posteriors", "m.catbayes"]) == 1
+    assert 'pip install "catbayes[cli]"' in capsys.readouterr().err
 
 
 def test_a_full_disk_leaves_nothing_behind(work, monkeypatch, capsys):

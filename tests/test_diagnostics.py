@@ -20,8 +20,8 @@ from catbayes import (
     SamplingBayesianEncoder,
     SamplingRegressor,
 )
+from catbayes._scoring import corrected_interval
 from catbayes.diagnostics import leakage, shrinkage
-from catbayes.diagnostics._scoring import corrected_interval
 
 LEAKING = SamplingBayesianEncoder(own_target="include", draws=0.0)
 

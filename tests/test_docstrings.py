@@ -20,7 +20,6 @@ USERS = {
     "catbayes.diagnostics",
     "catbayes.displays",
     "catbayes.report",
-    "catbayes.reproduce",
     "catbayes.spark",
     TORCH,
 }

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES += [path for path in sorted((ROOT / "docs").rglob("*.md")) if not {"api", "gallery"} & {*path.parts}]
-MESSAGES = {"InputError", "ImportError", "TypeError", "ValueError", "BadParameter", "warn"}
+MESSAGES = {"InputError", "ImportError", "TypeError", "ValueError", "BadParameter", "warn", "Support"}
 
 
 def load_reference():

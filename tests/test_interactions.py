@@ -251,6 +251,21 @@ def test_rows_that_weigh_more_do_not_make_an_interaction_of_noise():
     assert encoder.columns_ == list("abcde")
 
 
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+def test_auto_keeps_nothing_of_counts_that_hardly_vary_in_a_small_table(rate):
+    """By chance they vary less than Poisson's, or not at all, and there is no dispersion to divide by."""
+    kept = flat = 0
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        table = pd.DataFrame(random.integers(0, 5, (random.integers(3, 21), 3)), columns=list("abc"))
+        table["y"] = random.poisson(rate, len(table))
+        flat += table.groupby(["a", "b"])["y"].nunique().max() == 1 and table["y"].any()
+        found = gather(table, list("abc"), "y", family="poisson", interactions="auto")
+        kept += sum(candidate.kept for candidate in found.candidates)
+    assert flat > 3
+    assert kept == 0
+
+
 # ------------------------------------------------------------------------------- models
 
 

@@ -1,11 +1,14 @@
 """Mappings give the outputs they name, and their expectation is the average of their draws."""
 
+import io
+
 import numpy as np
 import pytest
 
+import catbayes
 from cases import PRIORS, make_target
-from catbayes import BetaBernoulli, Draws, InputError, SamplingBayesianEncoder
-from catbayes.mappings import MAPPINGS, Mean, Polynomial
+from catbayes import BetaBernoulli, DirichletCategorical, Draws, InputError, SamplingBayesianEncoder
+from catbayes.mappings import MAPPINGS, Identity, Mean, Polynomial
 
 NAMES = {
     "mean": {1: ["c"], 3: ["c_x", "c_y", "c_z"]},
@@ -79,6 +82,30 @@ def test_the_first_class_can_be_left_out():
     assert less.get_feature_names_out(["c"]).tolist() == ["c_mean_y", "c_mean_z", "c_square_y", "c_square_z"]
     np.testing.assert_array_equal(less.transform(X), full.transform(X)[:, [1, 2, 4, 5]])
     assert fitted("bernoulli", Mean(drop_first=True)).transform(X).shape == (5, 1)
+
+
+def test_a_mapping_that_leaves_the_first_class_out_says_so_in_a_file_too():
+    full, less = fitted("categorical", "polynomial"), fitted("categorical", Polynomial(drop_first=True))
+    X, file = np.arange(5)[:, None], io.BytesIO()
+    np.testing.assert_array_equal(less.transform(X), full.transform(X)[:, [1, 2, 4, 5]])
+    less.save(file)
+    loaded = catbayes.load(file)
+    assert loaded.mapping.drop_first
+    np.testing.assert_array_equal(loaded.transform(X), less.transform(X))
+    assert fitted("normal", Identity(drop_first=True)).transform(X).shape == (5, 2)  # none of them implies another
+
+
+@pytest.mark.parametrize("mapping", ["mean", "mean_precision", "polynomial"])
+def test_all_outputs_of_several_draws_are_those_of_each_draw(mapping):
+    posterior = DirichletCategorical(alpha=[[1.0, 2.0, 3.0], [4.0, 1.0, 1.0]])
+    bound = MAPPINGS[mapping].bind(posterior, ["x", "y", "z"])
+    theta = np.stack([posterior.sample(np.random.default_rng(seed)) for seed in range(4)])
+    found = bound.outputs(theta, posterior)
+    assert found.shape == (4, 2, len(bound.names()))
+    for draw, outputs in zip(theta, found, strict=True):
+        known = bound.known(posterior)
+        wanted = [bound.drawn(draw), *([] if known is None else [known])]
+        np.testing.assert_array_equal(outputs, np.concatenate(wanted, axis=-1))
 
 
 def test_a_callable_sees_all_of_theta():

@@ -50,9 +50,28 @@ def test_parameters_are_documented_in_order_with_the_default_first(estimator):
             assert documented[name].startswith(f'"{parameter.default}"'), name
 
 
-def test_importing_the_package_loads_no_more_frame_libraries_than_scikit_learn_does():
-    def loaded(package):
-        code = f"import sys, {package}; print([m for m in ('pandas', 'polars', 'pyarrow') if m in sys.modules])"
-        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+def loaded(code, libraries):
+    code = f"import sys; {code}; print([name for name in {libraries} if name in sys.modules])"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
-    assert loaded("catbayes") == loaded("sklearn.model_selection")
+
+def test_importing_the_package_loads_nothing_until_a_name_is_asked_for():
+    libraries = ("numpy", "scipy", "sklearn", "pandas", "narwhals", "catbayes.errors")
+    assert loaded("import catbayes; dir(catbayes)", libraries) == "[]"
+    assert loaded("from catbayes import InputError", libraries) == "['catbayes.errors']"
+    assert loaded("import catbayes; catbayes.errors", libraries) == "['catbayes.errors']"
+
+
+def test_all_public_names_load_no_more_frame_libraries_than_scikit_learn_does():
+    libraries = ("pandas", "polars", "pyarrow")
+    assert loaded("from catbayes import *", libraries) == loaded("import sklearn.model_selection", libraries)
+
+
+def test_dir_shows_the_public_names_and_submodules_and_nothing_else():
+    importlib.import_module("catbayes._random")
+    modules = {module.removeprefix("catbayes.") for module in MODULES[1:]}
+    assert set(dir(catbayes)) == {*catbayes.__all__, *modules}
+    assert len(dir(catbayes)) == len(catbayes.__all__) + len(modules)  # no module hides a name
+    with pytest.raises(AttributeError, match="module 'catbayes' has no attribute 'nonsense'"):
+        catbayes.nonsense  # noqa: B018
+    assert "_" not in {name[0] for name in dir(catbayes)}

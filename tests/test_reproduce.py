@@ -15,11 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier
-from catbayes.cli import commands
 from catbayes.datasets import NAMES
 from catbayes.estimators._fitting import choose
-from catbayes.reproduce import _ablation, _effort, _findings, _run, judge, reproduce
-from catbayes.reproduce._ablation import (
+from experiments import ablation, effort, findings
+from experiments.__main__ import command
+from experiments.ablation import (
     CENTRE,
     DEFAULT,
     MODELS,
@@ -33,12 +33,13 @@ from catbayes.reproduce._ablation import (
     reporting,
     settings,
 )
-from catbayes.reproduce._advice import advise
-from catbayes.reproduce._effort import FULL, TINY
-from catbayes.reproduce._page import number, signed
-from catbayes.reproduce._trials import Store, digest
+from experiments.advice import advise
+from experiments.effort import FULL, TINY
+from experiments.page import number, signed
+from experiments.run import reproduce
+from experiments.trials import Store, digest
+from experiments.verdict import judge
 
-pytest.importorskip("category_encoders")
 PLAIN = replace(CENTRE, temperature=0.0)
 FEW = replace(
     TINY,
@@ -73,10 +74,10 @@ def store(tmp_path):
 
 
 def test_the_folds_that_choose_and_those_that_report_share_no_rows():
-    chosen = {row for fold in _ablation.CHOOSING for row in _ablation.folds("payments", 300, 0)[fold][1]}
-    parts = [_ablation.folds("payments", 300, repeat) for repeat in range(3)]
+    chosen = {row for fold in ablation.CHOOSING for row in ablation.folds("payments", 300, 0)[fold][1]}
+    parts = [ablation.folds("payments", 300, repeat) for repeat in range(3)]
     for folds in parts:
-        tested = [row for fold in _ablation.REPORTING for row in folds[fold][1]]
+        tested = [row for fold in ablation.REPORTING for row in folds[fold][1]]
         assert {*tested}.isdisjoint(chosen)
         assert sorted([*tested, *chosen]) == list(range(300))
         for train, test in folds:
@@ -105,13 +106,13 @@ def test_the_defaults_that_are_justified_are_those_of_the_encoder_and_the_estima
 
 
 def test_keys_tell_trials_apart():
-    trials = _ablation.trials(FULL)
+    trials = ablation.trials(FULL)
     assert len({trial.key for trial in trials}) == len(trials)
 
 
 def test_a_fold_is_a_pipeline_by_hand():
     trial = Fold("payments", "linear", Peer("target", n_seeds=2), 0, 3, 300)
-    rows, (train, test) = _ablation.read_table("payments", 300), _ablation.folds("payments", 300, 0)[3]
+    rows, (train, test) = ablation.read_table("payments", 300), ablation.folds("payments", 300, 0)[3]
     assert rows.classes is not None
     total = 0.0
     for member in range(2):
@@ -130,12 +131,12 @@ def test_a_fold_is_a_pipeline_by_hand():
 
 def planted_costs(store, factors):
     """The centre loses 0.2 everywhere, a rival 0.2 times a factor of the table."""
-    for table, factor in zip(_ablation.tables(FULL), factors, strict=True):
+    for table, factor in zip(ablation.tables(FULL), factors, strict=True):
         for setting, loss in ((CENTRE, 0.2), (PLAIN, 0.2 * factor)):
             for trial in choosing(FULL, setting):
                 if trial.table == table:
                     plant(store, trial, loss)
-    return next(cost for cost in _findings.summarise(store, FULL)["costs"] if cost["changed"] == {"temperature": 0.0})
+    return next(cost for cost in findings.summarise(store, FULL)["costs"] if cost["changed"] == {"temperature": 0.0})
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,7 @@ def planted_standing(store, loss):
         for trial in reporting(FULL, method):
             noise = 1 + 0.01 * ((trial.fold + trial.repeat) % 2)
             plant(store, trial, loss(trial) * noise)
-    return _findings.summarise(store, FULL)["standing"]
+    return findings.summarise(store, FULL)["standing"]
 
 
 def test_the_best_everywhere_has_rank_one_and_is_nowhere_worse(store):
@@ -204,7 +205,7 @@ def test_a_difference_smaller_than_its_error_is_no_loss(store):
 def test_what_did_not_run_is_left_out(store):
     for trial in reporting(FULL, TARGET):
         plant(store, trial, 0.2)
-    found = _findings.summarise(store, FULL)
+    found = findings.summarise(store, FULL)
     assert found["costs"] == []
     assert found["standing"]["scores"] == []
 
@@ -244,11 +245,11 @@ def test_an_interval_by_hand():
 def few(monkeypatch):
     """All experiments that need no files, as small as can be."""
     chosen, told = [CENTRE, PLAIN], [DEFAULT, TARGET, Peer("native")]
-    monkeypatch.setitem(_effort.EFFORTS, "quick", FEW)
-    monkeypatch.setattr(_ablation, "settings", lambda: chosen)
-    monkeypatch.setattr(_findings, "settings", lambda: chosen)
-    monkeypatch.setattr(_ablation, "reported", lambda: told)
-    monkeypatch.setattr(_findings, "reported", lambda: told)
+    monkeypatch.setitem(effort.EFFORTS, "quick", FEW)
+    monkeypatch.setattr(ablation, "settings", lambda: chosen)
+    monkeypatch.setattr(findings, "settings", lambda: chosen)
+    monkeypatch.setattr(ablation, "reported", lambda: told)
+    monkeypatch.setattr(findings, "reported", lambda: told)
 
 
 def test_the_command_runs_writes_its_page_and_goes_on_where_it_was(few, tmp_path):
@@ -256,7 +257,7 @@ def test_the_command_runs_writes_its_page_and_goes_on_where_it_was(few, tmp_path
     page.parent.mkdir()
     arguments = ["--quick", "--folder", str(folder), "--page", str(page), "--jobs", "1"]
     for name in ("draws", "importance", "ablation"):
-        result = CliRunner().invoke(commands, ["reproduce", name, *arguments])
+        result = CliRunner().invoke(command, [name, *arguments])
         assert result.exit_code == 0, result.output
     text = page.read_text(encoding="utf-8")
     assert "(../kept/draws.png)" in text
@@ -265,7 +266,7 @@ def test_the_command_runs_writes_its_page_and_goes_on_where_it_was(few, tmp_path
     assert "The paper's four results" not in text  # did not run
     assert "payments: default against TargetEncoder" in result.output
     kept = (folder / "ablation.json").read_text(encoding="utf-8")
-    assert CliRunner().invoke(commands, ["reproduce", "ablation", *arguments]).exit_code == 0
+    assert CliRunner().invoke(command, ["ablation", *arguments]).exit_code == 0
     assert (folder / "ablation.json").read_text(encoding="utf-8") == kept
     for cell in json.loads(kept)["trials"].values():
         assert "failed" not in cell
@@ -287,25 +288,23 @@ def test_an_interruption_keeps_what_is_finished(few, tmp_path):
 
 
 def test_a_failure_is_told_and_tried_again(few, tmp_path, monkeypatch):
-    run = _ablation.Fold.run
+    run = ablation.Fold.run
 
     def fail(self):
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr(_ablation.Fold, "run", fail)
+    monkeypatch.setattr(ablation.Fold, "run", fail)
     assert "RuntimeError: no luck" in reproduce("ablation", tmp_path, effort="quick", n_jobs=1)["failed"]
-    result = CliRunner().invoke(
-        commands, ["reproduce", "ablation", "--quick", "--folder", str(tmp_path), "--jobs", "1"]
-    )
+    result = CliRunner().invoke(command, ["ablation", "--quick", "--folder", str(tmp_path), "--jobs", "1"])
     assert result.exit_code == 1
     assert "trials failed, the first with: RuntimeError: no luck" in result.output
     assert "failed, the first with: RuntimeError: no luck" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
-    monkeypatch.setattr(_ablation.Fold, "run", run)
+    monkeypatch.setattr(ablation.Fold, "run", run)
     reproduce("ablation", tmp_path, effort="quick", n_jobs=1)
     assert "no luck" not in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
 
 
-def test_what_cannot_be_run_is_told(tmp_path, monkeypatch):
+def test_what_cannot_be_run_is_told(tmp_path):
     with pytest.raises(InputError, match="what='figures'"):
         reproduce("figures", tmp_path)
     with pytest.raises(InputError, match="effort='some'"):
@@ -321,9 +320,6 @@ def test_what_cannot_be_run_is_told(tmp_path, monkeypatch):
         (tmp_path / "draws.json").write_text(content)
         with pytest.raises(InputError, match=r"draws\.json holds no results"):
             reproduce("draws", tmp_path, effort="tiny", n_jobs=1)
-    monkeypatch.setattr(_run, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"catbayes\[reproduce\]"):
-        reproduce("draws", tmp_path)
 
 
 def test_tables_that_are_not_to_be_had_are_told_before_anything_runs(tmp_path, monkeypatch):

@@ -1,7 +1,6 @@
 """The paper's experiments: its tables, its methods, and verdicts on results that were planted."""
 
 import json
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -16,22 +15,23 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from catbayes import SamplingBayesianEncoder, Scaled
-from catbayes.reproduce import _curves, _importance, _mapping, _search, _table
-from catbayes.reproduce._effort import FULL, QUICK, TINY
-from catbayes.reproduce._holdout import MOST_SPLITS, Holdout
-from catbayes.reproduce._methods import LeaveOneOut, Linear, Sampling, _Draws, seeds
-from catbayes.reproduce._paper import PRINTED_DRAWS, PRINTED_PRIOR, SYNTHETIC, TABLES
-from catbayes.reproduce._trials import Store, digest
+from experiments import curves, importance, search
+from experiments import mapping as mappings
+from experiments import table as results
+from experiments.effort import FULL, QUICK, TINY
+from experiments.holdout import MOST_SPLITS, Holdout
+from experiments.methods import LeaveOneOut, Linear, Sampling, _Draws, seeds
+from experiments.paper import PRINTED_DRAWS, PRINTED_PRIOR, SYNTHETIC, TABLES
+from experiments.trials import Store, digest
 
-pytest.importorskip("category_encoders")
 LITTLE = replace(TINY, n_rows=150, baseline_seeds=1, repeats=2, search_trials=1)
 EXPERIMENTS = {
-    "table": _table,
-    "search": _search,
-    "draws": _curves.DRAWS,
-    "prior": _curves.PRIOR,
-    "importance": _importance,
-    "mapping": _mapping,
+    "table": results,
+    "search": search,
+    "draws": curves.DRAWS,
+    "prior": curves.PRIOR,
+    "importance": importance,
+    "mapping": mappings,
 }
 OF_ALL_TABLES = ("table", "search", "mapping")
 
@@ -248,8 +248,6 @@ def test_a_holdout_scores_the_fifth_that_it_did_not_train_on():
 def test_an_experiment_runs_once_from_its_trials_to_its_figures(name, request, store, tmp_path):
     if name in OF_ALL_TABLES:
         request.getfixturevalue("data_folder")
-    if name == "search":
-        pytest.importorskip("optuna")
     experiment = EXPERIMENTS[name]
     trials = experiment.trials(LITTLE)
     if name in ("search", "mapping"):  # the other half differs in the table only
@@ -298,12 +296,6 @@ def test_failed_trials_are_run_again(store):
     assert store.result(trial)["score"] > 0.3
 
 
-def test_the_search_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ImportError, match=r"pip install \"catbayes\[reproduce\]\""):
-        _search.Search("make_classification", "sampling", 1, 1, 1, 100).run()
-
-
 # ---------------------------------------------------------------------- verdicts on planted results
 
 NOISE = np.array([0.004, -0.002, 0.001, -0.003, 0.0] * 4)
@@ -313,9 +305,9 @@ NOISE = np.array([0.004, -0.002, 0.001, -0.003, 0.0] * 4)
 def test_the_table_finds_a_planted_gain(store, gain, word):
     table = TABLES["adult"]
     baseline = 0.8 + 10 * NOISE  # the splits differ far more than the methods do
-    plant(store, _table._repeats(FULL, table, table.best_leave_one_out), baseline)
-    plant(store, _table._repeats(FULL, table, table.best_sampling), baseline + gain + NOISE)
-    summary = _table.summarise(store, FULL)["tables"]
+    plant(store, results._repeats(FULL, table, table.best_leave_one_out), baseline)
+    plant(store, results._repeats(FULL, table, table.best_sampling), baseline + gain + NOISE)
+    summary = results.summarise(store, FULL)["tables"]
     found = summary["adult"]["repeats"]
     verdict = found["sampling_minus_leave_one_out"]
     assert verdict["word"] == word
@@ -326,9 +318,9 @@ def test_the_table_finds_a_planted_gain(store, gain, word):
 
 def test_a_failed_trial_takes_its_partner_out_of_the_verdict(store):
     table = TABLES["mercedes"]
-    plant(store, _table._repeats(FULL, table, table.best_leave_one_out), [None, *0.5 + 0 * NOISE[1:]])
-    plant(store, _table._repeats(FULL, table, table.best_sampling), [*0.6 + NOISE[:-1], None])
-    verdict = _table.summarise(store, FULL)["tables"]["mercedes"]["repeats"]["sampling_minus_leave_one_out"]
+    plant(store, results._repeats(FULL, table, table.best_leave_one_out), [None, *0.5 + 0 * NOISE[1:]])
+    plant(store, results._repeats(FULL, table, table.best_sampling), [*0.6 + NOISE[:-1], None])
+    verdict = results.summarise(store, FULL)["tables"]["mercedes"]["repeats"]["sampling_minus_leave_one_out"]
     assert verdict["n_splits"] == 18
     assert verdict["gain"] == pytest.approx(0.1 + NOISE[1:-1].mean())
 
@@ -336,8 +328,8 @@ def test_a_failed_trial_takes_its_partner_out_of_the_verdict(store):
 def test_scores_on_the_printed_split_are_set_beside_the_printed_ones(store):
     table = TABLES["adult"]  # prints 0.8647 and 0.8652
     for name, scores in {"leave_one_out": [0.85, 0.86, 0.855, 0.85, 0.86], "sampling": [0.866]}.items():
-        plant(store, _table._printed(FULL, table, name, _table._methods(table)[name]), scores)
-    found = _table.summarise(store, FULL)["tables"]["adult"]["printed_split"]
+        plant(store, results._printed(FULL, table, name, results._methods(table)[name]), scores)
+    found = results.summarise(store, FULL)["tables"]["adult"]["printed_split"]
     ours = found["leave_one_out"]
     assert (ours["mean"], ours["min"], ours["max"], ours["n_seeds"]) == (pytest.approx(0.855), 0.85, 0.86, 5)
     assert ours["distance"] == pytest.approx(0.855 - 0.8647)
@@ -354,9 +346,9 @@ def planted_curve(store, curve, table, level):
 
 
 def test_curves_judge_the_claims_about_k(store):
-    planted_curve(store, _curves.DRAWS, "make_classification", lambda k: 0.65 if k < 2 else 0.67)
-    planted_curve(store, _curves.DRAWS, "make_hastie_10_2", lambda k: 0.8 + 0.002 * k)
-    tables = _curves.DRAWS.summarise(store, FULL)["tables"]
+    planted_curve(store, curves.DRAWS, "make_classification", lambda k: 0.65 if k < 2 else 0.67)
+    planted_curve(store, curves.DRAWS, "make_hastie_10_2", lambda k: 0.8 + 0.002 * k)
+    tables = curves.DRAWS.summarise(store, FULL)["tables"]
     (flat,), (growing,) = (tables[name]["claims"] for name in SYNTHETIC)
     assert (flat["value"], flat["reference"], flat["verdict"]["word"], flat["told"]) == (9, 2, "within noise", "agrees")
     assert (growing["verdict"]["word"], growing["told"]) == ("holds", "agrees")
@@ -368,26 +360,26 @@ def test_curves_judge_the_claims_about_k(store):
 
 
 def test_curves_contradict_a_claim_that_the_folds_do_not_bear_out(store):
-    planted_curve(store, _curves.DRAWS, "make_classification", lambda k: 0.65 + 0.002 * k)
-    planted_curve(store, _curves.DRAWS, "make_hastie_10_2", lambda k: 0.8 - 0.002 * k)
-    tables = _curves.DRAWS.summarise(store, FULL)["tables"]
+    planted_curve(store, curves.DRAWS, "make_classification", lambda k: 0.65 + 0.002 * k)
+    planted_curve(store, curves.DRAWS, "make_hastie_10_2", lambda k: 0.8 - 0.002 * k)
+    tables = curves.DRAWS.summarise(store, FULL)["tables"]
     words = [(claim["verdict"]["word"], claim["told"]) for name in SYNTHETIC for claim in tables[name]["claims"]]
     assert words == [("holds", "does not agree"), ("does not hold", "does not agree")]
 
 
 def test_a_wide_interval_is_no_proof_of_equality(store):
-    for number, k in enumerate(_curves.DRAWS._values(FULL)):
-        trials = _curves.DRAWS._folds(FULL, "make_classification", k)
+    for number, k in enumerate(curves.DRAWS._values(FULL)):
+        trials = curves.DRAWS._folds(FULL, "make_classification", k)
         plant(store, trials, 0.67 + 10 * np.roll(NOISE[:10], number))
-    (claim,) = _curves.DRAWS.summarise(store, FULL)["tables"]["make_classification"]["claims"]
+    (claim,) = curves.DRAWS.summarise(store, FULL)["tables"]["make_classification"]["claims"]
     assert (claim["verdict"]["word"], claim["told"]) == ("within noise", "cannot be told")
 
 
 def test_curves_judge_the_claims_about_the_prior(store):
-    planted_curve(store, _curves.PRIOR, "make_classification", lambda gamma: 0.66 if gamma > 1e-3 else 0.67)
-    planted_curve(store, _curves.PRIOR, "make_hastie_10_2", lambda gamma: 0.8 + gamma)
-    plant(store, _curves.PRIOR._folds(FULL, "make_classification", "empirical"), 0.672 + NOISE[:10])
-    tables = _curves.PRIOR.summarise(store, FULL)["tables"]
+    planted_curve(store, curves.PRIOR, "make_classification", lambda gamma: 0.66 if gamma > 1e-3 else 0.67)
+    planted_curve(store, curves.PRIOR, "make_hastie_10_2", lambda gamma: 0.8 + gamma)
+    plant(store, curves.PRIOR._folds(FULL, "make_classification", "empirical"), 0.672 + NOISE[:10])
+    tables = curves.PRIOR.summarise(store, FULL)["tables"]
     little, harm = tables["make_classification"]["claims"]
     assert (little["value"], little["reference"]) == (1e-4, 1e-10)
     assert (harm["value"], harm["reference"]) == (1e-10, 1e-2)
@@ -400,12 +392,12 @@ def test_curves_judge_the_claims_about_the_prior(store):
 
 @pytest.mark.parametrize(("share", "word"), [(0.7, "holds"), (0.8, "within noise"), (0.9, "does not hold")])
 def test_less_importance_under_sampling_is_what_the_claim_says(store, share, word):
-    for name, method in _importance._methods("make_hastie_10_2").items():
+    for name, method in importance._methods("make_hastie_10_2").items():
         values = (share if name == "sampling" else 0.8) + np.roll(NOISE[:MOST_SPLITS], len(name))
-        for trial, value in zip(_importance._splits(FULL, "make_hastie_10_2", method), values, strict=True):
+        for trial, value in zip(importance._splits(FULL, "make_hastie_10_2", method), values, strict=True):
             plant(store, [trial], [value], "categorical")
             store.trials[trial.key]["result"]["shares"] = {"x0": 1 - value, "x1": value}
-    found = _importance.summarise(store, FULL)["tables"]
+    found = importance.summarise(store, FULL)["tables"]
     verdicts = found["make_hastie_10_2"]["reference_minus_sampling"]
     assert {verdict["word"] for verdict in verdicts.values()} == {word}
     assert verdicts["category_means"]["gain"] == pytest.approx(0.8 - share)
@@ -417,8 +409,8 @@ def test_mappings_are_judged_against_the_mean_for_each_model(store):
     gains = {"mean": 0.0, "weight_of_evidence": 0.03, "mean_precision": 0.0, "polynomial": -0.03}
     for number, (mapping, gain) in enumerate(gains.items()):
         noise = np.roll(NOISE[:MOST_SPLITS], number)
-        plant(store, _mapping._splits(FULL, "adult", "linear", mapping), 0.8 + gain + noise)
-    adult = _mapping.summarise(store, FULL)["tables"]["adult"]
+        plant(store, mappings._splits(FULL, "adult", "linear", mapping), 0.8 + gain + noise)
+    adult = mappings.summarise(store, FULL)["tables"]["adult"]
     found = adult["linear"]["mappings"]
     words = {mapping: part["minus_mean"]["word"] for mapping, part in found.items() if mapping != "mean"}
     expected = {"weight_of_evidence": "holds", "mean_precision": "within noise", "polynomial": "does not hold"}
@@ -426,5 +418,5 @@ def test_mappings_are_judged_against_the_mean_for_each_model(store):
     assert found["mean"] == {"score": pytest.approx(0.8), "minus_mean": None}
     assert adult["linear"]["best_minus_worst"] == pytest.approx(0.06)
     assert adult["forest"]["best_minus_worst"] is None
-    numbers = _mapping.summarise(store, FULL)["tables"]["mercedes"]["linear"]["mappings"]
+    numbers = mappings.summarise(store, FULL)["tables"]["mercedes"]["linear"]["mappings"]
     assert list(numbers) == ["mean", "identity", "polynomial", "mean_precision"]

@@ -1,5 +1,7 @@
 """PosteriorEmbedding: draws in training, expectations in evaluation, and a module like any other."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -64,6 +66,27 @@ def test_training_draws_have_the_distribution_of_the_posterior(family, own):
         posterior = posterior.leave_out(as_read(family, np.array([target])), np.ones(1))
     many = posterior.take(np.zeros(4000, dtype=int)).sample(np.random.default_rng(2))
     assert stats.ks_2samp(draws, column.mapping.drawn(many)[:, 0]).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("family", PRIORS)
+def test_the_arithmetic_of_a_family_runs_on_tensors(family):
+    encoder, X, y = make_encoder(family)
+    column = encoder.encoding_.columns[0]
+    known, unseen, statistics = column.family, column.posteriors.prior.unseen, column.posteriors.statistics
+    rows, weight = np.array([0, 1, 3, 3]), np.array([1.0, 0.5, 0.0, 2.0])
+    own = as_read(family, y[[np.flatnonzero(X[:, 0] == str(row))[0] for row in rows]])
+
+    def tensors(value):
+        return type(value)(*(torch.tensor(getattr(value, entry.name)) for entry in fields(value)))
+
+    def results(posterior, prior, statistics, own, weight):
+        left = posterior.take(rows).where(weight < 1, prior).leave_out(own, weight / 2)
+        for each in (left, left.worth(weight + 1.0), posterior.update(statistics)):
+            yield from (each.mean(), each.variance(), each.strength, *each.arrays().values())
+
+    theirs = results(tensors(known), tensors(unseen), tensors(statistics), torch.tensor(own), torch.tensor(weight))
+    for mine, tensor in zip(results(known, unseen, statistics, own, weight), theirs, strict=True):
+        np.testing.assert_allclose(tensor.numpy(), mine, rtol=1e-14)
 
 
 def test_a_category_of_one_row_is_drawn_as_unseen_when_its_target_is_left_out():
@@ -179,18 +202,22 @@ def test_loading_a_state_leaves_the_encoder_alone():
     np.testing.assert_array_equal(second.sample(X), before[1])
 
 
-def test_amounts_far_from_zero_survive_single_precision():
+@pytest.mark.parametrize("usual", [1e9, 1_234_567_890.7])  # the second is no number of single precision, by 45 units
+def test_amounts_far_from_zero_survive_single_precision(usual):
     torch.set_default_dtype(torch.float32)
     random = np.random.default_rng(0)
     code = random.integers(0, 5, 400)
-    y = 1e9 + random.normal(size=5)[code] + random.normal(size=400)
+    y = usual + random.normal(size=5)[code] + random.normal(size=400)
     X = code.astype(str).astype(object)[:, None]
     encoder = SamplingBayesianEncoder(random_state=0).fit(X, y)
     embedding = PosteriorEmbedding(encoder)
-    drawn = embedding(embedding.codes(X), torch.tensor(y)).numpy()[:, 0]
-    truth = encoder.fit_transform(X, y)[:, 0] - 1e9
-    assert np.std(drawn) == pytest.approx(np.std(truth), rel=0.1)
-    assert np.corrcoef(drawn, truth)[0, 1] > 0.9
+    codes, target = embedding.codes(X), torch.tensor(y)
+    drawn = np.stack([embedding(codes, target).numpy()[:, 0] for _ in range(200)])
+    column = encoder.encoding_.columns[0]
+    usually = column.posteriors.prior.unseen.centre
+    wanted = column.family.take(codes[:, 0].numpy()).leave_out(y, np.ones(400)).centre - usually
+    np.testing.assert_allclose(drawn.mean(axis=0), wanted, atol=0.05)
+    np.testing.assert_allclose(drawn[0].std(), (encoder.fit_transform(X, y) - usual).std(), rtol=0.1)
 
 
 def test_weights_are_left_out_with_the_target():
@@ -227,7 +254,7 @@ def test_tiny_parameters_give_finite_draws(family):
     embedding = PosteriorEmbedding(encoder).float()
     with torch.no_grad():
         for name, buffer in embedding.named_buffers():
-            if name.startswith("alpha"):
+            if name.startswith("posterior_alpha"):
                 buffer.fill_(1e-6)
     assert np.isfinite(repeat(embedding, 0, 1000)).all()
 

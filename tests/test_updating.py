@@ -83,6 +83,15 @@ def test_rounding_leaves_nothing_of_a_category():
     assert fitted.evidence_.columns[0].values == ("a", "b")
 
 
+def test_counts_that_would_leave_less_than_none_cannot_be_taken_out():
+    """Mean and variance of what is left, two rows of mean -1/2, are possible for numbers."""
+    whole, part = ((pandas.DataFrame({"c": ["a"] * len(y), "y": y}), ["c"], "y") for y in ([5, 0, 0, 0], [3, 3]))
+    with pytest.raises(InputError, match="Take out only what was put in"):
+        gather(*whole, family="poisson") - gather(*part, family="poisson")
+    left = gather(*whole, family="normal") - gather(*part, family="normal")
+    assert left.columns[0].statistics.mean[0] == -0.5
+
+
 @pytest.mark.parametrize("family", PRIORS)
 def test_only_what_was_put_in_can_be_taken_out(family):
     X, y, _ = make_rows(family)

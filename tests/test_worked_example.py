@@ -6,12 +6,16 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import integrate, stats
+from sklearn.utils import get_tags
 
 import cases
 import test_families
-from catbayes.families import FAMILIES
+from catbayes import Draws, InputError, PredictiveQuantiles, SamplingBayesianEncoder, Scaled, gather
+from catbayes.families import FAMILIES, Family
 from catbayes.statistics import Moments
 
 PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
@@ -104,6 +108,107 @@ def test_the_normal_error_is_bounded_as_promised(strength, family):
 def test_the_encoder_takes_it_by_name_and_as_a_class(registered, blocks, family):
     exec(blocks[4], {})
     exec(blocks[4].replace('family="exponential"', "family=family"), {"family": family})
+
+
+def make_queue(how, n_rows=2_000, seed=0):
+    """Waiting times by clerk, day and counter: noise, an effect of each, or one that clerk and day have together."""
+    random = np.random.default_rng(seed)
+    table = pd.DataFrame(random.integers(0, 8, (n_rows, 3)), columns=["clerk", "day", "counter"])
+    one, other, both = random.normal(size=8), random.normal(size=8), random.normal(size=(8, 8))
+    effect = {
+        "noise": np.zeros(n_rows),
+        "each": one[table["clerk"]] + other[table["day"]],
+        "together": both[table["clerk"], table["day"]],
+    }[how]
+    return table, random.exponential(3.0 * np.exp(0.6 * effect))
+
+
+@pytest.mark.parametrize("how", ["noise", "each", "together"])
+def test_auto_weighs_its_pairs(how, registered):
+    for seed in range(8):
+        table, y = make_queue(how, seed=seed)
+        encoder = SamplingBayesianEncoder("all", family=NAME, interactions="auto").fit(table, y)
+        assert encoder.columns_[3:] == ([("clerk", "day")] if how == "together" else [])
+
+
+def test_pairs_of_it_are_encoded(registered):
+    table, y = make_queue("together")
+    features = SamplingBayesianEncoder("all", family=NAME, interactions="pairs", random_state=0).fit_transform(table, y)
+    assert features.shape == (2_000, 6)
+    assert np.corrcoef(np.log(features[:, 3]), np.log(y))[0, 1] > 0.3
+
+
+def test_variances_of_a_parent_and_of_its_children_add_up(family):
+    child = family(centre=[3.0], strength=[20.0]).around(9.0)
+    within = 9.0 * 20 / 19 / 8  # E θ² / (ν - 1)
+    assert child.variance()[0, 0] == pytest.approx(9.0 / 19 + within, rel=1e-12)
+
+
+def test_it_leans_on_its_parents_in_a_hierarchy(registered):
+    random = np.random.default_rng(0)
+    clerk = np.repeat(np.arange(120), random.choice([1, 3, 9], 120))
+    table = pd.DataFrame({"office": clerk // 30, "clerk": clerk})
+    wait = np.array([1.0, 3.0, 9.0, 27.0])
+    y = random.exponential(wait[table["office"]])
+    encoder = SamplingBayesianEncoder(["clerk"], hierarchy={"clerk": ["office"]}, family=NAME, random_state=0)
+    drawn = encoder.fit_transform(table, y)[:, 1]
+    assert np.isfinite(drawn).all()
+    assert (drawn > 0).all()
+    for office, expected in enumerate(wait):  # a clerk who was never seen waits as his office does
+        found = encoder.transform(pd.DataFrame({"office": [office], "clerk": [999]}))[0, 1]
+        assert found == pytest.approx(expected, rel=0.35)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_times_that_it_does_not_take_are_refused(lazy, registered):
+    table = pl.DataFrame({"clerk": ["Ada", "Bo"] * 4, "minutes": [3.0, 0.0] * 4})
+    message = 'family="exponential" takes times > 0, and y holds 0: drop or shift such rows'
+    with pytest.raises(InputError, match=message):
+        gather(table.lazy() if lazy else table, target="minutes", family=NAME)
+    whole = gather(table.with_columns(minutes=2.0), target="minutes", family=NAME)
+    with pytest.raises(InputError, match="Take out only what was put in"):
+        whole - gather(table[:1].with_columns(minutes=90.0), target="minutes", family=NAME)
+    assert get_tags(SamplingBayesianEncoder(family=NAME)).target_tags.positive_only
+
+
+def test_what_a_family_does_not_say_is_refused_in_a_sentence(family):
+    class Taciturn(family):
+        worth, cell_likelihood = Family.worth, classmethod(Family.cell_likelihood.__func__)
+
+    table, y = make_queue("noise", 200)
+    with pytest.raises(InputError, match=r'Taciturn does not say how likely.*Name the interactions, or use "pairs"'):
+        SamplingBayesianEncoder("all", family=Taciturn, interactions="auto").fit(table, y)
+    with pytest.raises(
+        InputError, match=r"Taciturn does not say how it is given another strength.*Leave hierarchy out"
+    ):
+        SamplingBayesianEncoder(["clerk"], family=Taciturn, hierarchy={"clerk": ["day"]}).fit(table, y)
+    with pytest.raises(InputError, match=r"Taciturn does not say the quantiles.*mean_precision"):
+        SamplingBayesianEncoder("all", family=Taciturn, mapping=PredictiveQuantiles()).fit(table, y)
+    with pytest.raises(InputError, match="needs a class target"):
+        SamplingBayesianEncoder("all", family=Taciturn, mapping="weight_of_evidence").fit(table, y)
+    with pytest.raises(InputError, match="exposure is for counts, and the target is for Taciturn"):
+        SamplingBayesianEncoder("all", family=Taciturn).fit(table, y, exposure=np.ones(200))
+    with pytest.raises(InputError, match=r"only the normal families have one; leave it out for Taciturn"):
+        SamplingBayesianEncoder("all", family=Taciturn, prior=Scaled(0.1, strength=0)).fit(table, y)
+    SamplingBayesianEncoder("all", family=Taciturn).fit_transform(table, y)  # all else it can do
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_it_is_drawn_in_torch(precision, registered):
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'catbayes[torch]'")
+    from catbayes.torch import PosteriorEmbedding
+
+    table, y = make_queue("each", 300)
+    encoder = SamplingBayesianEncoder(["clerk"], family=NAME, draws=Draws(1.0, steady=None), random_state=0)
+    encoder.fit(table, y)
+    layer = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(0)).to(getattr(torch, precision))
+    row = layer.codes(table[:1]).repeat(4_000, 1)
+    posterior = encoder.encoding_.columns[0].family.take(row[:, 0].numpy())
+    for target, wanted in ((None, posterior), (torch.full((4_000,), y[0]), posterior.leave_out(y[0], 1.0))):
+        drawn = layer(row, target).numpy()[:, 0]
+        assert stats.ks_2samp(drawn, wanted.sample(np.random.default_rng(1))[:, 0]).pvalue > 1e-3
+    found = layer.eval()(layer.codes(table)).numpy()
+    np.testing.assert_allclose(found, encoder.transform(table)[:, :1].astype(float), rtol=1e-6)
 
 
 def test_it_is_saved_and_loaded_by_its_name(registered, blocks, tmp_path):

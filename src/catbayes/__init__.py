@@ -1,16 +1,24 @@
 """Encode categorical columns by draws from the posterior of the target."""
 
-from catbayes._drawing import Draws
-from catbayes._encoding import CrossFit, Exclude, Include, Ordered, TrainingDraws
-from catbayes.comparison import Comparison, compare
-from catbayes.encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder, load
-from catbayes.encoding import encode
-from catbayes.errors import InputError, InputWarning
-from catbayes.estimators import SamplingClassifier, SamplingRegressor
-from catbayes.evidence import Evidence, gather
-from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
-from catbayes.mappings import PredictiveQuantiles
-from catbayes.priors import Empirical, Scaled
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked for
+    from catbayes._drawing import Draws
+    from catbayes._encoding import CrossFit, Exclude, Include, Ordered, TrainingDraws
+    from catbayes.comparison import Comparison, compare
+    from catbayes.encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder, load
+    from catbayes.encoding import encode
+    from catbayes.errors import InputError, InputWarning
+    from catbayes.estimators import SamplingClassifier, SamplingRegressor
+    from catbayes.evidence import Evidence, gather
+    from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
+    from catbayes.mappings import PredictiveQuantiles
+    from catbayes.priors import Empirical, Scaled
 
 __version__ = "0.1.0.dev0"
 
@@ -44,3 +52,33 @@ __all__ = [
     "gather",
     "load",
 ]
+
+_HOLDS = {
+    "_drawing": ("Draws",),
+    "_encoding": ("CrossFit", "Exclude", "Include", "Ordered", "TrainingDraws"),
+    "comparison": ("Comparison", "compare"),
+    "encoder": ("Augmented", "ConjugateMomentEncoder", "MultiTargetEncoder", "SamplingBayesianEncoder", "load"),
+    "encoding": ("encode",),
+    "errors": ("InputError", "InputWarning"),
+    "estimators": ("SamplingClassifier", "SamplingRegressor"),
+    "evidence": ("Evidence", "gather"),
+    "families": ("BetaBernoulli", "DirichletCategorical", "GammaPoisson", "LogNormalGamma", "NormalGamma"),
+    "mappings": ("PredictiveQuantiles",),
+    "priors": ("Empirical", "Scaled"),
+}
+_HOME = {name: module for module, names in _HOLDS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name or a submodule when it is first asked for, so that the package itself costs nothing."""
+    if name in _HOME:
+        value = getattr(import_module(f"catbayes.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    if name[:1] != "_" and find_spec(f"catbayes.{name}"):
+        return import_module(f"catbayes.{name}")
+    raise AttributeError(f"module 'catbayes' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(module.name for module in iter_modules(__path__) if module.name[0] != "_")})

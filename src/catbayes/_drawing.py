@@ -16,9 +16,9 @@ from catbayes.errors import InputError
 from catbayes.families import Family, Random
 from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPrior, Entries
-from catbayes.sampling import Spread
+from catbayes.sampling import Spread, leave_one_out
 
-__all__ = ["Draws", "Found", "LeftOut", "draw", "draw_strata", "leave_one_out", "resolve_draws"]
+__all__ = ["Draws", "Found", "LeftOut", "draw", "draw_strata", "resolve_draws"]
 
 Per = Literal["row", "category"]
 Sampler = Literal["auto", "exact", "normal"]
@@ -175,18 +175,6 @@ class LeftOut:
         slots = self.slots[rows]
         weight = np.ones(len(slots)) if self.weight is None else self.weight[rows]
         return leave_one_out(self.entries.take(slots), self.prior.at(slots), self.target[rows], weight, self.spread)
-
-
-def leave_one_out(entries: Entries, unseen: Family, own: Any, weight: Array, spread: Spread) -> Entries:
-    """Take each row's own target out of its posterior, unless its category is so frequent that it need not be.
-
-    Where nothing else is known, the row is as if unseen.
-    """
-    count = entries.count
-    alone = count - weight <= 1e-9 * count
-    taken = np.where(alone | spread.keeps_own(count, weight), 0.0, weight)
-    family = entries.family.where(~alone, unseen).leave_out(own, taken)
-    return Entries(family, np.where(alone, 0.0, count - taken), entries.prior_variance)
 
 
 def draw(

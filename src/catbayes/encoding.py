@@ -12,9 +12,10 @@ import narwhals as nw
 
 from catbayes._atomic import replacing
 from catbayes._encoding import Plan
+from catbayes._types import Source
 from catbayes.encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes.errors import InputError
-from catbayes.sources import Batch, Files, batches, is_reader, is_source, need_arrow
+from catbayes.sources import Batch, Engine, Files, batches, is_reader, is_source, need_arrow
 from catbayes.tables import Table
 
 __all__ = ["encode"]
@@ -23,16 +24,16 @@ Progress = Callable[[int, int | None], None]
 
 
 def encode(
-    source: Any,
-    encoder: Any,
-    output: Any = None,
+    source: Source,
+    encoder: SamplingBayesianEncoder | ConjugateMomentEncoder,
+    output: str | os.PathLike[str] | None = None,
     *,
     n_draws: int | None = None,
     row_id: str | None = None,
     target: str | None = None,
     weight: str | None = None,
     drop: bool = False,
-    engine: str = "auto",
+    engine: Engine = "auto",
     memory_limit: str | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,

@@ -5,12 +5,12 @@ the prior
 
     mean: that of its parent, learnt from its siblings;   strength: S ν / (S + ν), where the parent is known by S rows
 
-(S ν / (S + ν + 1) for classes), which adds the variance of the parent's θ to that of children about it. In turn, n
-rows of a child tell no more of its parent than n ν / (n + ν) rows would, n (ν + 1) / (n + ν) for classes, however many
-they are. These are the messages of belief propagation on a tree: up, what the children know; down, what the parent
-knows less what the child told it. So a child's own rows have no part in its prior, and nothing is counted twice. A
-row's own target is in the posterior of its category, from which it can be taken, and but for that only in the root and
-the strengths, which all rows share.
+(S ν / (S + ν + 1) for classes; see `Family.around`), which adds the variance of the parent's θ to that of children
+about it. In turn, n rows of a child tell no more of its parent than n ν / (n + ν) rows would, n (ν + 1) / (n + ν) for
+classes, however many they are. These are the messages of belief propagation on a tree: up, what the children know;
+down, what the parent knows less what the child told it. So a child's own rows have no part in its prior, and nothing is
+counted twice. A row's own target is in the posterior of its category, from which it can be taken, and but for that only
+in the root and the strengths, which all rows share.
 
 What is learnt from all siblings but one gives that one away: of a child with one row, the prior is its parent's mean
 without it. So a training row draws its prior's mean too, as wide as it varies with the siblings (the *variance* of a
@@ -21,27 +21,23 @@ The strengths make each child as likely as can be given its siblings, θ integra
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
+from catbayes._arrays import positive
 from catbayes._index import Index
 from catbayes._validation import Array
-from catbayes.families import Family, NormalGamma, no_signal
+from catbayes.families import Family, likeliest_strength
 from catbayes.posteriors import ColumnPrior, Entries
-from catbayes.priors import Empirical, Prior, worth
+from catbayes.priors import Empirical, Prior
 from catbayes.statistics import Statistics
 
 __all__ = ["HierarchyPrior", "Links"]
 
 SWEEPS = 4
 """Strengths decide what children tell their parents, and that in turn the strengths: so many times in turn."""
-
-
-CERTAIN = 1e12
-"""Strength of a parent that is known as well as a number can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +84,17 @@ class Links:
             below = level.prior.update(level.statistics)
             variances.append(_variance(level.prior, below, level.variance))
             for strength in reversed(self.strengths[:number]):
-                below = around(below, strength)
+                below = below.around(strength)
             behind.append(below)
-        own = levels[0].prior.join(behind)
-        if isinstance(own, NormalGamma):  # how much targets vary within a category is the same for all
-            own = own.varying_as(self.root)
+        # How much targets vary within a category is the same for all.
+        own = levels[0].prior.join(behind).varying_as(self.root)
         return own, np.concatenate(variances), outer[0].take(0)
 
     def _outer(self) -> list[Family]:
         """The distribution of θ at every level of an entry without seen ancestors, leaves first."""
-        found = [worth(_lift(self.root), np.array([self.strengths[-1]]))]
+        found = [self.root.take(np.newaxis).worth(np.array([self.strengths[-1]]))]
         for strength in reversed(self.strengths[:-1]):
-            found.insert(0, around(found[0], strength))
+            found.insert(0, found[0].around(strength))
         return found
 
     def _propagate(self, index: Index, statistics: Any) -> list[_Beliefs]:
@@ -107,7 +102,7 @@ class Links:
         known = [statistics.take(np.arange(index.missing))]
         told = []
         for level, strength in zip(index.levels, self.strengths, strict=False):
-            told.append(_message(known[-1], strength, self.root.classes))
+            told.append(_message(known[-1], strength, self.root.curvature))
             child = np.flatnonzero(level.above >= 0)
             known.append(told[-1].take(child).place(level.above[child], len(level.names)))
         outer = self._outer()
@@ -118,19 +113,16 @@ class Links:
             rest, prior = parent.statistics.take(above) - told[number], parent.prior.take(above)
             cavity = prior.update(rest).where(above >= 0, outer[number + 1])
             variance = np.where(above >= 0, _variance(prior, cavity, parent.variance[above]), 0.0)
-            levels.insert(0, _Beliefs(known[number], around(cavity, self.strengths[number]), variance, cavity))
+            levels.insert(0, _Beliefs(known[number], cavity.around(self.strengths[number]), variance, cavity))
         return levels
 
     def _improved(self, index: Index, statistics: Any, family: type[Family]) -> Links:
         """Better strengths, each given the others."""
         levels = self._propagate(index, statistics)
-        top = levels[-1].statistics
-        root = family.empirical(top) if top.varies() else self.root
-        if isinstance(root, NormalGamma):
-            root = _normal_root(top, root.varying_as(self.root))
+        root = family.of_nodes(levels[-1].statistics, self.root)
         strengths = [float(root.strength)]
         for level in reversed(levels[:-1]):
-            strengths.insert(0, _best_strength(level, root))
+            strengths.insert(0, likeliest_strength(level.cavity, level.statistics, root))
         return Links(root, tuple(strengths))
 
 
@@ -144,7 +136,8 @@ class HierarchyPrior(ColumnPrior):
     --------
     >>> import pandas as pd
     >>> from catbayes import SamplingBayesianEncoder
-    >>> X, parents = pd.DataFrame({"town": ["Oslo", "Rome"] * 60}), {"Oslo": "Norway", "Moss": "Norway", "Rome": "Italy"}
+    >>> X = pd.DataFrame({"town": ["Oslo", "Rome"] * 60})
+    >>> parents = {"Oslo": "Norway", "Moss": "Norway", "Rome": "Italy"}
     >>> encoder = SamplingBayesianEncoder(hierarchy={"town": parents}).fit(X, [1, 0, 1, 0, 0, 1] * 20)
     >>> moss, oslo, rome = encoder.encoding_.columns[0].posteriors.prior.at([0, 1, 2]).mean()[:, 0]
     >>> bool(moss > rome)  # of Moss there are no rows, but it is in Norway
@@ -189,59 +182,20 @@ class _Beliefs:
     cavity: Any = None
 
 
-def _best_strength(level: _Beliefs, root: Any) -> float:
-    """The strength of children about their parents that makes them most likely."""
-    seen = np.flatnonzero(level.statistics.count > 0)
-    cavity, statistics = level.cavity.take(seen), level.statistics.take(seen)
-
-    def cost(x: float) -> float:
-        prior = around(cavity, np.exp(x))
-        if isinstance(prior, NormalGamma):
-            prior = prior.varying_as(root)
-        return -float(prior.log_marginal(statistics).sum())
-
-    low, high = np.log(1e-2), np.log(no_signal(statistics.count.sum()))
-    best = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
-    if cost(high) - best.fun < 1e-2:  # children that differ by nothing, or of whom one row each cannot tell
-        return float(np.exp(high))
-    return float(np.exp(best.x))
-
-
-def _normal_root(top: Any, root: NormalGamma) -> NormalGamma:
-    """The root of numbers, whose noise is known from the leaves: what the nodes were told does not tell it apart."""
-    for _ in range(3):
-        kept = top.count / (root.strength + top.count)
-        centre = np.full(len(kept), (kept * top.mean).sum() / kept.sum())
-        certain = _repeat(_lift(worth(root, CERTAIN)), len(kept))
-        strength = _best_strength(_Beliefs(top, None, None, replace(certain, centre=centre)), root)
-        root = replace(root, centre=centre[0], strength=np.asarray(strength))
-    return root
-
-
-def around(parent: Any, strength: Any) -> Any:
-    """The distribution of θ of a child of which nothing is known, about a parent of which something is."""
-    known = parent.strength
-    return worth(parent, known * strength / (known + strength + float(parent.classes)))
-
-
 def _variance(prior: Any, posterior: Any, variance: Any) -> Array:
     """How much the mean of a posterior varies with its rows, and with what was told to its prior.
 
-    n / S of its variance, which is 1 / S or for classes 1 / (S + 1) of that of a target; and of the prior's mean, whose
+    n / S of its variance, which is 1 / (S - v₂) of that of a target; and of the prior's mean, whose
     share in it is ν / S.
     """
     share = np.clip(1.0 - prior.strength / posterior.strength, 0.0, 1.0)
-    return np.asarray(share / (posterior.strength + float(prior.classes)) + (1.0 - share) ** 2 * variance)
+    return np.asarray(share / positive(posterior.strength - prior.curvature) + (1.0 - share) ** 2 * variance)
 
 
-def _message(statistics: Any, strength: float, classes: bool) -> Any:
-    """What children tell of their parent: n rows no more than n ν / (n + ν) would, (n ν + n) / (n + ν) for classes."""
-    return statistics.scaled(np.minimum((strength + float(classes)) / (statistics.count + strength), 1.0))
-
-
-def _lift(family: Any) -> Any:
-    """One distribution as an array of one."""
-    return type(family)(*(np.asarray(values)[None] for values in family.arrays().values()))
+def _message(statistics: Any, strength: float, curvature: float) -> Any:
+    """What children tell of their parent: n rows no more than n (ν - v₂) / (n + ν) would."""
+    share = max(strength - curvature, 0.0) / (statistics.count + strength)
+    return statistics.scaled(np.minimum(share, 1.0))
 
 
 def _repeat(family: Any, times: int) -> Any:

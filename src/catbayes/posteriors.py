@@ -138,17 +138,15 @@ class Posteriors:
         kind[index.unseen + 1 :] = "parent"
         chosen = self.entries.family.take(slots)
         location, tail = chosen.location, (1.0 - coverage) / 2.0
-        raw = self.statistics.mean[slots]
+        raw = chosen.observed(self.statistics)[slots]
         columns = {
-            "raw_mean": np.where(count[slots] > 0, raw.T, np.nan).T,
+            "raw_mean": np.where(count[slots][:, None] > 0, raw, np.nan),
             "mean": chosen.mean()[:, location],
             "sd": np.sqrt(chosen.variance()[:, location]),
             "lower": chosen.quantile(tail)[:, location],
             "upper": chosen.quantile(1.0 - tail)[:, location],
         }
         width = columns["mean"].shape[1]
-        if raw.ndim == 2 and width == 1:  # two classes: θ is the share of the second
-            columns["raw_mean"] = columns["raw_mean"][:, 1]
         values = index.labels()
         record: dict[str, Any] = {
             "category": [values[slot] for slot in slots for _ in range(width)],

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
-
-import numpy as np
 
 from catbayes._validation import check_number, is_number
 from catbayes.errors import InputError
 
-__all__ = ["Empirical", "Given", "Prior", "Scaled", "resolve_prior", "worth"]
+__all__ = ["Empirical", "Given", "Prior", "Scaled", "resolve_prior"]
 
 
 class Prior(Protocol):
@@ -78,12 +76,12 @@ class Scaled:
         prior = family.scaled(statistics.total(), self.gamma)
         if self.strength is not None:
             check_number("strength", self.strength, 0.0)
-            if "strength" not in prior.arrays():
+            if not family.free_strength:
                 raise InputError(
                     f"Scaled(strength={self.strength!r}): only the normal families have one; leave it out for "
                     f"{family.__name__}."
                 )
-            prior = replace(prior, strength=self.strength)
+            prior = prior.worth(self.strength)
         return prior, prior.for_unseen()
 
 
@@ -135,20 +133,3 @@ def resolve_prior(prior: Any) -> Prior:
     if hasattr(prior, "leave_out") and not isinstance(prior, type):
         return Given(prior)
     raise InputError(f'prior={prior!r}: expected "empirical", a number ≥ 0 or a prior object. Use 0 for a flat prior.')
-
-
-def worth(prior: Any, strength: Any) -> Any:
-    """The prior with the same mean, worth so many rows; for an array of priors, each of them so many.
-
-    Examples
-    --------
-    >>> from catbayes import BetaBernoulli
-    >>> from catbayes.priors import worth
-    >>> worth(BetaBernoulli(alpha=2.0, beta=8.0), 100.0).alpha.tolist()
-    20.0
-    """
-    arrays = prior.arrays()
-    if "strength" in arrays:
-        return replace(prior, strength=np.broadcast_to(strength, prior.strength.shape))
-    ratio = np.asarray(strength / prior.strength)
-    return replace(prior, **{name: (values.T * ratio).T for name, values in arrays.items()})

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._arrays import at_least, namespace, positive, rounding, where
 from catbayes._validation import Array
-from catbayes.families import TINY
+from catbayes.families import Family
 from catbayes.posteriors import Entries
-from catbayes.priors import worth
 
-__all__ = ["Spread"]
+__all__ = ["Spread", "leave_one_out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,14 @@ class Spread:
 
     def factor(self, entries: Entries) -> Array:
         """The factor of every entry."""
-        strength = np.maximum(entries.family.strength, TINY)
+        if self.temperature is not None:
+            return where(self.is_steady(entries.count), 0.0, 0.0 * entries.count + self.temperature)
+        strength = positive(entries.family.strength)
         share = entries.count / strength
         # The mean of the prior varies too, and has its own share in the posterior's.
-        share = share + (1.0 - share) ** 2 * entries.prior_variance * (strength + float(entries.family.classes))
-        factor = np.sqrt(np.minimum(share, 1.0))
-        return np.where(self.is_steady(entries.count), 0.0, factor if self.temperature is None else self.temperature)
+        share = share + (1.0 - share) ** 2 * entries.prior_variance * positive(strength - entries.family.curvature)
+        xp = namespace(share)
+        return where(self.is_steady(entries.count), 0.0, xp.sqrt(xp.clip(share, None, 1.0)))
 
     def settle(self, entries: Entries) -> Entries:
         """Entries to draw from: one without rows, whose prior is in doubt, varies as the mean of its prior does.
@@ -61,9 +63,9 @@ class Spread:
         if self.temperature is not None or not variance.ndim:
             return entries
         family = entries.family
-        known = np.maximum(1.0 / np.maximum(variance, TINY) - float(family.classes), 1e-3)
+        known = at_least(1.0 / positive(variance) + family.curvature, 1e-3)
         bare = (entries.count == 0) & (variance > 0)
-        return Entries(worth(family, np.where(bare, known, family.strength)), entries.count, variance)
+        return Entries(family.worth(where(bare, known, family.strength)), entries.count, variance)
 
     def is_steady(self, count: Array) -> Any:
         """Tell which categories of so many rows are frequent enough to be encoded without drawing."""
@@ -78,4 +80,24 @@ class Spread:
         if self.full:
             return theta
         mean = entries.family.mean()
-        return np.asarray(mean + self.factor(entries)[:, None] * (theta - mean))
+        return mean + self.factor(entries)[:, None] * (theta - mean)
+
+
+def leave_one_out(entries: Entries, unseen: Family, own: Any, weight: Array, spread: Spread) -> Entries:
+    """Take each row's own target out of its posterior, unless its category is so frequent that it need not be.
+
+    Where nothing else is known, the row is as if unseen.
+
+    Examples
+    --------
+    >>> from catbayes.families import BetaBernoulli
+    >>> rows = Entries(BetaBernoulli(alpha=[3.0, 2.0], beta=[1.0, 1.0]), count=np.array([2.0, 1.0]))
+    >>> left = leave_one_out(rows, BetaBernoulli(1.0, 1.0), np.array([1, 1]), np.ones(2), Spread())
+    >>> left.family.alpha.tolist(), left.count.tolist()  # the second row is alone in its category
+    ([2.0, 1.0], [1.0, 0.0])
+    """
+    count = entries.count
+    alone = count - weight <= rounding(count) * count
+    taken = where(alone | spread.keeps_own(count, weight), 0.0, weight)
+    family = entries.family.where(~alone, unseen).leave_out(own, taken)
+    return Entries(family, where(alone, 0.0, count - taken), entries.prior_variance)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import narwhals as nw
 
@@ -23,7 +23,8 @@ from catbayes.errors import InputError
 
 __all__ = ["BATCH_ROWS", "ENGINES", "Batch", "Files", "batches", "is_reader", "is_source", "lazy_frame", "need_arrow"]
 
-ENGINES = ("auto", "duckdb", "polars")
+Engine = Literal["auto", "duckdb", "polars"]
+ENGINES = get_args(Engine)
 """What may read files; "auto" is DuckDB where it is installed, else polars."""
 BATCH_ROWS = 1 << 17
 """Rows that pass through memory at a time."""

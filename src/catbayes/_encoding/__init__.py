@@ -1,13 +1,11 @@
 """A fitted encoder as one frozen value, and what is made of it."""
 
 from catbayes._encoding._column import EncodedColumn
-from catbayes._encoding._encoding import Encoding
-from catbayes._encoding._layout import Layout
+from catbayes._encoding._encoding import Encoding, Missing, Settings, Unseen
+from catbayes._encoding._features import Layout, TrainingDraws
 from catbayes._encoding._lookups import lookups
 from catbayes._encoding._own_target import CrossFit, Exclude, Include, Ordered, OwnTarget, Strategy, resolve_own_target
 from catbayes._encoding._plan import Plan, read_known_target
-from catbayes._encoding._settings import Missing, Settings, Unseen
-from catbayes._encoding._training import TrainingDraws
 
 __all__ = [
     "CrossFit",

@@ -69,8 +69,7 @@ def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, pos
     if mapping.quadratic or np.isin(factor, (0.0, 1.0)).all():
         at_mean = mapping.drawn(posterior.mean())
         expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, posterior, seed, position) - at_mean)
-        known = mapping.known(posterior)
-        return expected if known is None else np.concatenate([expected, known], axis=-1)
+        return mapping.joined(expected, posterior)
     # Closed forms are those of the whole posterior.
     arrays = [values.reshape(len(factor), -1) for values in (*posterior.arrays().values(), factor)]
     _, first, same = np.unique(np.hstack(arrays), axis=0, return_index=True, return_inverse=True)

@@ -1,36 +1,85 @@
-"""The fitted value: columns with their posteriors, and all that can be asked of them."""
+"""The fitted value: settings, columns with their posteriors, and all that can be asked of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from catbayes._drawing import Found, LeftOut, draw
+from catbayes._drawing import Draws, Found, LeftOut, draw
 from catbayes._encoding._column import EncodedColumn
-from catbayes._encoding._layout import Layout
-from catbayes._encoding._settings import Settings
-from catbayes._encoding._training import TrainingDraws
+from catbayes._encoding._features import Layout, TrainingDraws
+from catbayes._encoding._own_target import OwnTarget
 from catbayes._index import Index
 from catbayes._keyed import Keys
 from catbayes._random import Purpose
-from catbayes._validation import Array, Codes
+from catbayes._selection import Selection
+from catbayes._validation import Array, Codes, check_option
 from catbayes.categories import Categories
-from catbayes.errors import warn
+from catbayes.errors import InputError, warn
 from catbayes.evidence import ColumnEvidence, Evidence, Rows, Target, settle_family
 from catbayes.families import Family
 from catbayes.hierarchy import HierarchyPrior, Links
+from catbayes.mappings import Mapping
 from catbayes.posteriors import ColumnPrior, Posteriors
+from catbayes.priors import Prior
 from catbayes.sampling import Spread
 from catbayes.statistics import Statistics
 
-__all__ = ["Encoding"]
+__all__ = ["Encoding", "Missing", "Settings", "Unseen"]
 
+Unseen = Literal["prior", "error"]
+Missing = Literal["category", "prior", "error"]
+In = TypeVar("In")
+Out = TypeVar("Out")
 MakePrior = Callable[[int, Statistics, Index, Statistics], ColumnPrior]
 """The prior of the column of a number, from what was seen of it, and from its slots and what they say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is encoded, by which family, prior and mapping, and what is done with targets, draws and strangers."""
+
+    selection: Selection
+    family: type[Family] | None  # None where the target is to tell
+    prior: Prior
+    mapping: Mapping
+    own_target: OwnTarget
+    draws: Draws
+    unseen: Unseen
+    missing: Missing
+    n_jobs: int | None
+
+    def __post_init__(self) -> None:
+        """Require settings that go together."""
+        check_option("unseen", self.unseen, ("prior", "error"))
+        check_option("missing", self.missing, ("category", "prior", "error"))
+        self.own_target.check(self.draws, self.selection.hierarchy)
+
+    def run(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
+        """Threads, because numpy and the frame libraries let go of the interpreter; results keep their order."""
+        if self.n_jobs in (None, 1):
+            return [function(item) for item in items]
+        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(function)(item) for item in items))
+
+    def refuse_missing(self, count: float, name: object) -> None:
+        """Raise an error, where missing values call for one."""
+        if self.missing == "error" and count:
+            raise InputError(
+                f'Column {name!r} is missing in {count:g} rows. Fill them, or set missing="category" or "prior".'
+            )
+
+    def refuse_unseen(self, strangers: list[object], name: object) -> None:
+        """Raise an error, where categories that were not seen call for one."""
+        if self.unseen == "error" and strangers:
+            raise InputError(
+                f"Column {name!r} holds categories that fit never saw, such as {strangers}. "
+                'Fit on them, or set unseen="prior" to encode them by the prior.'
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +99,7 @@ class Encoding:
     evidence: Evidence
     columns: tuple[EncodedColumn, ...]
     family: type[Family]
+    layout: Layout  # where the outputs go
     seed: int
     library: Any = None  # that the table came in, and that frames are given in
 
@@ -69,11 +119,17 @@ class Encoding:
             return HierarchyPrior.of(index, links, statistics)
 
         with threadpool_limits(1, user_api="blas"):  # an optimiser of four numbers only loses by waking threads
-            return cls.of(settings, evidence, seed, learn, library)
+            return cls.of(settings, evidence, family, seed, learn, library)
 
     @classmethod
     def of(
-        cls, settings: Settings, evidence: Evidence, seed: int, make_prior: MakePrior, library: Any = None
+        cls,
+        settings: Settings,
+        evidence: Evidence,
+        family: type[Family],
+        seed: int,
+        make_prior: MakePrior,
+        library: Any = None,
     ) -> Encoding:
         """Update priors that are made here, or were made before."""
         spread = settings.draws.spread(evidence.row_weight, evidence.class_balance)
@@ -90,8 +146,9 @@ class Encoding:
             mapping = settings.mapping.bind(posteriors.prior.prior, labels)
             return EncodedColumn.of(column, posteriors, mapping, spread, seed)
 
-        columns = settings.run(encode, range(len(evidence.columns)))
-        return cls(settings, evidence, tuple(columns), settle_family(settings.family, evidence), seed, library)
+        columns = tuple(settings.run(encode, range(len(evidence.columns))))
+        layout = Layout(len(names), columns, settings.selection.dropped(names))
+        return cls(settings, evidence, columns, family, layout, seed, library)
 
     def refit(self, evidence: Evidence) -> Encoding:
         """The same settings and seed, for other evidence."""
@@ -155,12 +212,6 @@ class Encoding:
 
     # ------------------------------------------------------------------------------------------- features
 
-    @property
-    def layout(self) -> Layout:
-        """Where the outputs go."""
-        names = list(self.evidence.inputs)
-        return Layout(len(names), self.columns, self.settings.selection.dropped(names))
-
     def expectation(self, slots: Sequence[Codes]) -> list[Array]:
         """The expectation of f(θ) of rows, (row, output) for every column."""
         pairs = zip(self.columns, slots, strict=True)
@@ -182,12 +233,11 @@ class Encoding:
         self, slots: Sequence[Codes], target: Target, weight: Array | None, n_draws: int, identity: Keys
     ) -> list[list[Array]]:
         """Draws of rows that were trained on, each row's target taken out of its posterior in closed form."""
-        n_classes = 0 if target.classes is None else len(target.classes)
 
         def sample(pair: tuple[EncodedColumn, Codes]) -> list[Array]:
             column, own = pair
             about = (column.entries, column.posteriors.prior, column.spread)
-            rows = LeftOut.find(*about, own, target.values, weight, n_classes)
+            rows = LeftOut.find(*about, own, target.values, weight, target.n_classes)
             keys = self._keys(Purpose.TRAIN, column, n_draws)
             return [self._draw(column, rows, key, identity=identity) for key in keys]
 
@@ -261,9 +311,11 @@ class Encoding:
 
 def _settle_missing(column: ColumnEvidence, settings: Settings) -> Statistics:
     """What the categories say, once the policy for missing values agrees."""
+    if settings.missing == "category":
+        return column.statistics
     incomplete = np.flatnonzero(column.index.incomplete())
     settings.refuse_missing(float(column.statistics.count[incomplete].sum()), column.name)
-    return column.statistics if settings.missing == "category" else column.statistics.without(incomplete)
+    return column.statistics.without(incomplete)
 
 
 def _warn_of_other_types(categories: Categories, values: Any, name: Any) -> None:

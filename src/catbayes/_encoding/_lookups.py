@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from catbayes._encoding._column import EncodedColumn
-from catbayes._encoding._encoding import Encoding
+from catbayes._encoding._encoding import Encoding, Settings
 from catbayes._encoding._plan import Plan
-from catbayes._encoding._settings import Settings
 from catbayes.export import Level, Lookup
 
 

@@ -19,7 +19,7 @@ from catbayes._random import Purpose, stream
 from catbayes._validation import Array, Codes, check_count, is_number
 from catbayes.categories import Categories
 from catbayes.errors import InputError, warn
-from catbayes.evidence import Rows, Target, gather_before, gather_codes
+from catbayes.evidence import Rows, Target
 from catbayes.posteriors import Entries
 from catbayes.tables import Table, find_columns
 
@@ -176,9 +176,8 @@ class Exclude(CrossFit):
             known = _cross_fit(column, slots, target, weight, split.folds, steady)
         if not split.hidden:
             return known, known
-        posteriors, n_classes = column.posteriors, 0 if target.classes is None else len(target.classes)
-        about = (posteriors.entries, posteriors.prior, column.spread)
-        return LeftOut.find(*about, slots, target.values, weight, n_classes), known
+        about = (column.entries, column.posteriors.prior, column.spread)
+        return LeftOut.find(*about, slots, target.values, weight, target.n_classes), known
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +233,7 @@ class Ordered(OwnTarget):
         if rank is None:
             rank = stream(split.seed, Purpose.ORDER, k).permutation(len(slots))
         index = column.posteriors.index
-        before = gather_before(slots, rank, target, weight, index.n_slots, index.unseen)
+        before = target.gather_before(slots, rank, weight, index.n_slots, index.unseen)
         found = Found.each(column.posteriors.given(before))
         return found, found
 
@@ -273,7 +272,7 @@ def _cross_fit(
     place = np.full(len(slots), index.unseen, dtype=np.intp)
     parts = []
     for number, (train, test) in enumerate(folds):
-        statistics = gather_codes(slots, target, weight, index.n_slots, train, index.unseen)
+        statistics = target.gather(slots, weight, index.n_slots, train, index.unseen)
         other = column.posteriors.given(statistics)
         other = entries.where(whole, other) if np.any(whole) else other
         parts.append(Entries(other.family, other.count, entries.prior_variance))

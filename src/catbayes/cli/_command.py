@@ -5,21 +5,51 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
+from catbayes import __version__
 from catbayes.errors import InputError
 
+if TYPE_CHECKING:
+    from rich.text import Text
+
 INTERRUPTED = 130
+COMMANDS = {
+    "demo": ("_demo", "Show what the method does, on simulated card payments."),
+    "compare": ("_comparing", "Tell which encoder is best on your table, with which model, and by how much."),
+    "fit": ("_files", "Learn the posterior of every category of Parquet or CSV files."),
+    "encode": ("_files", "Add encoded columns to Parquet or CSV files, and write one Parquet file."),
+    "update": ("_files", "Add the rows of files to a fitted encoder, or take them out again."),
+    "posteriors": ("_files", "Show what is believed of each category, and how firmly."),
+}
+"""The module that holds each command, and what it does; a command is imported when it is called."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(version("catbayes"), prog_name="catbayes")
+class Commands(click.Group):
+    """The commands by name and sentence, without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = getattr(import_module(f"catbayes.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write their names and sentences."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, sentence) for name, (_, sentence) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="catbayes")
 def commands() -> None:
     """Encode categorical columns by the posterior of the target."""
 
@@ -56,6 +86,8 @@ def _is_interruption(error: BaseException) -> bool:
 
 
 def _sentence(error: BaseException) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return f'{error}. The command line needs more: pip install "catbayes[cli]".'
     if isinstance(error, InputError | ImportError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
@@ -67,6 +99,9 @@ def _sentence(error: BaseException) -> str:
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
     """Show progress on the terminal, and nothing where there is none."""
+    from rich.console import Console
+    from rich.progress import Progress
+
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(what, total=None)
@@ -76,6 +111,9 @@ def bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
 @contextmanager
 def described_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
     """Show progress with what is running, on the terminal, and nothing where there is none."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     console = Console(stderr=True)
     looks = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn())
     with Progress(*looks, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -85,6 +123,8 @@ def described_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
 
 def cell(value: Any) -> Text:
     """A value for a table on the terminal."""
+    from rich.text import Text
+
     if value is None:
         return Text("-")
     if isinstance(value, float):

@@ -84,7 +84,7 @@ def compare(
     as_json: bool,
     force: bool,
 ) -> None:
-    """Tell which encoder is best on your table (CSV, Parquet or Arrow), with which model, and by how much."""
+    """Tell which encoder is best on your table, with which model, and by how much."""
     if report is not None:
         check_output(report, force)
     spare = None

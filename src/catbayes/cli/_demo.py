@@ -14,8 +14,9 @@ from catbayes.comparison import Comparison
 from catbayes.datasets import Dataset, make_transactions
 from catbayes.diagnostics import shrinkage
 from catbayes.encoder import SamplingBayesianEncoder
-from catbayes.families import BetaBernoulli
+from catbayes.families import family_of_classes
 from catbayes.report import write as write_report
+from catbayes.statistics import Tally
 
 N_ROWS = 12_000
 WIDTH = 105
@@ -49,8 +50,8 @@ def demo(report: str, rows: int, seed: int, force: bool) -> None:
 
 def _plain(payments: Dataset) -> SamplingBayesianEncoder:
     """What many people do: a category is the average of its rows, each one's own target among them."""
-    share = np.asarray(payments.y.mean())
-    weak = BetaBernoulli(alpha=1e-3 * share, beta=1e-3 * (1 - share))
+    everyone = Tally(np.bincount(payments.y, minlength=2)[None].astype(np.float64))
+    weak = family_of_classes(2).scaled(everyone, gamma=1.0).worth(1e-3)
     return SamplingBayesianEncoder("all", prior=weak, own_target="include", draws=0.0)
 
 

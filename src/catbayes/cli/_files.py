@@ -10,9 +10,6 @@ from typing import Any
 
 import click
 import narwhals as nw
-from rich.console import Console
-from rich.table import Column
-from rich.table import Table as Grid
 
 from catbayes._atomic import check_output, replacing
 from catbayes.cli._command import bar, cell, split_names
@@ -66,7 +63,10 @@ def fit(
     memory_limit: str | None,
     force: bool,
 ) -> None:
-    """Learn the posterior of every category of Parquet or CSV files (paths, folders, globs)."""
+    """Learn the posterior of every category of Parquet or CSV files.
+
+    TABLE is a path, a folder or a pattern such as 'orders/*.parquet'.
+    """
     check_output(output, force)
     chosen: Any = "auto" if columns is None else split_names(columns)
     encoder = SamplingBayesianEncoder(chosen, family=family, prior=_prior(prior), mapping=mapping, random_state=seed)
@@ -149,7 +149,7 @@ def update(
     memory_limit: str | None,
     force: bool,
 ) -> None:
-    """Add the rows of Parquet or CSV files to a fitted encoder, or take them out again."""
+    """Add the rows of files to a fitted encoder, or take them out again."""
     output = output or model
     check_output(output, force)
     before = _stamp(model)
@@ -244,6 +244,10 @@ def _print(records: list[dict[str, Any]], form: str, rows: int, file: Any) -> No
         writer.writeheader()
         writer.writerows(records)
     else:
+        from rich.console import Console
+        from rich.table import Column
+        from rich.table import Table as Grid
+
         shown = records[:rows] if rows else records
         grid = Grid(*(Column(name, overflow="fold") for name in records[0]), box=None, pad_edge=False)
         for record in shown:

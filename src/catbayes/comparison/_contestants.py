@@ -29,9 +29,9 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 from sklearn.utils import get_tags
 
 from catbayes._drawing import Draws
+from catbayes._one_column import seed_if_none
 from catbayes.comparison._native import LIGHTGBM, NATIVE
 from catbayes.comparison._rows import Rows
-from catbayes.diagnostics._one_column import seed_if_none
 from catbayes.encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.estimators import SamplingClassifier, SamplingRegressor

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._scoring import corrected_interval, overlap_of
 from catbayes._validation import Array
 from catbayes.comparison._rows import Rows
 from catbayes.comparison._running import Cell
 from catbayes.comparison._scores import MEASURES, OF_TASK, written
-from catbayes.diagnostics._scoring import corrected_interval, overlap_of
 from catbayes.errors import InputError
 
 COVERAGE = 0.95

@@ -14,6 +14,7 @@ from catbayes._validation import check_count, check_option
 from catbayes.comparison._files import read_file
 from catbayes.comparison._target import is_missing, read_target, target_values
 from catbayes.errors import InputError
+from catbayes.families import family_name, family_of_classes, family_of_numbers
 from catbayes.tables import Table, no_column, shown
 
 TASKS = ("auto", "binary", "multiclass", "regression")
@@ -39,7 +40,7 @@ class Rows:
     @property
     def family(self) -> str:
         """The family that encoders are told."""
-        return {"binary": "bernoulli", "multiclass": "categorical", "regression": "normal"}[self.task]
+        return family_name(family_of_numbers() if self.classes is None else family_of_classes(len(self.classes)))
 
     @property
     def n_classes(self) -> int | None:

@@ -14,8 +14,8 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
+from catbayes._scoring import all_classes, area_under_curve
 from catbayes._validation import Array
-from catbayes.diagnostics._scoring import all_classes, area_under_curve
 
 N_BINS = 10
 

@@ -10,10 +10,10 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from catbayes._one_column import alone, check_encoder, outputs, part
 from catbayes._random import Purpose, stream
+from catbayes._scoring import all_classes, area_under_curve, corrected_interval, overlap_of
 from catbayes._validation import Array, Codes, check_count
-from catbayes.diagnostics._one_column import alone, check_encoder, outputs, part
-from catbayes.diagnostics._scoring import all_classes, area_under_curve, corrected_interval, overlap_of
 from catbayes.encoder import read_table, read_y
 from catbayes.errors import InputError
 from catbayes.evidence import Target, read_target

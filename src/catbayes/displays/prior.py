@@ -13,7 +13,6 @@ from catbayes._validation import Array, check_number
 from catbayes.displays._display import Display, drawable, legend_above, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
 from catbayes.encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
-from catbayes.priors import worth
 from catbayes.tables import no_column
 
 GAMMAS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -103,7 +102,7 @@ class PriorDisplay(Display):
 
         def likelihood(posterior: Any, strength: float) -> float:
             statistics = posterior.statistics.take(np.flatnonzero(posterior.statistics.count))
-            return float(worth(posterior.prior.prior, strength).log_marginal(statistics).sum())
+            return float(posterior.prior.prior.worth(strength).log_marginal(statistics).sum())
 
         best = [float(fitted[name].prior.prior.strength) for name in chosen]
         values = [[likelihood(fitted[name], strength) for strength in tried] for name in chosen]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags, check_random_state
@@ -14,13 +16,14 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from catbayes._encoding import Encoding, Settings, lookups, resolve_own_target
+from catbayes._types import ByRowOrName, File, Labels, Seed, Source, TableLike
 from catbayes._validation import Array, check_number
 from catbayes.encoder._file import Build, load_encoder, save_encoder
 from catbayes.encoder._frames import PosteriorFrames, interactions_frame
-from catbayes.encoder._reading import input_names, read_table, read_y
+from catbayes.encoder._reading import input_names, read_new, read_table, read_y
 from catbayes.errors import InputError
 from catbayes.evidence import Evidence, Given, Rows, check_classes, gather_selected, read_rows, take_named
-from catbayes.families import BetaBernoulli, Family, GammaPoisson, LogNormalGamma
+from catbayes.families import Family, find_family
 from catbayes.sources import is_source
 from catbayes.tables import Table
 
@@ -30,7 +33,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
 
     family: Any
     own_target: Any
-    random_state: Any
+    random_state: Seed
     encoding_: Encoding
 
     @abstractmethod
@@ -39,7 +42,13 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
 
     # -------------------------------------------------------------------------------------------- fitting
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, exposure: Any = None) -> Self:
+    def fit(
+        self,
+        X: Source | Evidence,
+        y: ByRowOrName = None,
+        sample_weight: ByRowOrName = None,
+        exposure: ByRowOrName = None,
+    ) -> Self:
         """Learn the posterior of every category.
 
         .. note:: `fit(X, y).transform(X)` is not `fit_transform(X, y)`: the latter keeps a row's own target out of
@@ -82,7 +91,12 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         return self._keep(Encoding.fit(settings, evidence, self._new_seed(), library))
 
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None, exposure: Any = None
+        self,
+        X: Source | Evidence,
+        y: ByRowOrName = None,
+        sample_weight: ByRowOrName = None,
+        classes: npt.ArrayLike | None = None,
+        exposure: ByRowOrName = None,
     ) -> Self:
         """Learn from the next batch of rows; the batches together give what one fit on all of them would.
 
@@ -116,7 +130,13 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
             return self._keep(Encoding.fit(settings, fresh, self._new_seed()))
         return self._keep(Encoding.fit(settings, known.evidence + fresh, known.seed, known.library))
 
-    def remove(self, X: Any, y: Any = None, sample_weight: Any = None, exposure: Any = None) -> Self:
+    def remove(
+        self,
+        X: Source | Evidence,
+        y: ByRowOrName = None,
+        sample_weight: ByRowOrName = None,
+        exposure: ByRowOrName = None,
+    ) -> Self:
         """Take rows out again, as if they had never been fitted on: a customer asks to be forgotten.
 
         Parameters
@@ -207,7 +227,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
 
     # --------------------------------------------------------------------------------------- transforming
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: TableLike) -> Any:
         """Encode by the posterior expectation of f(θ): deterministic, the same for a row alone or in a batch.
 
         .. note:: `fit(X, y).transform(X)` is not `fit_transform(X, y)`. Use this for new rows.
@@ -231,10 +251,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
                [0.75],
                [0.5 ]])
         """
-        table, encoding = self._read_new(X), self.encoding_
+        table, encoding = read_new(X, self), self.encoding_
         return self._assemble(table, encoding.expectation(encoding.slots(table.column)))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
         """Name the outputs: the column's own name, followed by the mapping's output where it has several.
 
         Parameters
@@ -282,7 +302,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         return [column.name for column in self.encoding_.columns]
 
     @property
-    def classes_(self) -> np.ndarray[Any, Any] | None:
+    def classes_(self) -> Labels | None:
         """Class labels in the order of the outputs; None for numbers."""
         return self.encoding_.evidence.classes
 
@@ -298,7 +318,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
 
     # ------------------------------------------------------------------------------------------ elsewhere
 
-    def save(self, path: Any) -> None:
+    def save(self, path: File) -> None:
         """Write the fitted encoder to one file: a Parquet table of statistics with a JSON header, without pickle.
 
         Parameters
@@ -319,7 +339,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         save_encoder(type(self).__name__, self.get_params(deep=False), self._fitted(), path)
 
     @classmethod
-    def load(cls, path: Any) -> Self:
+    def load(cls, path: File) -> Self:
         """Read an encoder that `save` wrote. Loading never runs code; `catbayes.load` takes any kind of encoder.
 
         Parameters
@@ -447,9 +467,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         tags.input_tags.string = True
         tags.input_tags.allow_nan = True
         tags.non_deterministic = True  # fit_transform is not fit().transform(), on purpose
-        if self.family in ("bernoulli", BetaBernoulli):
+        family = find_family(self.family)
+        if family is not None and family.binary:
             tags.classifier_tags = ClassifierTags(multi_class=False)
-        if self.family in ("lognormal", "poisson", LogNormalGamma, GammaPoisson):
+        if family is not None and family.support is not None:
             tags.target_tags.positive_only = True
         return tags
 
@@ -473,8 +494,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
         if table.n_rows < 2:
             raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
-        about = {"family": self.family, "run": settings.run}
-        rows = read_rows(table, settings.selection, y, sample_weight, exposure, **about)
+        selection, family = settings.selection, settings.family
+        rows = read_rows(table, selection, y, sample_weight, exposure, family=family, run=settings.run)
         check_classes(rows.evidence)
         return Encoding.fit(settings, rows.evidence, self._new_seed(), table.backend), rows
 
@@ -499,19 +520,13 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
             X = table.native
             if like is not None:
                 validate_data(self, X, reset=False, skip_check_array=True)
-        given = Given(y, sample_weight, exposure, self.family, classes)
+        given = Given(y, sample_weight, exposure, settings.family, classes)
         return gather_selected(X, settings.selection, given, like)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Table, Any, Any, Any]:
         """Wrap a table in memory, with its target, weights and exposure; those given by name are taken out of it."""
         table, y, sample_weight, exposure = take_named(read_table(X, self), y, sample_weight, exposure)
         return table, read_y(y), sample_weight, exposure
-
-    def _read_new(self, X: Any) -> Table:
-        check_is_fitted(self)
-        table = read_table(X, self)
-        validate_data(self, table.native, reset=False, skip_check_array=True)
-        return table
 
     def _assemble(self, table: Table, blocks: list[Array]) -> Any:
         """Put encoded columns in their places, as an array or as the frame that `set_output` asked for."""

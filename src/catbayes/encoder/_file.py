@@ -21,7 +21,6 @@ from catbayes._encoding import Encoding, Settings
 from catbayes._index import Index
 from catbayes.categories import Categories
 from catbayes.encoder._settings import (
-    family_name,
     read_family_object,
     read_settings,
     write_family,
@@ -30,8 +29,8 @@ from catbayes.encoder._settings import (
 )
 from catbayes.encoder._values import read_value, write_values
 from catbayes.errors import InputError
-from catbayes.evidence import Candidate, ColumnEvidence, Evidence, label_array
-from catbayes.families import FAMILIES
+from catbayes.evidence import Candidate, ColumnEvidence, Evidence, label_array, settle_family
+from catbayes.families import FAMILIES, family_name
 from catbayes.hierarchy import HierarchyPrior, Links
 from catbayes.posteriors import ColumnPrior
 from catbayes.statistics import Moments, Statistics, Tally
@@ -210,7 +209,8 @@ def build_encoder(build: Build, header: Any, table: Any) -> Any:
         return ColumnPrior(read_family_object(record["prior"]), read_family_object(record["unseen"]))
 
     def fit(settings: Settings) -> Encoding:
-        return Encoding.of(settings, evidence, int(header["seed"]), read_prior)
+        family = settle_family(settings.family, evidence)
+        return Encoding.of(settings, evidence, family, int(header["seed"]), read_prior)
 
     return build(read_settings(header["settings"]), fit)
 

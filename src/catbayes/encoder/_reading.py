@@ -7,7 +7,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from catbayes._encoding import Encoding
 from catbayes._keyed import Keys, row_keys
@@ -40,6 +40,14 @@ def read_table(X: Any, estimator: Any) -> Table:
     if array.dtype.kind in "US" and not isinstance(X, np.ndarray):  # a list of mixed cells, turned into text
         array = check_array(X, dtype=object, ensure_all_finite=False, estimator=estimator, input_name="X")
     return Table.of(array)
+
+
+def read_new(X: Any, fitted: Any) -> Table:
+    """Wrap a table like the one that an encoder or a model was fitted on."""
+    check_is_fitted(fitted)
+    table = read_table(X, fitted)
+    validate_data(fitted, table.native, reset=False, skip_check_array=True)
+    return table
 
 
 def read_y(y: Any) -> np.ndarray[Any, Any]:

@@ -12,7 +12,7 @@ from catbayes._encoding import CrossFit, Exclude, Include, Ordered
 from catbayes._selection import is_column_list, read_parents
 from catbayes.encoder._values import read_value, write_value, write_values
 from catbayes.errors import InputError
-from catbayes.families import FAMILIES, Family
+from catbayes.families import FAMILIES, Family, family_name
 from catbayes.mappings import MAPPINGS, PredictiveQuantiles
 from catbayes.priors import Empirical, Scaled
 
@@ -24,14 +24,6 @@ def write_name(name: Any) -> str | int:
     if isinstance(name, int | np.integer):
         return int(name)
     raise InputError(f"Column {name!r} cannot be saved: its name must be text. Rename it.")
-
-
-def family_name(family: type[Family]) -> str:
-    """The name of a family of catbayes."""
-    for name, known in FAMILIES.items():
-        if family is known:
-            return name
-    raise InputError(f"family={family.__name__} cannot be saved: only those of catbayes can.")
 
 
 def write_family(prior: Family) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-
 from catbayes._drawing import Draws
 from catbayes._encoding import CrossFit, Include, Missing, Settings, Unseen, resolve_own_target
 from catbayes._selection import Selection
+from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, Seed, TableLike
 from catbayes._validation import check_count
 from catbayes.encoder._base import PosteriorEncoder
+from catbayes.families import resolve_family
 from catbayes.mappings import PosteriorMoments, resolve_mapping
 from catbayes.priors import resolve_prior
 
@@ -68,10 +68,10 @@ class ConjugateMomentEncoder(PosteriorEncoder):
 
     def __init__(
         self,
-        columns: Any = "auto",
+        columns: Columns = "auto",
         *,
-        interactions: Any = None,
-        hierarchy: Any = None,
+        interactions: Interactions = None,
+        hierarchy: Hierarchy = None,
         n_moments: int = 2,
         family: Any = "auto",
         prior: Any = "empirical",
@@ -79,7 +79,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
         unseen: Unseen = "prior",
         missing: Missing = "category",
         drop_first: bool = False,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:
         self.columns = columns
@@ -95,7 +95,14 @@ class ConjugateMomentEncoder(PosteriorEncoder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, exposure: Any = None) -> Any:
+    def fit_transform(
+        self,
+        X: TableLike,
+        y: ByRowOrName,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        exposure: ByRowOrName = None,
+    ) -> Any:
         """Fit, and encode the training rows, their own targets kept out by folds.
 
         .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
@@ -122,7 +129,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
         check_count("n_moments", self.n_moments, 1, 4)
         return Settings(
             selection=Selection(self.columns, self.interactions, self.hierarchy),
-            family=self.family,
+            family=resolve_family(self.family),
             prior=resolve_prior(self.prior),
             mapping=resolve_mapping(PosteriorMoments(n_moments=self.n_moments, drop_first=self.drop_first)),
             own_target=resolve_own_target(self.own_target, (CrossFit, Include)),

@@ -10,9 +10,11 @@ from sklearn.utils import check_random_state
 from catbayes._drawing import Draws, resolve_draws
 from catbayes._encoding import Missing, OwnTarget, Settings, Strategy, TrainingDraws, Unseen, resolve_own_target
 from catbayes._selection import Selection
+from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, RowId, Seed, TableLike
 from catbayes._validation import Array, Codes, check_count
 from catbayes.encoder._base import PosteriorEncoder
-from catbayes.encoder._reading import read_row_keys
+from catbayes.encoder._reading import read_new, read_row_keys
+from catbayes.families import resolve_family
 from catbayes.mappings import resolve_mapping
 from catbayes.priors import resolve_prior
 
@@ -128,10 +130,10 @@ class SamplingBayesianEncoder(PosteriorEncoder):
 
     def __init__(
         self,
-        columns: Any = "auto",
+        columns: Columns = "auto",
         *,
-        interactions: Any = None,
-        hierarchy: Any = None,
+        interactions: Interactions = None,
+        hierarchy: Hierarchy = None,
         family: Any = "auto",
         prior: Any = "empirical",
         mapping: Any = "mean",
@@ -139,7 +141,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         draws: Draws | float | Literal["estimate"] = "estimate",
         unseen: Unseen = "prior",
         missing: Missing = "category",
-        random_state: int | np.random.RandomState | None = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:
         self.columns = columns
@@ -155,7 +157,14 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, exposure: Any = None) -> Any:
+    def fit_transform(
+        self,
+        X: TableLike,
+        y: ByRowOrName,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        exposure: ByRowOrName = None,
+    ) -> Any:
         """Fit, and encode the training rows by one draw each, their own targets kept out.
 
         .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
@@ -187,7 +196,12 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         return self._keep(encoding)._assemble(rows.table, blocks)
 
     def fit_draws(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, exposure: Any = None
+        self,
+        X: TableLike,
+        y: ByRowOrName,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        exposure: ByRowOrName = None,
     ) -> TrainingDraws:
         """Fit, and prepare as many draws of the training rows as a model asks for, to be made one at a time.
 
@@ -215,7 +229,13 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         return draws
 
     def augment(
-        self, X: Any, y: Any, n_draws: int = 5, sample_weight: Any = None, groups: Any = None, exposure: Any = None
+        self,
+        X: TableLike,
+        y: ByRowOrName,
+        n_draws: int = 5,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        exposure: ByRowOrName = None,
     ) -> Augmented:
         """Fit, and stack `n_draws` drawn copies of the training rows: step 3 of the paper.
 
@@ -252,7 +272,9 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         row = np.tile(np.arange(n_rows), n_draws)
         return Augmented(copies, rows.y[row], weight[row] / n_draws, row)
 
-    def sample(self, X: Any, n_draws: int = 1, random_state: Any = None, row_id: Any = None) -> np.ndarray[Any, Any]:
+    def sample(
+        self, X: TableLike, n_draws: int = 1, random_state: Seed = None, row_id: RowId = None
+    ) -> np.ndarray[Any, Any]:
         """Draw features of rows that were not trained on, `n_draws` times.
 
         Parameters
@@ -282,7 +304,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         >>> bool(batch[0, 1] == alone[0, 0])
         True
         """
-        table, encoding = self._read_new(X), self.encoding_
+        table, encoding = read_new(X, self), self.encoding_
         check_count("n_draws", n_draws)
         identity = None if row_id is None else read_row_keys(table, row_id)
         seed = None
@@ -296,7 +318,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         own_target = resolve_own_target(self.own_target)
         return Settings(
             selection=Selection(self.columns, self.interactions, self.hierarchy, own_target.aside),
-            family=self.family,
+            family=resolve_family(self.family),
             prior=resolve_prior(self.prior),
             mapping=resolve_mapping(self.mapping),
             own_target=own_target,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
+import numpy.typing as npt
 from sklearn import clone, config_context, get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import get_tags
@@ -15,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from catbayes._encoding import resolve_own_target
+from catbayes._types import ByRow, ByRowOrName, File, Labels, Name, RowId, Seed, TableLike
 from catbayes.encoder._base import builders
 from catbayes.encoder._each import fit_each, make_encoders, naming, require_same, target_seeds
 from catbayes.encoder._file import load_table
@@ -70,7 +73,13 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
     def __init__(self, encoder: Any = None) -> None:
         self.encoder = encoder
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, exposure: Any = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: TableLike | ByRowOrName = None,
+        sample_weight: ByRowOrName = None,
+        exposure: ByRowOrName = None,
+    ) -> Self:
         """Learn the posteriors of every target.
 
         .. note:: Train models on `fit_transform(X, y)`, which is not `fit(X, y).transform(X)`.
@@ -93,7 +102,12 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         return self._become(encoders)
 
     def fit_transform(
-        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, exposure: Any = None
+        self,
+        X: TableLike,
+        y: TableLike | ByRowOrName = None,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        exposure: ByRowOrName = None,
     ) -> Any:
         """Fit, and encode the training rows, each target kept out of its own rows' features.
 
@@ -118,7 +132,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
             encoders, parts = self._fit_each("fit_transform", X, y, **given)
         return JointLayout(self._become(encoders).encoders_).join(parts, input_names(self))
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: TableLike) -> Any:
         """Encode new rows by the posterior expectation for each target.
 
         Parameters
@@ -137,7 +151,9 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         return JointLayout(self.encoders_).join(parts, input_names(self))
 
     @available_if(lambda self: hasattr(self._template(), "sample"))
-    def sample(self, X: Any, n_draws: int = 1, random_state: Any = None, row_id: Any = None) -> np.ndarray[Any, Any]:
+    def sample(
+        self, X: TableLike, n_draws: int = 1, random_state: Seed = None, row_id: RowId = None
+    ) -> np.ndarray[Any, Any]:
         """Draw features of rows that were not trained on, `n_draws` times; targets are drawn independently.
 
         Parameters
@@ -159,7 +175,12 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         return JointLayout(self.encoders_).stack(parts)
 
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None, exposure: Any = None
+        self,
+        X: TableLike,
+        y: TableLike | ByRowOrName = None,
+        sample_weight: ByRowOrName = None,
+        classes: Mapping[Name, npt.ArrayLike] | None = None,
+        exposure: ByRowOrName = None,
     ) -> Self:
         """Learn from the next batch of rows; the batches together give what one fit on all of them would.
 
@@ -209,7 +230,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
     def __add__(self, other: Self) -> Self:
         return self.merge(other) if isinstance(other, MultiTargetEncoder) else NotImplemented
 
-    def save(self, path: Any) -> None:
+    def save(self, path: File) -> None:
         """Write the fitted encoder to one Parquet file, without pickle; `catbayes.load` reads it.
 
         Parameters
@@ -221,7 +242,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         save_targets(self, path)
 
     @classmethod
-    def load(cls, path: Any) -> Self:
+    def load(cls, path: File) -> Self:
         """Read an encoder that `save` wrote. Loading never runs code.
 
         Parameters
@@ -236,7 +257,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         """
         return cast(Self, load_table(path, {cls.__name__: partial(build_targets, cls, KINDS)}))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
         """Name the outputs: what the encoder of a target calls them, followed by the target; `city_price`.
 
         Parameters
@@ -252,7 +273,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array(JointLayout(self.encoders_).names(input_names(self, input_features)), dtype=object)
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> MetadataRouter:
         """Route `sample_weight` and `exposure` to `fit`, and groups to the splitter `cv` of the encoder."""
         router = MetadataRouter(owner=self).add_self_request(self)
         mapping = MethodMapping().add(caller="fit_transform", callee="split")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from catbayes._types import Labels
 from catbayes._validation import Array
 from catbayes.encoder import input_names
 from catbayes.errors import InputError
@@ -46,7 +49,7 @@ class FittedFeatures:
             raise AttributeError(f"{name} belongs to features that the steps of the Pipeline made of the encoded ones.")
         return values
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
         """Names of the features that the estimator was fitted on, which `feature_importances_` and `coef_` refer to.
 
         Parameters
@@ -62,7 +65,7 @@ class FittedFeatures:
         check_is_fitted(self)
         return np.array(self._layout.names(input_names(self, input_features)), dtype=object)
 
-    def by_column(self, values: Any) -> dict[Any, Any]:
+    def by_column(self, values: npt.ArrayLike) -> dict[Any, Any]:
         """Average importances or coefficients over the outputs of each input column.
 
         Parameters

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from catbayes._encoding import Encoding, Layout, TrainingDraws
+from catbayes._types import ByRow, Interactions, Seed, TableLike
 from catbayes._validation import Array, check_count, check_number, check_option, check_weights
-from catbayes.encoder import SamplingBayesianEncoder, read_table
+from catbayes.encoder import SamplingBayesianEncoder, read_new, read_table
 from catbayes.errors import InputError, warn
 from catbayes.estimators import _fitting as fitting
 from catbayes.estimators._features import FittedFeatures
@@ -25,8 +27,8 @@ from catbayes.estimators._taylor import require_smooth, second_order
 from catbayes.sampling import Spread
 from catbayes.tables import Table
 
-FIT_WITH = ("auto", "copies", "members", "rounds")
-PREDICT_WITH = ("draws", "mean", "taylor")
+FitWith = Literal["auto", "copies", "members", "rounds"]
+PredictWith = Literal["draws", "mean", "taylor"]
 
 STD_DRAWS = 20
 """Draws for a standard deviation, at least: few strata leave the tails out."""
@@ -38,13 +40,13 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
     def __init__(
         self,
         estimator: Any = None,
-        encoder: Any = None,
+        encoder: SamplingBayesianEncoder | None = None,
         *,
-        interactions: Any = None,
+        interactions: Interactions = None,
         n_draws: int = 5,
-        fit_with: str = "auto",
-        predict_with: str = "draws",
-        random_state: Any = None,
+        fit_with: FitWith = "auto",
+        predict_with: PredictWith = "draws",
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -77,7 +79,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
 
     # ---------------------------------------------------------------------------------- fitting
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any) -> Any:
+    def fit(self, X: TableLike, y: ByRow, sample_weight: ByRow = None, groups: ByRow = None, **fit_params: Any) -> Self:
         """Fit the encoder and the estimator.
 
         Parameters
@@ -104,10 +106,10 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         table = read_table(X, self)
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
-        if len(y) != table.n_rows:
-            raise InputError(f"y has {len(y)} values and X has {table.n_rows} rows: expected one for each row.")
-        y, family, classes = self._read_y(y)
+        values = np.asarray(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))
+        if len(values) != table.n_rows:
+            raise InputError(f"y has {len(values)} values and X has {table.n_rows} rows: expected one for each row.")
+        y, family, classes = self._read_y(values)
         weight = check_weights(sample_weight, table.n_rows)
         used = y if weight is None else y[weight > 0]
         if classes is not None and (used == used[0]).all():
@@ -157,8 +159,8 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         return self
 
     def _check(self, estimator: Any) -> None:
-        check_option("fit_with", self.fit_with, FIT_WITH)
-        check_option("predict_with", self.predict_with, PREDICT_WITH)
+        check_option("fit_with", self.fit_with, get_args(FitWith))
+        check_option("predict_with", self.predict_with, get_args(PredictWith))
         check_count("n_draws", self.n_draws)
         if not hasattr(estimator, "fit") or isinstance(estimator, type):
             raise InputError(f"estimator={estimator!r}: expected a scikit-learn estimator or Pipeline, not yet fitted.")
@@ -204,7 +206,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
 
     # ------------------------------------------------------------------------------- predicting
 
-    def predict_draws(self, X: Any, columns: Any = None) -> Array:
+    def predict_draws(self, X: TableLike, columns: Sequence[Any] | None = None) -> Array:
         """Predictions under each draw of the categories.
 
         Parameters
@@ -241,7 +243,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
 
     def _predict_average(self, X: Any) -> Array:
         """Average over draws, or at the mean, or corrected to second order, as `predict_with` says."""
-        check_option("predict_with", self.predict_with, PREDICT_WITH)
+        check_option("predict_with", self.predict_with, get_args(PredictWith))
         rows = self._read_new(X)
         if self.predict_with == "draws":
             return average(over_draws(self.estimators_, rows, rows.drawn(self._draws), self._respond))
@@ -276,9 +278,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         return np.stack([prediction.copy() for prediction in predictions])
 
     def _read_new(self, X: Any) -> NewRows:
-        check_is_fitted(self)
-        table = read_table(X, self)
-        validate_data(self, X if table.frame is not None else table.array, reset=False, skip_check_array=True)
+        table = read_new(X, self)
         return NewRows(self._encoding, self._layout, table)
 
     @property
@@ -287,7 +287,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
 
     # ------------------------------------------------------------------------------ scikit-learn
 
-    def set_params(self, **params: Any) -> Any:
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, those of the default encoder and estimator too: `encoder__prior`, `estimator__max_depth`.
 
         Parameters
@@ -304,9 +304,10 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
             nested = any(key.startswith(f"{name}__") for key in params)
             if nested and params.get(name, getattr(self, name)) is None:
                 params = params | {name: make()}
-        return super().set_params(**params)
+        super().set_params(**params)
+        return self
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> MetadataRouter:
         """Take `sample_weight` and `groups` for the model itself, and route the other parameters to the estimator."""
         router = MetadataRouter(owner=self).add_self_request(self)
         estimator = self._chosen_estimator()

@@ -13,7 +13,6 @@ from catbayes._encoding import EncodedColumn, TrainingDraws
 from catbayes._random import Purpose, stream
 from catbayes._validation import Array
 from catbayes.errors import InputError
-from catbayes.families import NormalGamma
 from catbayes.tables import Table
 
 VALIDATION = ("X_val", "y_val", "sample_weight_val", "eval_set", "eval_X", "eval_y", "eval_sample_weight")
@@ -103,14 +102,14 @@ class TrainingRows:
 
 
 def origins(columns: Sequence[EncodedColumn]) -> list[Array]:
-    """What is taken off each output of a numeric target: the expectation of an unseen category.
+    """What is taken off each output of amounts: the expectation of an unseen category.
 
     Counts and classes keep theirs. Forests and XGBoost round features to single precision, in which amounts near 1e9
     are 64 apart; differences from the usual amount are not.
     """
     return [
         column.expectation[column.posteriors.index.unseen]
-        if isinstance(column.posteriors.prior.prior, NormalGamma)
+        if column.family.as_differences
         else np.zeros(column.expectation.shape[1])
         for column in columns
     ]

@@ -12,7 +12,6 @@ from catbayes._validation import Array
 from catbayes.errors import InputError
 from catbayes.estimators._fitting import last_step
 from catbayes.estimators._predicting import NewRows, Respond
-from catbayes.mappings import Identity, Mean, MeanPrecision
 
 STEP = 0.1
 """Finite differences reach this many posterior standard deviations: small against any bend, large against rounding."""
@@ -45,7 +44,7 @@ def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
     centre = respond(model, rows.features(centres)).copy()
     if not rows.columns:
         return centre
-    linear = all(isinstance(column.mapping, Mean | MeanPrecision | Identity) for column in rows.columns)
+    linear = all(column.mapping.linear for column in rows.columns)
     if linear and type(model) is LogisticRegression and _is_softmax(model):
         return centre + _logistic_correction(model, rows, centre)
     correction = np.zeros_like(centre)

@@ -12,13 +12,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
+from catbayes._types import TableLike
 from catbayes._validation import Array
 from catbayes.errors import InputError
 from catbayes.estimators._fitting import last_step
 from catbayes.estimators._model import SamplingModel
 from catbayes.estimators._taylor import as_probabilities
 from catbayes.evidence import plain
-from catbayes.families import FAMILIES
+from catbayes.families import family_name, family_of_classes, find_family
 
 
 def _has(name: str) -> Any:
@@ -117,19 +118,18 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
             assert_all_finite(y, input_name="y")
         if y.dtype.kind == "O" and any(label is None or label != label for label in y):  # NaN is not itself
             raise InputError("Input y contains missing values. Drop those rows before fitting.")
-        numeric = {name: kind for name, kind in FAMILIES.items() if not kind.classes}
-        if getattr(self.encoder, "family", "auto") in (*numeric, *numeric.values()):
-            raise InputError(
-                f'family={self.encoder.family!r} is for numbers, and a classifier has classes: use "auto".'
-            )
+        given = getattr(self.encoder, "family", "auto")
+        family = find_family(given)
+        if family is not None and not family.classes:
+            raise InputError(f'family={given!r} is for numbers, and a classifier has classes: use "auto".')
         try:
             classes = np.unique(y)
             check_classification_targets(y if y.dtype != object else np.searchsorted(classes, y))
         except TypeError as error:
             raise InputError(f"y holds labels that cannot be sorted ({error}). Use strings or numbers only.") from error
-        return y, "bernoulli" if len(classes) == 2 else "categorical", classes
+        return y, family_name(family_of_classes(len(classes))), classes
 
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+    def predict(self, X: TableLike) -> np.ndarray[Any, Any]:
         """The class whose probability, averaged over draws, is highest.
 
         Parameters
@@ -147,7 +147,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         return np.asarray(self.classes_[best])
 
     @available_if(_has("predict_proba"))
-    def predict_proba(self, X: Any, return_std: bool = False) -> Any:
+    def predict_proba(self, X: TableLike, return_std: bool = False) -> Any:
         """Class probabilities, averaged over draws, and how much they vary from draw to draw.
 
         Parameters
@@ -179,7 +179,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         return (average, self._predict_std(X)) if return_std else average
 
     @available_if(_has("predict_proba"))
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: TableLike) -> Array:
         """Logarithms of the averaged probabilities.
 
         Parameters
@@ -196,7 +196,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
             return np.asarray(np.log(self.predict_proba(X)))
 
     @available_if(_only_scores)
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: TableLike) -> Array:
         """Scores averaged over draws, of an estimator without probabilities.
 
         Parameters
@@ -212,7 +212,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         return self._predict_average(X)
 
     @available_if(_has("predict_proba"))
-    def predict_interval(self, X: Any, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
+    def predict_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
         """Where the probabilities would lie if the true rates of the categories were known.
 
         The interval holds the doubt about categories, as wide as they are rare, and not the doubt about the estimator;

@@ -9,10 +9,11 @@ from sklearn.base import RegressorMixin
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import assert_all_finite
 
+from catbayes._types import TableLike
 from catbayes._validation import Array
 from catbayes.errors import InputError
 from catbayes.estimators._model import SamplingModel
-from catbayes.families import BetaBernoulli, DirichletCategorical
+from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
 
 
 class SamplingRegressor(RegressorMixin, SamplingModel):
@@ -47,8 +48,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     encoder_ : SamplingBayesianEncoder or None
         The fitted encoder; None if the table has no categorical column.
     estimators_ : list
-        The fitted estimators: K for members, else one, which is also `estimator_`. Their features are differences from
-        the encoding of an unseen category, unless the family is "poisson".
+        The fitted estimators: K for members, else one, which is also `estimator_`. Features of amounts are differences
+        from the encoding of an unseen category; rates are as they are.
     fit_with_ : str
         How it was fitted.
     feature_importances_, coef_ : ndarray
@@ -79,14 +80,16 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         except (TypeError, ValueError) as error:
             raise InputError(f"y must hold numbers for a regressor: {error}.") from error
         assert_all_finite(y, input_name="y")
-        family = getattr(self.encoder, "family", "auto")
-        if family in ("bernoulli", "categorical", BetaBernoulli, DirichletCategorical):
+        given = getattr(self.encoder, "family", "auto")
+        family = find_family(given)
+        if family is not None and family.classes:
+            words = ", ".join(f'"{name}"' for name, known in FAMILIES.items() if not known.classes)
             raise InputError(
-                f'family={family!r} is for classes, and a regressor has numbers: use "auto", "lognormal" or "poisson".'
+                f'family={given!r} is for classes, and a regressor has numbers: use "auto", or one of {words}.'
             )
-        return y, "normal", None
+        return y, family_name(family_of_numbers()), None
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: TableLike, return_std: bool = False) -> Any:
         """Predict the target, averaged over draws, and how much that varies from draw to draw.
 
         Parameters
@@ -105,7 +108,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         average = self._predict_average(X)
         return (average, self._predict_std(X)) if return_std else average
 
-    def predict_interval(self, X: Any, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
+    def predict_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
         """Where the prediction would lie if the true means of the categories were known.
 
         The interval holds the doubt about categories, as wide as they are rare, and neither the doubt about the

@@ -6,8 +6,6 @@ from catbayes.evidence._evidence import (
     ColumnEvidence,
     Evidence,
     check_classes,
-    gather_before,
-    gather_codes,
     settle_family,
 )
 from catbayes.evidence._gathering import Given, gather, gather_selected
@@ -24,8 +22,6 @@ __all__ = [
     "check_classes",
     "choose",
     "gather",
-    "gather_before",
-    "gather_codes",
     "gather_selected",
     "label_array",
     "plain",

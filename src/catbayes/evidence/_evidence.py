@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from catbayes._arrays import TINY
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
-from catbayes._validation import Array, Codes
+from catbayes._validation import Codes
 from catbayes.errors import InputError
-from catbayes.evidence._aligning import align
-from catbayes.evidence._target import Target, choose_family, read_family
-from catbayes.families import TINY, Family
+from catbayes.evidence._target import join_classes, label_array
+from catbayes.families import Family, family_of_classes
 from catbayes.statistics import Moments, Statistics, Tally
 
-__all__ = [
-    "Candidate",
-    "ColumnEvidence",
-    "Evidence",
-    "check_classes",
-    "gather_before",
-    "gather_codes",
-    "settle_family",
-]
+__all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "settle_family"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +87,17 @@ class Evidence:
     squares: float  # Σ w² over the rows: with Σ w, how unequal the weights are
     weighted: bool
     candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
+    total: Statistics = field(init=False)  # what all rows together say, as one category
+
+    def __post_init__(self) -> None:
+        """Add up the rows, once."""
+        object.__setattr__(self, "total", self.columns[0].statistics.total())
 
     @property
     def texts(self) -> tuple[Any, ...]:
         """Names of the columns whose categories are all text."""
         pairs = [pair for column in self.columns for pair in zip(column.parts, column.index.sources, strict=True)]
         return tuple(self.inputs[part] for part in dict.fromkeys(part for part, source in pairs if source.is_text))
-
-    @property
-    def total(self) -> Statistics:
-        """What all rows together say, as one category."""
-        return self.columns[0].statistics.total()
 
     @property
     def row_weight(self) -> float:
@@ -123,7 +115,7 @@ class Evidence:
 
     def __add__(self, other: Evidence) -> Evidence:
         """Join what two disjoint sets of rows say."""
-        joint = align(self, other)
+        joint = self._aligned(other)
         columns = tuple(column.joined(column.mine + column.theirs) for column in joint.columns)
         squares, weighted = self.squares + other.squares, self.weighted or other.weighted
         return replace(
@@ -132,7 +124,7 @@ class Evidence:
 
     def __sub__(self, other: Evidence) -> Evidence:
         """Take rows out again; a category or class of which nothing is left is forgotten altogether."""
-        joint = align(self, other)
+        joint = self._aligned(other)
         columns = tuple(column.without(column.subtract(self.family)) for column in joint.columns)
         squares, weighted = max(self.squares - other.squares, 0.0), self.weighted or other.weighted
         left = replace(
@@ -146,6 +138,34 @@ class Evidence:
         """Let every row count for `share` of a row."""
         columns = tuple(replace(column, statistics=column.statistics.scaled(share)) for column in self.columns)
         return replace(self, columns=columns, squares=self.squares * share**2, weighted=True)
+
+    def _aligned(self, other: Evidence) -> _Aligned:
+        """Bring two tables to the same categories and classes."""
+        theirs = {column.name: column for column in other.columns}
+        if {column.name for column in self.columns} != theirs.keys():
+            raise InputError(
+                f"The encoded columns differ: {[column.name for column in self.columns]} and {list(theirs)}. "
+                "Only what was gathered from the same columns can be joined."
+            )
+        one_kind = (self.classes is None) == (other.classes is None)
+        if not one_kind or (self.classes is None and self.family != other.family):
+            raise InputError(
+                f"One target needs a {self.family.__name__} and the other a {other.family.__name__}. "
+                "Set family= on both to the same one."
+            )
+        family, classes, had = self.family, self.classes, None
+        places: tuple[Codes | None, Codes | None] = (None, None)
+        if self.classes is not None and other.classes is not None:
+            classes, *found = join_classes(self.classes.tolist(), other.classes.tolist())
+            places = (found[0], found[1])
+            if self.classes.dtype == other.classes.dtype:
+                classes = label_array(classes.tolist(), self.classes.dtype)
+            if family.binary and len(classes) > 2:
+                family = family_of_classes(len(classes))
+            had = _move(self.total, np.zeros(1, dtype=np.intp), 1, places[0], len(classes)).weight[0] > 0
+        width = 0 if classes is None else len(classes)
+        columns = [_AlignedColumn.of(column, theirs[column.name], places, width) for column in self.columns]
+        return _Aligned(columns, family, classes, had)
 
     def _without_classes(self, had_rows: Any) -> Evidence:
         """Drop the classes that had rows and have none now."""
@@ -163,55 +183,68 @@ class Evidence:
         return replace(self, columns=tuple(map(keep, self.columns)), classes=self.classes[kept])
 
 
-def gather_codes(
-    codes: Codes, target: Target, weight: Array | None, n_slots: int, rows: Any = None, unseen: int = -1
-) -> Statistics:
-    """Count (or describe) the target by category code, over all rows or some; slots from `unseen` on learn nothing.
+@dataclass(frozen=True, slots=True)
+class _AlignedColumn:
+    """One column of two tables: their statistics by the slots of both tables' categories."""
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes.evidence import gather_codes, read_target
-    >>> target = read_target(np.array([1.5, 2.5, 4.0]), "auto", 3)
-    >>> gather_codes(np.array([0, 0, 1]), target, None, n_slots=4).mean.tolist()  # two categories, missing, unseen
-    [2.0, 4.0, 0.0, 0.0]
-    """
-    values = target.values
-    if rows is not None:
-        codes, values = codes[rows], values[rows]
-        weight = None if weight is None else weight[rows]
-    statistics: Statistics
-    if target.classes is not None:
-        statistics = Tally.from_codes(codes, values, weight, n_slots=n_slots, n_classes=len(target.classes))
-    else:
-        statistics = Moments.from_codes(codes, values, weight, n_slots=n_slots)
-    return statistics.without(np.arange(n_slots)[unseen:])
+    column: ColumnEvidence
+    index: Index
+    mine: Any
+    theirs: Any
 
+    @classmethod
+    def of(
+        cls, first: ColumnEvidence, second: ColumnEvidence, classes: tuple[Codes | None, Codes | None], n_classes: int
+    ) -> _AlignedColumn:
+        """Bring a column of two tables to the same categories, and to the same classes if there are any."""
+        index, to_first, to_second = first.index.union(second.index)
+        mine = _move(first.statistics, to_first, index.n_slots, classes[0], n_classes)
+        return cls(first, index, mine, _move(second.statistics, to_second, index.n_slots, classes[1], n_classes))
 
-def gather_before(
-    codes: Codes, rank: Codes, target: Target, weight: Array | None, n_slots: int, unseen: int
-) -> Statistics:
-    """Count (or describe), for each row, the rows of its category with a lower rank.
+    def joined(self, statistics: Statistics) -> ColumnEvidence:
+        """The column with the categories of both tables."""
+        return replace(self.column, index=self.index, statistics=statistics)
 
-    A row whose slot is `unseen`, or one behind it, learns nothing.
+    def subtract(self, family: type[Family]) -> Statistics:
+        """What is left of the first table without the second, if that can have been part of it."""
+        left: Statistics = self.mine - self.theirs
+        strange = ~self.mine.holds(self.theirs) | family.impossible(left)
+        if strange.any():
+            raise InputError(
+                f"Column {self.column.name!r}: what is to be taken out holds {self.theirs.count[strange][0]:g} rows of "
+                f"a category that has {self.mine.count[strange][0]:g}, or other targets than those. Take out only what "
+                "was put in."
+            )
+        return left
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes.evidence import gather_before, read_target
-    >>> target = read_target(np.array([1, 0, 1]), "auto", 3)
-    >>> codes, rank = np.array([0, 0, 0]), np.array([2, 0, 1])
-    >>> gather_before(codes, rank, target, None, n_slots=3, unseen=2).weight.tolist()  # (zeros, ones) before each row
-    [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
-    """
-    nothing = np.flatnonzero(codes >= unseen)
-    if target.classes is not None:
-        return Tally.before(codes, rank, target.values, weight, n_classes=len(target.classes)).without(nothing)
-    return Moments.before(codes, rank, target.values, weight, n_slots=n_slots).without(nothing)
+    def without(self, left: Statistics) -> ColumnEvidence:
+        """Drop the categories that had rows and have none now."""
+        gone = (left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0))
+        kept = np.flatnonzero(~gone[:-2])
+        if len(kept) == self.index.missing:
+            return self.joined(left)
+        slots = np.append(kept, [self.index.missing, self.index.unseen])
+        return replace(self.column, index=self.index.keep(kept), statistics=left.take(slots))
 
 
-def settle_family(family: Any, evidence: Evidence) -> type[Family]:
-    """The family that the parameter `family` and the evidence ask for, if there is something to encode towards.
+def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:
+    """Move statistics to the slots and classes of a joint table."""
+    if classes is not None:
+        statistics = statistics.widen(classes, n_classes)
+    return statistics.place(slots, n_slots)
+
+
+class _Aligned(NamedTuple):
+    """Two tables brought to the same categories and classes."""
+
+    columns: list[_AlignedColumn]
+    family: type[Family]
+    classes: np.ndarray[Any, Any] | None
+    mine_had: Any  # whether each class had rows in the first table
+
+
+def settle_family(wanted: type[Family] | None, evidence: Evidence) -> type[Family]:
+    """The family that is wanted, or that the evidence asks for, if there is something to encode towards.
 
     Examples
     --------
@@ -219,19 +252,20 @@ def settle_family(family: Any, evidence: Evidence) -> type[Family]:
     >>> from catbayes import gather
     >>> from catbayes.evidence import settle_family
     >>> evidence = gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid")
-    >>> settle_family("auto", evidence).__name__
+    >>> settle_family(None, evidence).__name__
     'BetaBernoulli'
     """
-    total, wanted = evidence.total, read_family(family)
-    fits = wanted is None or wanted is evidence.family or (wanted.classes and evidence.family.classes)
-    if not fits:
-        raise InputError(f"family={family!r}, and this was gathered for {evidence.family.__name__}: use one for both.")
+    total = evidence.total
+    if wanted is not None and wanted is not evidence.family and not (wanted.classes and evidence.family.classes):
+        raise InputError(
+            f"family={wanted.__name__}, and this was gathered for {evidence.family.__name__}: use one for both."
+        )
     if not total.count[0] > 0:
         raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
     if evidence.classes is not None:
         if len(evidence.classes) < 2:
             raise _one_class(evidence, 0)
-        return choose_family(wanted, len(evidence.classes))
+        return family_of_classes(len(evidence.classes), wanted)
     assert isinstance(total, Moments)
     rounding = 4.0 * np.finfo(np.float64).eps * abs(total.mean[0])
     if total.m2[0] <= total.count[0] * rounding**2:

@@ -15,8 +15,8 @@ import numpy as np
 from catbayes._validation import Array
 from catbayes.errors import InputError
 from catbayes.evidence._query import check_names, check_numeric, collect, read_column
-from catbayes.evidence._target import Target, read_family
-from catbayes.families import Family, GammaPoisson
+from catbayes.evidence._target import Target
+from catbayes.families import FAMILIES, Family, resolve_family
 
 
 def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Target, Array]:
@@ -47,7 +47,7 @@ def per_unit_lazily(
     frame: nw.LazyFrame[Any], target: Any, weight: Any, exposure: Any, family: Any
 ) -> tuple[nw.LazyFrame[Any], str]:
     """The same for a lazy frame: the target is events per unit, and the column of the exposure becomes the weight."""
-    wanted, schema = read_family(family), frame.collect_schema()
+    wanted, schema = resolve_family(family), frame.collect_schema()
     _check_family(wanted)
     check_names(frame, list(schema.names()), target=target, weight=weight, exposure=exposure)
     check_numeric("exposure", exposure, schema[exposure])
@@ -63,9 +63,10 @@ def per_unit_lazily(
 
 
 def _check_family(family: type[Family] | None) -> None:
-    if family is not GammaPoisson:
+    if family is None or not family.takes_exposure:
         given = "the family is to be found" if family is None else f"the target is for {family.__name__}"
-        raise InputError(f'exposure is for counts, and {given}. Set family="poisson", or leave exposure out.')
+        takers = " or ".join(f'family="{name}"' for name, known in FAMILIES.items() if known.takes_exposure)
+        raise InputError(f"exposure is for counts, and {given}. Set {takers}, or leave exposure out.")
 
 
 def _check_units(bad: int) -> None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
+import numpy.typing as npt
 
 from catbayes._selection import Selection
+from catbayes._types import ByRowOrName, Columns, Hierarchy, Interactions, Source
 from catbayes._validation import check_option
 from catbayes.categories import Categories
 from catbayes.errors import InputError
@@ -17,7 +19,7 @@ from catbayes.evidence._evidence import ColumnEvidence, Evidence
 from catbayes.evidence._exposure import per_unit_lazily
 from catbayes.evidence._query import Query
 from catbayes.evidence._rows import read_rows
-from catbayes.sources import ENGINES, batches, is_reader, is_source, lazy_frame
+from catbayes.sources import ENGINES, Engine, batches, is_reader, is_source, lazy_frame
 from catbayes.tables import CATEGORICAL, Table
 
 READER_ROWS = 1 << 20
@@ -26,18 +28,18 @@ Progress = Callable[[int, int], None]
 
 
 def gather(
-    source: Any,
-    columns: Any = "auto",
-    target: Any = None,
+    source: Source,
+    columns: Columns = "auto",
+    target: ByRowOrName = None,
     *,
-    interactions: Any = None,
-    hierarchy: Any = None,
+    interactions: Interactions = None,
+    hierarchy: Hierarchy = None,
     family: Any = "auto",
-    weight: Any = None,
-    exposure: Any = None,
-    classes: Any = None,
+    weight: ByRowOrName = None,
+    exposure: ByRowOrName = None,
+    classes: npt.ArrayLike | None = None,
     like: Evidence | None = None,
-    engine: str = "auto",
+    engine: Engine = "auto",
     memory_limit: str | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
@@ -127,7 +129,7 @@ def gather_selected(
     selection: Selection,
     given: Given,
     like: Evidence | None = None,
-    engine: str = "auto",
+    engine: Engine = "auto",
     memory_limit: str | None = None,
     progress: Progress | None = None,
 ) -> Evidence:

@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from catbayes._arrays import TINY
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
 from catbayes._validation import Array
@@ -15,16 +16,18 @@ from catbayes.categories import Categories, canonical_list
 from catbayes.errors import InputError
 from catbayes.evidence._evidence import ColumnEvidence
 from catbayes.evidence._target import (
-    check_integer_classes,
-    check_lowest,
     check_no_amount,
-    choose_family,
     join_classes,
     label_array,
     no_dates,
-    read_family,
 )
-from catbayes.families import TINY, Family, NormalGamma
+from catbayes.families import (
+    Family,
+    check_whole_classes,
+    family_of_classes,
+    family_of_numbers,
+    resolve_family,
+)
 from catbayes.statistics import Moments, Tally
 from catbayes.tables import check_free, no_column
 
@@ -97,7 +100,7 @@ class Query:
     @classmethod
     def of(cls, frame: nw.LazyFrame[Any], target: Any, weight: Any, family: Any, known: Any) -> Query:
         """Look at the target and the weight once, in one query or two."""
-        wanted, schema = read_family(family), frame.collect_schema()
+        wanted, schema = resolve_family(family), frame.collect_schema()
         check_names(frame, list(schema.names()), target=target, weight=weight)
         dtype = schema[target]
         y = read_column(target, dtype, wanted, known)
@@ -108,12 +111,12 @@ class Query:
         facts = cls._look_at_numbers(frame, weight, dtype) if numeric else {}
         if wanted is None and facts.get("fractions"):
             if known is None:
-                wanted = NormalGamma
+                wanted = family_of_numbers()
             else:
                 check_no_amount(known)
         if wanted is not None and not wanted.classes:
             squares = cls._check(facts, weight, target)
-            check_lowest(wanted, float(facts["low"]))
+            wanted.check_target(float(facts["low"]))
             number = nw.col(TARGET).cast(nw.Float64)
             frame = frame.with_columns(number.log() if wanted.log_target else number)
             return cls(frame, wanted, None, weight is not None, squares)
@@ -121,8 +124,8 @@ class Query:
         squares = cls._check(facts, weight, target)
         classes = label_array(seen) if known is None else join_classes(canonical_list(list(known)), seen)[0]
         if wanted is None and dtype.is_numeric():
-            check_integer_classes(len(classes))
-        return cls(frame, choose_family(wanted, len(classes)), classes, weight is not None, squares)
+            check_whole_classes(len(classes))
+        return cls(frame, family_of_classes(len(classes), wanted), classes, weight is not None, squares)
 
     @staticmethod
     def _look_at_numbers(frame: nw.LazyFrame[Any], weight: Any, dtype: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from catbayes._validation import Array, Codes, check_weights
 from catbayes.categories import Categories
 from catbayes.errors import InputError
 from catbayes.evidence._choosing import choose
-from catbayes.evidence._evidence import ColumnEvidence, Evidence, gather_codes
+from catbayes.evidence._evidence import ColumnEvidence, Evidence
 from catbayes.evidence._exposure import per_unit
 from catbayes.evidence._target import Target, read_target
 from catbayes.tables import Table, no_column
@@ -79,10 +79,11 @@ def read_rows(
     table, y, weight, exposure = take_named(table, y, weight, exposure)
     if y is None:
         raise InputError("target: expected the name of a column of the table, or the values of the target.")
-    specs = selection.specs(table.names, table.categorical())
-    weight = check_weights(weight, table.n_rows, whole)
+    names, n_rows = table.names, table.n_rows
+    specs = selection.specs(names, table.categorical())
+    weight = check_weights(weight, n_rows, whole)
     y = np.asarray(y)
-    target = read_target(y, family, table.n_rows, classes)
+    target = read_target(y, family, n_rows, classes)
     if exposure is not None:
         target, weight = per_unit(target, weight, exposure)
         y = target.values
@@ -92,15 +93,15 @@ def read_rows(
     def gather_column(spec: ColumnSpec) -> ColumnEvidence:
         sources, codes = zip(*(read[part] for part in spec.parts), strict=True)
         index, slots = Index.of(sources, codes)
-        statistics = gather_codes(slots, target, weight, index.n_slots)
+        statistics = target.gather(slots, weight, index.n_slots)
         return ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics)
 
     evidence = Evidence(
         columns=tuple(run(gather_column, specs)),
         family=target.family,
         classes=target.classes,
-        inputs=tuple(table.names),
-        squares=float(table.n_rows if weight is None else (weight**2).sum()),
+        inputs=tuple(names),
+        squares=float(n_rows if weight is None else (weight**2).sum()),
         weighted=weight is not None,
     )
     codes = {position: slots for position, (_, slots) in read.items()}

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catbayes._validation import Codes
+from catbayes._validation import Array, Codes
 from catbayes.categories import Categories
 from catbayes.errors import InputError
-from catbayes.families import FAMILIES, BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalGamma
-
-MOST_INTEGER_CLASSES = 100
+from catbayes.families import Family, check_whole_classes, family_of_classes, family_of_numbers, resolve_family
+from catbayes.statistics import Moments, Statistics, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +34,52 @@ class Target:
     family: type[Family]
     classes: npt.NDArray[Any] | None = None
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for numbers."""
+        return 0 if self.classes is None else len(self.classes)
+
+    def gather(
+        self, slots: Codes, weight: Array | None, n_slots: int, rows: Codes | None = None, unseen: int = -1
+    ) -> Statistics:
+        """Count (or describe) the target by slot, over all rows or some; slots from `unseen` on learn nothing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from catbayes.evidence import read_target
+        >>> target = read_target(np.array([1.5, 2.5, 4.0]), "auto", 3)
+        >>> target.gather(np.array([0, 0, 1]), None, n_slots=4).mean.tolist()  # two categories, missing, unseen
+        [2.0, 4.0, 0.0, 0.0]
+        """
+        values = self.values
+        if rows is not None:
+            slots, values = slots[rows], values[rows]
+            weight = None if weight is None else weight[rows]
+        statistics: Statistics
+        if self.classes is not None:
+            statistics = Tally.from_codes(slots, values, weight, n_slots=n_slots, n_classes=self.n_classes)
+        else:
+            statistics = Moments.from_codes(slots, values, weight, n_slots=n_slots)
+        return statistics.without(np.arange(n_slots)[unseen:])
+
+    def gather_before(self, slots: Codes, rank: Codes, weight: Array | None, n_slots: int, unseen: int) -> Statistics:
+        """Count (or describe), for each row, the rows of its slot with a lower rank; from `unseen` on, nothing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from catbayes.evidence import read_target
+        >>> target = read_target(np.array([1, 0, 1]), "auto", 3)
+        >>> slots, rank = np.array([0, 0, 0]), np.array([2, 0, 1])
+        >>> target.gather_before(slots, rank, None, n_slots=3, unseen=2).weight.tolist()  # (zeros, ones) before each
+        [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+        """
+        nothing = np.flatnonzero(slots >= unseen)
+        if self.classes is not None:
+            return Tally.before(slots, rank, self.values, weight, n_classes=self.n_classes).without(nothing)
+        return Moments.before(slots, rank, self.values, weight, n_slots=n_slots).without(nothing)
+
 
 def read_target(y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequence[Any] | None = None) -> Target:
     """Check y and translate it: class codes for a class family, numbers for the others.
@@ -51,10 +96,10 @@ def read_target(y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequ
     y = plain(y)
     if len(y) != n_rows:
         raise InputError(f"y has {len(y)} values and X has {n_rows} rows: expected one value of y for each row.")
-    wanted = read_family(family)
+    wanted = resolve_family(family)
     if wanted is None and _has_fractions(y):
         if classes is None:
-            wanted = NormalGamma
+            wanted = family_of_numbers()
         else:
             check_no_amount(classes)
     if wanted is None or wanted.classes:
@@ -88,17 +133,6 @@ def no_dates() -> InputError:
     return InputError("y holds dates or spans of time: turn them into numbers (days, seconds) or labels first.")
 
 
-def read_family(family: Any) -> type[Family] | None:
-    if isinstance(family, str) and family == "auto":
-        return None
-    if isinstance(family, str) and family in FAMILIES:
-        return FAMILIES[family]
-    if isinstance(family, type) and issubclass(family, Family):
-        return family
-    accepted = ", ".join(f'"{name}"' for name in ("auto", *FAMILIES))
-    raise InputError(f"family={family!r}: expected one of {accepted}, or a family class of catbayes.families.")
-
-
 def _has_fractions(y: np.ndarray[Any, Any]) -> bool:
     """Tell whether y is numeric with at least one value that is not whole: scikit-learn's "continuous"."""
     if y.dtype.kind != "f":
@@ -113,24 +147,6 @@ def _check_finite(y: np.ndarray[Any, Any]) -> None:
         # The words that scikit-learn's users know, with the remedy.
         what = "NaN" if np.isnan(y).any() else "infinity or a value too large for dtype('float64')"
         raise InputError(f"Input y contains {what}, in {(~finite).sum()} rows. Drop those rows before fitting.")
-
-
-def choose_family(family: type[Family] | None, n_classes: int) -> type[Family]:
-    """Settle the family of a class target: the one asked for, or the one that its number of classes asks for."""
-    if family is None:
-        return BetaBernoulli if n_classes <= 2 else DirichletCategorical
-    if family is BetaBernoulli and n_classes > 2:
-        raise InputError(f'family="bernoulli" takes two classes, and y holds {n_classes}: use "categorical".')
-    return family
-
-
-def check_integer_classes(n_classes: int) -> None:
-    """Refuse to take many whole numbers for classes unasked."""
-    if n_classes > MOST_INTEGER_CLASSES:
-        raise InputError(
-            f'y holds {n_classes} different whole numbers: set family="normal" for an amount, "poisson" for a '
-            'count, or "categorical" if each one names a class.'
-        )
 
 
 def check_no_amount(classes: Sequence[Any]) -> None:
@@ -150,8 +166,8 @@ def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, known: S
     if known is not None:
         classes, _, places = join_classes(known, labels.values)
     if family is None and y.dtype.kind in "iuf":
-        check_integer_classes(len(classes))
-    return Target(places[codes], choose_family(family, len(classes)), classes)
+        check_whole_classes(len(classes))
+    return Target(places[codes], family_of_classes(len(classes), family), classes)
 
 
 def join_classes(known: Sequence[Any], fresh: Sequence[Any]) -> tuple[np.ndarray[Any, Any], Codes, Codes]:
@@ -191,15 +207,5 @@ def _read_numbers(y: np.ndarray[Any, Any], family: type[Family]) -> Target:
     except (TypeError, ValueError) as error:
         raise InputError(f"y must hold numbers for {family.__name__}: {error}.") from error
     _check_finite(values)
-    check_lowest(family, float(values.min()))
+    family.check_target(float(values.min()))
     return Target(np.log(values) if family.log_target else values, family)
-
-
-def check_lowest(family: type[Family], lowest: float) -> None:
-    """Refuse negative counts, and amounts without a logarithm."""
-    if family is GammaPoisson and lowest < 0:
-        raise InputError(f'family="poisson" takes counts ≥ 0, and y holds {lowest:g}: use "normal" for amounts.')
-    if family.log_target and lowest <= 0:
-        raise InputError(
-            f'family="lognormal" takes amounts > 0, and y holds {lowest:g}: use "normal", or drop or shift such rows.'
-        )

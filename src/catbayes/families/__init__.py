@@ -4,7 +4,11 @@ A prior and a posterior are values of the same class, so `prior.update(statistic
 updated again. Axes: a family holds (…, category); θ has one more, (…, category, parameter).
 """
 
-from catbayes.families._family import TINY, Family, Random, maximise, no_signal
+from typing import Any
+
+from catbayes.errors import InputError
+from catbayes.families._arithmetic import maximise, no_signal
+from catbayes.families._family import Family, Random, Support, likeliest_strength
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.categorical import DirichletCategorical
 from catbayes.families.lognormal import LogNormalGamma
@@ -13,7 +17,6 @@ from catbayes.families.poisson import GammaPoisson
 
 __all__ = [
     "FAMILIES",
-    "TINY",
     "BetaBernoulli",
     "DirichletCategorical",
     "Family",
@@ -21,8 +24,16 @@ __all__ = [
     "LogNormalGamma",
     "NormalGamma",
     "Random",
+    "Support",
+    "check_whole_classes",
+    "family_name",
+    "family_of_classes",
+    "family_of_numbers",
+    "find_family",
+    "likeliest_strength",
     "maximise",
     "no_signal",
+    "resolve_family",
 ]
 
 FAMILIES: dict[str, type[Family]] = {
@@ -33,3 +44,94 @@ FAMILIES: dict[str, type[Family]] = {
     "poisson": GammaPoisson,
 }
 """By the names that the parameter `family` of the encoders takes."""
+
+MOST_WHOLE_CLASSES = 100
+
+
+def find_family(family: Any) -> type[Family] | None:
+    """The family that a word or a class stands for; None where it is "auto", or no family.
+
+    Examples
+    --------
+    >>> from catbayes.families import find_family
+    >>> find_family("poisson").__name__, find_family("auto"), find_family(3)
+    ('GammaPoisson', None, None)
+    """
+    if isinstance(family, str):
+        return FAMILIES.get(family)
+    return family if isinstance(family, type) and issubclass(family, Family) else None
+
+
+def resolve_family(family: Any) -> type[Family] | None:
+    """Read the parameter `family` of an encoder; None where the target is to tell.
+
+    Examples
+    --------
+    >>> from catbayes.families import resolve_family
+    >>> resolve_family("normal").__name__, resolve_family("auto")
+    ('NormalGamma', None)
+    """
+    found = find_family(family)
+    if found is None and family is not None and not (isinstance(family, str) and family == "auto"):
+        accepted = ", ".join(f'"{name}"' for name in ("auto", *FAMILIES))
+        raise InputError(f"family={family!r}: expected one of {accepted}, or a family class of catbayes.families.")
+    return found
+
+
+def family_name(family: type[Family]) -> str:
+    """The word for a family of the table, which a file can hold.
+
+    Examples
+    --------
+    >>> from catbayes.families import GammaPoisson, family_name
+    >>> family_name(GammaPoisson)
+    'poisson'
+    """
+    for name, known in FAMILIES.items():
+        if family is known:
+            return name
+    raise InputError(f"family={family.__name__} cannot be saved: only those of catbayes can.")
+
+
+def family_of_classes(n_classes: int, wanted: type[Family] | None = None) -> type[Family]:
+    """The family of a class target: the one that is wanted, or the one that its number of classes asks for.
+
+    Examples
+    --------
+    >>> from catbayes.families import family_of_classes
+    >>> family_of_classes(2).__name__, family_of_classes(3).__name__
+    ('BetaBernoulli', 'DirichletCategorical')
+    """
+    if wanted is None:
+        return BetaBernoulli if n_classes <= 2 else DirichletCategorical
+    if wanted.binary and n_classes > 2:
+        name = next((f'"{name}"' for name, known in FAMILIES.items() if known is wanted), wanted.__name__)
+        raise InputError(f'family={name} takes two classes, and y holds {n_classes}: use "categorical".')
+    return wanted
+
+
+def family_of_numbers() -> type[Family]:
+    """The family of a target with fractions, and of what a regressor predicts.
+
+    Examples
+    --------
+    >>> from catbayes.families import family_of_numbers
+    >>> family_of_numbers().__name__
+    'NormalGamma'
+    """
+    return NormalGamma
+
+
+def check_whole_classes(n_classes: int) -> None:
+    """Refuse to take many whole numbers for classes unasked.
+
+    Examples
+    --------
+    >>> from catbayes.families import check_whole_classes
+    >>> check_whole_classes(100)
+    """
+    if n_classes > MOST_WHOLE_CLASSES:
+        raise InputError(
+            f'y holds {n_classes} different whole numbers: set family="normal" for an amount, "poisson" for a '
+            'count, or "categorical" if each one names a class.'
+        )

@@ -4,34 +4,64 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import betaln, gammaln
+from scipy.optimize import minimize_scalar
 
-from catbayes._keyed import KeyedRandom
+from catbayes._arrays import namespace, where
 from catbayes._validation import Array
 from catbayes.errors import InputError
-
-TINY = np.finfo(np.float64).tiny
-"""The smallest normal number: what a parameter that must be positive is kept above."""
-Random = np.random.Generator | KeyedRandom
-"""What draws: numpy's generator, or one whose numbers go by the identity of the row."""
-NO_SIGNAL = 100.0
-"""Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
+from catbayes.families._arithmetic import no_signal
 
 
-def no_signal(total: Any) -> float:
-    """Prior strength of a column without signal, however small its weights are.
+class Random(Protocol):
+    """What draws: numpy's generator, one whose numbers go by the identity of the row, or one of torch's tensors.
 
     Examples
     --------
-    >>> no_signal(50.0), no_signal(1e-6)
-    (5000.0, 10.0)
+    >>> from catbayes.families import GammaPoisson, Random
+    >>> random: Random = np.random.default_rng(0)
+    >>> GammaPoisson(alpha=[3.0, 300.0], beta=[1.0, 1.0]).sample(random).shape
+    (2, 1)
     """
-    return float(max(NO_SIGNAL * total, 10.0))
+
+    def standard_gamma(self, shape: Any, /) -> Any:
+        """Gamma of these shapes, and scale 1."""
+
+    def standard_normal(self, size: Any, /) -> Any:
+        """N(0, 1), an array of this size."""
+
+    def standard_exponential(self, size: Any, /) -> Any:
+        """Exponential of mean 1."""
+
+    def beta(self, a: Any, b: Any, /) -> Any:
+        """Beta(a, b)."""
+
+    def spawn(self, n_children: int, /) -> Sequence[Any]:
+        """Sources that are independent of this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """The numbers that a target may be: those above zero, and zero itself if it says so.
+
+    `refusal` is what to say of a target with others, whose lowest value is {lowest}.
+
+    Examples
+    --------
+    >>> counts = Support('family="poisson" takes counts ≥ 0, and y holds {lowest:g}.', zero=True)
+    >>> counts.check(lowest=0.0)
+    """
+
+    refusal: str
+    zero: bool = False
+
+    def check(self, lowest: float) -> None:
+        """Refuse a target whose lowest value is none of them."""
+        if lowest < 0.0 or (lowest == 0.0 and not self.zero):
+            raise InputError(self.refusal.format(lowest=lowest))
 
 
 class Family(ABC):
@@ -50,14 +80,37 @@ class Family(ABC):
     __slots__ = ()
 
     classes: ClassVar[bool] = False  # whether the target is a class (a Tally) or a number (Moments)
+    binary: ClassVar[bool] = False  # whether it takes two classes and no more
+    support: ClassVar[Support | None] = None  # the numbers that it takes; all of them if None
     log_target: ClassVar[bool] = False  # whether the number is the logarithm of what was given
+    takes_exposure: ClassVar[bool] = False  # whether y events in e units are a rate y / e that counts for e rows
     parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
     location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target
+    curvature: ClassVar[float] = 0.0  # v₂, where targets of mean m vary by V = v₀ + v₁ m + v₂ m²: Var θ = V / (S - v₂)
+    as_differences: ClassVar[bool] = False  # whether models get means as differences from that of an unseen category
+    signed: ClassVar[tuple[str, ...]] = ()  # parameters of a prior that may be zero or negative
+    free_strength: ClassVar[bool] = False  # whether the strength of a scaled prior may be set apart from the rest of it
 
     def __post_init__(self) -> None:
         """Hold arrays, whatever numbers were given."""
         for name, values in self.arrays().items():
-            object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
+            if type(values) is np.ndarray and values.dtype == np.float64:
+                continue
+            if namespace(values) is np:
+                object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
+
+    @classmethod
+    def check_target(cls, lowest: float) -> None:
+        """Refuse a target whose lowest value the family does not take."""
+        if cls.support is not None:
+            cls.support.check(lowest)
+
+    @classmethod
+    def impossible(cls, statistics: Any) -> Any:
+        """Tell for each category whether no rows that the family takes can have these statistics."""
+        if cls.support is None or cls.log_target:
+            return False
+        return statistics.mean < -1e-9
 
     def arrays(self) -> dict[str, Array]:
         """Its parameters by their names."""
@@ -66,8 +119,8 @@ class Family(ABC):
     def check(self) -> None:
         """Require usable parameters of a prior that somebody typed."""
         for name, values in self.arrays().items():
-            if not np.isfinite(values).all() or (name != "centre" and (values <= 0).any()):
-                accepted = "finite numbers" if name == "centre" else "finite numbers > 0"
+            if not np.isfinite(values).all() or (name not in self.signed and (values <= 0).any()):
+                accepted = "finite numbers" if name in self.signed else "finite numbers > 0"
                 raise InputError(f"{type(self).__name__}: {name}={values.tolist()}: expected {accepted}.")
 
     def take(self, index: Any) -> Self:
@@ -84,7 +137,7 @@ class Family(ABC):
 
         def choose(mine: Array, theirs: Array) -> Array:
             mask = keep[..., None] if mine.ndim > keep.ndim else keep
-            return np.where(mask, mine, theirs)
+            return where(mask, mine, theirs)
 
         return type(self)(*map(choose, self.arrays().values(), other.arrays().values()))
 
@@ -107,6 +160,32 @@ class Family(ABC):
         @property
         def strength(self) -> Array:
             """How many observations the distribution of the mean is worth."""
+
+    def worth(self, strength: Any) -> Self:
+        """The same means, worth so many observations; of an array of distributions, each of them so many."""
+        raise InputError(
+            f"{type(self).__name__} does not say how it is given another strength (its method `worth`), which "
+            "hierarchies need. Leave hierarchy out, or choose another family."
+        )
+
+    def around(self, strength: Any) -> Self:
+        """The distribution of θ of a child of which nothing is known, about a parent of which this is known.
+
+        Children vary about their parent as the mean of so many rows would. The variances of both add up where the
+        child is worth S ν / (S + ν - v₂), and at most as much as either.
+        """
+        known = self.strength
+        most = np.maximum(known, strength)
+        return self.worth(known * strength / np.maximum(known + strength - self.curvature, most))
+
+    def varying_as(self, other: Self) -> Self:
+        """The same means, with what else θ says of the target as in one other distribution; here θ is means alone."""
+        return self
+
+    @classmethod
+    def of_nodes(cls, told: Any, root: Self) -> Self:
+        """The root of a hierarchy, from what the nodes below it were told by theirs, and from what it was before."""
+        return cls.empirical(told) if told.varies() else root
 
     @classmethod
     def dispersion(cls, statistics: Any, row: float = 1.0) -> float:
@@ -133,6 +212,30 @@ class Family(ABC):
         """Cov θ, (…, parameter, parameter); diagonal unless a family says otherwise."""
         return np.asarray(self.variance()[..., None] * np.eye(self.mean().shape[-1]))
 
+    def less(self, origin: Any) -> Self:
+        """The distribution of θ where all targets, and so their means, are less by so much."""
+        raise InputError(
+            f"{type(self).__name__} does not say how it moves with its targets (its method `less`), so its means are "
+            "never given as differences. Leave `as_differences` False."
+        )
+
+    def components(self, labels: Sequence[str] | None) -> tuple[slice, tuple[str, ...]]:
+        """Where the means are in θ, and what sets each of them apart: labels of classes, or nothing if it is alone."""
+        return self.location, ("",)
+
+    @classmethod
+    def observed(cls, statistics: Any) -> Array:
+        """What was counted or averaged, in the place of the means of θ, (category, parameter)."""
+        return np.asarray(statistics.mean if cls.classes else statistics.mean[..., None])
+
+    def class_betas(self) -> tuple[Array, Array]:
+        """The Beta(α, β) of the probability of each class by itself, (…, class)."""
+        why = f"{type(self).__name__} does not say the odds of its classes" if self.classes else "this one is numeric"
+        raise InputError(
+            f'mapping="weight_of_evidence" needs a class target, and {why}. '
+            'Use "mean", "mean_precision", "polynomial" or "identity".'
+        )
+
     @abstractmethod
     def shape(self) -> tuple[Array, Array]:
         """Skewness and excess kurtosis of the mean parameters, (…, parameter) each; NaN where they do not exist."""
@@ -143,7 +246,10 @@ class Family(ABC):
 
     def predictive_quantile(self, probability: float) -> Array:
         """Quantile of the target of a new row, θ integrated out, one for each entry; classes have none."""
-        raise NotImplementedError(f"{type(self).__name__} has no quantiles of the target.")
+        raise InputError(
+            f"{type(self).__name__} does not say the quantiles of a target (its method `predictive_quantile`). "
+            'Use mapping="mean_precision", or another family.'
+        )
 
     @abstractmethod
     def sample(self, random: Random) -> Array:
@@ -165,36 +271,39 @@ class Family(ABC):
     def log_marginal(self, statistics: Any) -> Array:
         """Log-probability of each category's observations under this prior, θ integrated out."""
 
+    @classmethod
+    def cell_likelihood(cls, cells: Any, parts: list[Array]) -> Callable[[float], float]:
+        """Log-likelihood of the cells of an interaction, up to a constant, as a function of a strength ν.
 
-def left_over(before: Any, taken: Any, weight: Any) -> Array:
-    """What is left of a parameter; nothing, where that is rounding alone, whose digits would tell what was taken."""
-    left = before - taken
-    return np.where(left <= 1e-9 * weight, TINY, left)
+        Cells vary about what their columns explain as if the prior were worth ν rows, θ integrated out. `parts` are the
+        means of θ that each column gives to each cell, (cell, parameter).
+        """
+        raise InputError(
+            f"{cls.__name__} does not say how likely the cells of an interaction are (its method `cell_likelihood`), "
+            'so interactions="auto" cannot weigh them. Name the interactions, or use "pairs".'
+        )
 
 
-def log_rising(alpha: Any, count: Any) -> Array:
-    """Log Γ(α + n) / Γ(α), right even where α is so large that the two logarithms agree in most digits."""
-    seen = np.where(count > 0, count, 1.0)
-    return np.where(count > 0, gammaln(seen) - betaln(alpha, seen), 0.0)
-
-
-def maximise(
-    objective: Callable[[Array], tuple[float, Array]],
-    start: Any,
-    bounds: list[tuple[float | None, float | None]],
-) -> tuple[Array, float]:
-    """Climb to a maximum inside the bounds by quasi-Newton steps; `objective` returns value and gradient.
+def likeliest_strength(parents: Family, statistics: Any, root: Family) -> float:
+    """The strength of children about their parents, one for each, that makes the children most likely.
 
     Examples
     --------
-    >>> best, value = maximise(lambda x: (float(-((x[0] - 3.0) ** 2)), -2.0 * (x - 3.0)), [0.0], [(0.0, 2.0)])
-    >>> best.tolist(), value  # the maximum is at 3, which the bounds leave out
-    ([2.0], -1.0)
+    >>> from catbayes.families import BetaBernoulli, likeliest_strength
+    >>> from catbayes.statistics import Tally
+    >>> parents = BetaBernoulli(alpha=[50.0, 50.0], beta=[50.0, 50.0])
+    >>> children = Tally(np.array([[8.0, 2.0], [1.0, 9.0]]))
+    >>> round(likeliest_strength(parents, children, parents.take(0)), 1)
+    2.0
     """
+    seen = np.flatnonzero(statistics.count > 0)
+    parents, statistics = parents.take(seen), statistics.take(seen)
 
-    def negative(x: Array) -> tuple[float, Array]:
-        value, gradient = objective(x)
-        return -value, -gradient
+    def cost(x: float) -> float:
+        return -float(parents.around(np.exp(x)).varying_as(root).log_marginal(statistics).sum())
 
-    result = minimize(negative, np.asarray(start), jac=True, method="L-BFGS-B", bounds=bounds)
-    return result.x, -float(result.fun)
+    low, high = np.log(1e-2), np.log(no_signal(statistics.count.sum()))
+    best = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
+    if cost(high) - best.fun < 1e-2:  # children that differ by nothing, or of whom one row each cannot tell
+        return float(np.exp(high))
+    return float(np.exp(best.x))

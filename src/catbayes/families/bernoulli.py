@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import betaincinv, betaln
 
+from catbayes._arrays import column
 from catbayes._validation import Array
-from catbayes.families._family import Family, Random, left_over
-from catbayes.families.categorical import beta_shape, dirichlet_maximum
+from catbayes.families._arithmetic import beta_shape, dirichlet_maximum, left_over
+from catbayes.families._family import Family, Random
+from catbayes.families.categorical import DirichletCategorical
 from catbayes.statistics import Tally
 
 
@@ -30,6 +33,8 @@ class BetaBernoulli(Family):
     beta: Array
 
     classes: ClassVar[bool] = True
+    binary: ClassVar[bool] = True
+    curvature: ClassVar[float] = -1.0
 
     @classmethod
     def scaled(cls, total: Tally, gamma: float) -> Self:
@@ -46,7 +51,12 @@ class BetaBernoulli(Family):
     @property
     def strength(self) -> Array:
         """S = α + β."""
-        return np.asarray(self.alpha + self.beta)
+        return self.alpha + self.beta
+
+    def worth(self, strength: Any) -> Self:
+        """Scale all observations alike."""
+        ratio = strength / self.strength
+        return type(self)(self.alpha * ratio, self.beta * ratio)
 
     def update(self, statistics: Tally) -> Self:
         """α_mv = α + Σ y_n  (equation 7);  β_mv = β + Σ (1 - y_n)  (equation 8)."""
@@ -59,25 +69,34 @@ class BetaBernoulli(Family):
 
     def mean(self) -> Array:
         """α / s."""
-        return np.asarray(self.alpha / self.strength)[..., None]
+        return column(self.alpha / self.strength)
 
     def variance(self) -> Array:
         """α β / (s² (s + 1))."""
         strength = self.strength
-        return np.asarray(self.alpha * self.beta / (strength * strength * (strength + 1.0)))[..., None]
+        return column(self.alpha * self.beta / (strength * strength * (strength + 1.0)))
+
+    @classmethod
+    def observed(cls, statistics: Tally) -> Array:
+        """The share of the second class."""
+        return statistics.mean[..., 1:]
+
+    def class_betas(self) -> tuple[Array, Array]:
+        """That of the second class."""
+        return column(self.alpha), column(self.beta)
 
     def shape(self) -> tuple[Array, Array]:
         """Skewness and excess kurtosis of the Beta."""
         skewness, kurtosis = beta_shape(self.alpha, self.beta)
-        return skewness[..., None], kurtosis[..., None]
+        return column(skewness), column(kurtosis)
 
     def quantile(self, probability: float) -> Array:
         """Invert the incomplete beta function."""
-        return np.asarray(betaincinv(self.alpha, self.beta, probability))[..., None]
+        return column(betaincinv(self.alpha, self.beta, probability))
 
     def sample(self, random: Random) -> Array:
         """θ ~ Beta(α, β)."""
-        return np.asarray(random.beta(self.alpha, self.beta))[..., None]
+        return column(random.beta(self.alpha, self.beta))
 
     def transport(self, uniform: Array) -> Array:
         """Invert the distribution function."""
@@ -90,7 +109,7 @@ class BetaBernoulli(Family):
         theta = random.standard_normal(mean.shape)
         theta *= np.sqrt(mean * (1.0 - mean) / (strength + 1.0))
         theta += mean
-        return np.asarray(np.clip(theta, 0.0, 1.0, out=theta if theta.ndim else None))[..., None]
+        return column(np.clip(theta, 0.0, 1.0, out=theta if theta.ndim else None))
 
     def normal_error(self) -> Array:
         """0.14 / √min(α, β): skewness is at most 2 / √min(α, β), and costs a normal 1 / (6 √2π) of itself."""
@@ -100,3 +119,8 @@ class BetaBernoulli(Family):
         """Log B(α + n₁, β + n₀) / B(α, β)."""
         grown = self.update(statistics)
         return np.asarray(betaln(grown.alpha, grown.beta) - betaln(self.alpha, self.beta))
+
+    @classmethod
+    def cell_likelihood(cls, cells: Tally, parts: list[Array]) -> Callable[[float], float]:
+        """As for any number of classes: the columns give the shares of two."""
+        return DirichletCategorical.cell_likelihood(cells, [np.concatenate([1.0 - one, one], axis=1) for one in parts])

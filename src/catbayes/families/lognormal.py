@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from catbayes._validation import Array
+from catbayes.families._family import Support
 from catbayes.families.normal import NormalGamma
 
 LARGEST = np.log(np.finfo(np.float64).max)
@@ -35,6 +36,9 @@ class LogNormalGamma(NormalGamma):
 
     __slots__ = ()
 
+    support: ClassVar[Support | None] = Support(
+        'family="lognormal" takes amounts > 0, and y holds {lowest:g}: use "normal", or drop or shift such rows.'
+    )
     log_target: ClassVar[bool] = True
 
     def predictive_quantile(self, probability: float) -> Array:

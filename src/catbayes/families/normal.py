@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtrit
 
+from catbayes._arrays import TINY, column, namespace, positive, precision, where
 from catbayes._validation import Array
-from catbayes.families._family import TINY, Family, Random, maximise, no_signal
+from catbayes.families._arithmetic import maximise, no_signal
+from catbayes.families._family import Family, Random, likeliest_strength
 from catbayes.statistics import Moments
+
+CERTAIN = 1e12
+"""Strength of a mean that is known as well as a number can be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +41,9 @@ class NormalGamma(Family):
 
     parameters: ClassVar[tuple[str, ...]] = ("mean", "precision")
     location: ClassVar[slice] = slice(0, 1)
+    as_differences: ClassVar[bool] = True
+    signed: ClassVar[tuple[str, ...]] = ("centre",)
+    free_strength: ClassVar[bool] = True
 
     @classmethod
     def scaled(cls, total: Moments, gamma: float) -> Self:
@@ -99,18 +108,34 @@ class NormalGamma(Family):
         found = prior(flat if value - flat_value < 1e-2 else best)
         return cls(shift + np.sqrt(variance) * found.centre, found.strength, found.alpha, variance * found.beta)
 
-    def varying_as(self, other: NormalGamma) -> Self:
+    def worth(self, strength: Any) -> Self:
+        """Another ν; what is known of τ stays."""
+        return type(self)(self.centre, 0.0 * self.strength + strength, self.alpha, self.beta)
+
+    def varying_as(self, other: Self) -> Self:
         """The same means, with the precision of the target as in one other distribution."""
         shape = self.centre.shape
         return type(self)(
             self.centre, self.strength, np.broadcast_to(other.alpha, shape), np.broadcast_to(other.beta, shape)
         )
 
+    @classmethod
+    def of_nodes(cls, told: Moments, root: Self) -> Self:
+        """The noise is known from the leaves, whose precision the root has; what nodes were told cannot tell it."""
+        found = cls.empirical(told).varying_as(root) if told.varies() else root
+        n_nodes = len(told.count)
+        for _ in range(3):
+            kept = told.count / (found.strength + told.count)
+            centre = (kept * told.mean).sum() / kept.sum()
+            certain = cls(*(np.full(n_nodes, value) for value in (centre, CERTAIN, found.alpha, found.beta)))
+            found = cls(centre, np.asarray(likeliest_strength(certain, told, found)), found.alpha, found.beta)
+        return found
+
     def update(self, statistics: Moments) -> Self:
         """Equations 15 to 18."""
         count = statistics.count
         strength = self.strength + count  # ν_mv = ν + N_mv  (16)
-        kept = np.divide(count, strength, out=np.zeros_like(strength), where=strength > 0)
+        kept = where(strength > 0, count, 0.0) / where(strength > 0, strength, 1.0)
         gap = statistics.mean - self.centre
         centre = self.centre + kept * gap  # μ_0mv = (ν μ₀ + N_mv ȳ_mv) / (ν + N_mv)  (15)
         alpha = self.alpha + count / 2.0  # α_mv = α + N_mv / 2  (17)
@@ -123,30 +148,34 @@ class NormalGamma(Family):
         gap = self.centre - target
         beta = self.beta - weight * self.strength / strength * gap**2 / 2.0
         # What is left of β after cancellation is at least its rounding error.
-        beta = np.maximum(beta, np.finfo(np.float64).eps * self.beta)
+        beta = namespace(beta).maximum(beta, precision(beta) * self.beta)
         return type(self)(self.centre + weight / strength * gap, strength, self.alpha - weight / 2.0, beta)
 
     def mean(self) -> Array:
         """(μ₀, α / β)."""
-        return np.stack([self.centre, self.alpha / self.beta], axis=-1)
+        return _together(self.centre, self.alpha / self.beta)
+
+    def less(self, origin: Any) -> Self:
+        """Move μ₀."""
+        return type(self)(self.centre - origin, self.strength, self.alpha, self.beta)
 
     def variance(self) -> Array:
         """(β / (ν (α - 1)), α / β²); the first is infinite for α ≤ 1."""
         with np.errstate(divide="ignore"):
-            of_mean = np.where(self.alpha > 1.0, self.beta / (self.strength * np.abs(self.alpha - 1.0)), np.inf)
-        return np.stack([of_mean, self.alpha / self.beta / self.beta], axis=-1)
+            of_mean = where(self.alpha > 1.0, self.beta / (self.strength * abs(self.alpha - 1.0)), np.inf)
+        return _together(of_mean, self.alpha / self.beta / self.beta)
 
     def shape(self) -> tuple[Array, Array]:
         """Those of Student's t with 2α degrees of freedom."""
         with np.errstate(divide="ignore"):
             kurtosis = np.where(self.alpha > 2.0, 3.0 / np.abs(self.alpha - 2.0), np.nan)
-        return np.where(self.alpha > 1.5, 0.0, np.nan)[..., None], kurtosis[..., None]
+        return column(np.where(self.alpha > 1.5, 0.0, np.nan)), column(kurtosis)
 
     def quantile(self, probability: float) -> Array:
         """Marginally, μ is Student's t with 2α degrees of freedom and scale √(β / (α ν)); τ is Gamma(α, rate β)."""
         scale = np.sqrt(self.beta / (self.alpha * self.strength))
         of_mean = self.centre + scale * stdtrit(2.0 * self.alpha, probability)
-        return np.stack([of_mean, gammaincinv(self.alpha, probability) / self.beta], axis=-1)
+        return _together(of_mean, gammaincinv(self.alpha, probability) / self.beta)
 
     def predictive_quantile(self, probability: float) -> Array:
         """A new y is Student's t with 2α degrees of freedom and scale √(β (ν + 1) / (α ν))."""
@@ -155,24 +184,22 @@ class NormalGamma(Family):
 
     def sample(self, random: Random) -> Array:
         """τ ~ Gamma(α, rate β), then μ ~ N(μ₀, 1 / (ν τ))."""
-        precision = np.maximum(random.standard_gamma(self.alpha) / self.beta, TINY)
-        noise = random.spawn(1)[0].standard_normal(precision.shape)  # its own generator: see DirichletCategorical
-        mean = noise / np.sqrt(self.strength * precision)
-        return np.stack([self.centre + mean, precision], axis=-1)
+        tau = positive(random.standard_gamma(self.alpha) / self.beta)
+        noise = random.spawn(1)[0].standard_normal(tau.shape)  # its own generator: see DirichletCategorical
+        return _together(self.centre + noise / namespace(tau).sqrt(self.strength * tau), tau)
 
     def transport(self, uniform: Array) -> Array:
         """τ by its own distribution function, then μ given τ."""
-        precision = np.maximum(gammaincinv(self.alpha, uniform[..., 1]) / self.beta, TINY)
-        mean = self.centre + ndtri(uniform[..., 0]) / np.sqrt(self.strength * precision)
-        return np.stack([mean, precision], axis=-1)
+        tau = positive(gammaincinv(self.alpha, uniform[..., 1]) / self.beta)
+        return _together(self.centre + ndtri(uniform[..., 0]) / np.sqrt(self.strength * tau), tau)
 
     def sample_normal(self, random: Random) -> Array:
         """μ and τ are uncorrelated: two independent normals of the right variance, τ kept positive."""
         noise = random.standard_normal((*self.centre.shape, 2))
         variance = self.variance()
         variance[..., 0] = np.where(self.alpha > 1.0, variance[..., 0], self.beta / (self.alpha * self.strength))
-        theta = self.mean() + noise * np.sqrt(variance)
-        theta[..., 1] = np.maximum(theta[..., 1], TINY)
+        theta: Array = self.mean() + noise * np.sqrt(variance)
+        theta[..., 1] = positive(theta[..., 1])
         return theta
 
     def normal_error(self) -> Array:
@@ -188,3 +215,26 @@ class NormalGamma(Family):
         """The same without the gamma functions."""
         value = self.alpha * np.log(self.beta) - after.alpha * np.log(after.beta)
         return np.asarray(value - 0.5 * np.log1p(count / self.strength) - count / 2.0 * np.log(2.0 * np.pi))
+
+    @classmethod
+    def cell_likelihood(cls, cells: Moments, parts: list[Array]) -> Callable[[float], float]:
+        """Cell means are normal about what the columns explain by least squares, with variance σ² (1/n + 1/ν)."""
+        base, root = float(cells.total().mean[0]), np.sqrt(cells.count)
+        scores = np.stack([part[:, 0] - base for part in parts], axis=1)
+        weight, *_ = np.linalg.lstsq(root[:, None] * scores, root * (cells.mean - base), rcond=None)
+        gap = cells.mean - (base + scores @ weight)
+        degrees = cells.count.sum() - (cells.count > 0).sum()
+        noise = cells.m2.sum() / degrees if degrees > 0.01 * cells.count.sum() else 0.0
+        noise = noise or (cells.m2 + cells.count * gap**2).sum() / cells.count.sum()
+
+        def likelihood(strength: float) -> float:
+            share = cells.count / (strength + cells.count)
+            return float(0.5 * (np.log1p(-share) + share * cells.count * gap**2 / max(noise, TINY)).sum())
+
+        return likelihood
+
+
+def _together(mean: Any, precision: Any) -> Array:
+    """(μ, τ), as (…, parameter)."""
+    theta: Array = namespace(mean).stack([mean, precision], axis=-1)
+    return theta

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -9,8 +10,11 @@ import numpy as np
 from scipy.special import digamma, gammaincinv
 from scipy.stats import nbinom
 
+from catbayes._arrays import TINY, column, positive
 from catbayes._validation import Array
-from catbayes.families._family import Family, Random, left_over, log_rising, maximise, no_signal
+from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal
+from catbayes.families._cells import explained
+from catbayes.families._family import Family, Random, Support
 from catbayes.statistics import Moments
 
 
@@ -33,6 +37,10 @@ class GammaPoisson(Family):
     beta: Array
 
     parameters: ClassVar[tuple[str, ...]] = ("rate",)
+    support: ClassVar[Support | None] = Support(
+        'family="poisson" takes counts ≥ 0, and y holds {lowest:g}: use "normal" for amounts.', zero=True
+    )
+    takes_exposure: ClassVar[bool] = True
 
     @classmethod
     def scaled(cls, total: Moments, gamma: float) -> Self:
@@ -81,6 +89,11 @@ class GammaPoisson(Family):
         """β observations."""
         return self.beta
 
+    def worth(self, strength: Any) -> Self:
+        """Scale all observations alike."""
+        ratio = strength / self.strength
+        return type(self)(self.alpha * ratio, self.beta * ratio)
+
     def update(self, statistics: Moments) -> Self:
         """α_mv = α + Σ y_n,  β_mv = β + N_mv."""
         return type(self)(self.alpha + statistics.count * statistics.mean, self.beta + statistics.count)
@@ -91,19 +104,19 @@ class GammaPoisson(Family):
 
     def mean(self) -> Array:
         """α / β."""
-        return np.asarray(self.alpha / self.beta)[..., None]
+        return column(self.alpha / self.beta)
 
     def variance(self) -> Array:
         """α / β²."""
-        return np.asarray(self.alpha / self.beta / self.beta)[..., None]
+        return column(self.alpha / self.beta / self.beta)
 
     def shape(self) -> tuple[Array, Array]:
         """2 / √α and 6 / α."""
-        return np.asarray(2.0 / np.sqrt(self.alpha))[..., None], np.asarray(6.0 / self.alpha)[..., None]
+        return column(2.0 / np.sqrt(self.alpha)), column(6.0 / self.alpha)
 
     def quantile(self, probability: float) -> Array:
         """Invert the incomplete gamma function."""
-        return np.asarray(gammaincinv(self.alpha, probability) / self.beta)[..., None]
+        return column(gammaincinv(self.alpha, probability) / self.beta)
 
     def predictive_quantile(self, probability: float) -> Array:
         """A new count is negative binomial: α successes, each with probability β / (β + 1)."""
@@ -111,7 +124,7 @@ class GammaPoisson(Family):
 
     def sample(self, random: Random) -> Array:
         """λ ~ Gamma(α, rate β)."""
-        return np.asarray(random.standard_gamma(self.alpha) / self.beta)[..., None]
+        return column(random.standard_gamma(self.alpha) / self.beta)
 
     def transport(self, uniform: Array) -> Array:
         """Invert the distribution function."""
@@ -120,7 +133,7 @@ class GammaPoisson(Family):
     def sample_normal(self, random: Random) -> Array:
         """λ ~ N(α / β, α / β²), kept positive."""
         noise = random.standard_normal(self.alpha.shape)
-        return np.asarray(np.maximum(self.alpha + noise * np.sqrt(self.alpha), 0.0) / self.beta)[..., None]
+        return column(np.maximum(self.alpha + noise * np.sqrt(self.alpha), 0.0) / self.beta)
 
     def normal_error(self) -> Array:
         """0.14 / √α: the skewness is 2 / √α."""
@@ -131,3 +144,15 @@ class GammaPoisson(Family):
         count, events = statistics.count, statistics.count * statistics.mean
         value = log_rising(self.alpha, events)
         return np.asarray(value - self.alpha * np.log1p(count / self.beta) - events * np.log(self.beta + count))
+
+    @classmethod
+    def cell_likelihood(cls, cells: Moments, parts: list[Array]) -> Callable[[float], float]:
+        """Gamma(ν m, rate ν) about the rates m as the columns explain them, whose logarithms add up."""
+        base, events = np.log(max(float(cells.total().mean[0]), TINY)), cells.count * cells.mean
+
+        def likelihood(logarithm: Array) -> tuple[float, Array]:
+            rest = events - cells.count * np.exp(logarithm)
+            return float((events * logarithm - cells.count * np.exp(logarithm)).sum()), rest
+
+        rate = positive(np.exp(explained(base, [part[:, 0] for part in parts], likelihood)))
+        return lambda strength: float(cls(strength * rate, np.asarray(strength)).log_marginal(cells).sum())

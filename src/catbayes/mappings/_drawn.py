@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import betaincinv, digamma, logit
 
+from catbayes._arrays import namespace, positive, precision
 from catbayes._validation import Array
 from catbayes.errors import InputError
-from catbayes.families import TINY, BetaBernoulli, DirichletCategorical, Family
+from catbayes.families import Family
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,20 +27,24 @@ class Mapping:
     ['mean_b', 'mean_c', 'square_b', 'square_c']
     """
 
+    drop_first: bool = False  # whether to leave out the outputs of the first of several classes, which the others imply
     labels: tuple[str, ...] = field(default=("",), repr=False)  # one for each mean parameter that is kept
     select: slice = field(default_factory=lambda: slice(None), repr=False)  # where those are in θ
-    drop_first: bool = False
 
     kinds: ClassVar[tuple[str, ...]] = ("",)  # outputs for each label
     quadratic: ClassVar[bool] = False  # whether f is a polynomial of degree two at most
+    linear: ClassVar[bool] = False  # whether its drawn outputs are components of θ as they are
 
     def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Fit the mapping to a family: which parts of θ are used, and what the outputs are called."""
-        select, names = prior.location, self.labels
-        if isinstance(prior, DirichletCategorical):  # a parameter for each class
-            classes = labels or [str(number) for number in range(prior.alpha.shape[-1])]
-            select, names = slice(int(self.drop_first), None), tuple(classes[int(self.drop_first) :])
+        select, names = prior.components(labels)
+        if self.drop_first and prior.classes and len(names) > 1:
+            select, names = slice(1, None), names[1:]
         return replace(self, labels=names, select=select)
+
+    def arrays(self) -> dict[str, Array]:
+        """Numbers that it took from the prior when it was bound, by the names of its fields."""
+        return {}
 
     def names(self) -> list[str]:
         """What the outputs are called, drawn ones first; "" means like the column."""
@@ -53,15 +58,20 @@ class Mapping:
         """E f(θ) in closed form, (category, output); None if there is none."""
         return np.empty((*posterior.mean().shape[:-1], 0))
 
-    def outputs(self, theta: Array, posterior: Family) -> Array:
-        drawn, known = self.drawn(theta), self.known(posterior)
-        if known is None:
-            return drawn
-        return np.concatenate([drawn, np.broadcast_to(known, (*drawn.shape[:-1], known.shape[-1]))], axis=-1)
-
     def known(self, posterior: Family) -> Array | None:
         """Outputs that are no function of θ, (category, output); None if there are none."""
         return None
+
+    def outputs(self, theta: Array, posterior: Family) -> Array:
+        """All outputs, the drawn ones of θ, (…, category, parameter), before the known ones of the posterior."""
+        return self.joined(self.drawn(theta), posterior)
+
+    def joined(self, drawn: Array, posterior: Family) -> Array:
+        """Drawn outputs, (…, category, output), and behind them the known ones, which are the same for every draw."""
+        known = self.known(posterior)
+        if known is None:
+            return drawn
+        return np.concatenate([drawn, np.broadcast_to(known, (*drawn.shape[:-1], known.shape[-1]))], axis=-1)
 
 
 class Mean(Mapping):
@@ -79,6 +89,7 @@ class Mean(Mapping):
 
     __slots__ = ()
     quadratic = True
+    linear = True
 
     def drawn(self, theta: Array) -> Array:
         """Keep the mean parameters."""
@@ -126,7 +137,8 @@ class Polynomial(Mapping):
     def drawn(self, theta: Array) -> Array:
         """(θ, θ²)."""
         mean = theta[..., self.select]
-        return np.concatenate([mean, mean**2], axis=-1)
+        both: Array = namespace(mean).concatenate([mean, mean**2], axis=-1)
+        return both
 
     def expected(self, posterior: Family) -> Array:
         """(E θ, (E θ)² + Var θ); a variance that does not exist gives way to the squared quartile distance."""
@@ -156,6 +168,7 @@ class Identity(Mapping):
 
     __slots__ = ()
     quadratic = True
+    linear = True
 
     def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Keep every parameter of a family whose θ is more than means."""
@@ -191,28 +204,27 @@ class WeightOfEvidence(Mapping):
 
     def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Measure from the prior mean of each class."""
-        if not isinstance(prior, BetaBernoulli | DirichletCategorical):
-            raise InputError(
-                'mapping="weight_of_evidence" needs a class target, and this one is numeric. '
-                'Use "mean", "mean_precision", "polynomial" or "identity".'
-            )
+        prior.class_betas()  # a number has none, and says so
         bound = Mapping.bind(self, prior, labels)
         assert isinstance(bound, WeightOfEvidence)
         mean = np.clip(prior.mean()[..., bound.select], self.EDGE, 1.0 - self.EDGE)
         return replace(bound, baseline=logit(mean))
 
+    def arrays(self) -> dict[str, Array]:
+        """The log-odds of the prior mean."""
+        return {"baseline": np.asarray(self.baseline)}
+
     def drawn(self, theta: Array) -> Array:
         """Log-odds, finite even for a draw that rounds to 0 or 1."""
-        return np.asarray(logit(np.clip(theta[..., self.select], self.EDGE, 1.0 - self.EDGE)) - self.baseline)
+        xp, edge = namespace(theta), precision(theta)
+        inside = xp.clip(theta[..., self.select], edge, 1.0 - edge)
+        odds: Array = (logit(inside) if xp is np else xp.logit(inside)) - self.baseline
+        return odds
 
     def expected(self, posterior: Family) -> Array:
         """E log-odds = ψ(α) - ψ(β); an average over quantiles where the bounds of the draws cut off a tail."""
-        if isinstance(posterior, DirichletCategorical):
-            alpha, beta = posterior.alpha, posterior.strength[..., None] - posterior.alpha
-        else:
-            assert isinstance(posterior, BetaBernoulli)
-            alpha, beta = posterior.alpha[..., None], posterior.beta[..., None]
-        beta = np.maximum(beta, TINY)
+        alpha, beta = posterior.class_betas()
+        beta = positive(beta)
         odds = digamma(alpha) - digamma(beta)
         cut = np.minimum(alpha, beta) < 0.2
         if cut.any():

@@ -64,6 +64,8 @@ class PredictiveQuantiles(Mapping):
     ----------
     probabilities : sequence of float between 0 and 1
         One output for each; that of 0.1 is called `city_q10`.
+    drop_first : bool, default=False
+        Does nothing here, where there are no classes.
     labels, select
         Set when the mapping is bound to a column.
     drop_first : bool, default=False

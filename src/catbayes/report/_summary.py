@@ -23,7 +23,6 @@ from catbayes.diagnostics import Leakage, leakage, shrinkage
 from catbayes.displays import DrawsDisplay
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
-from catbayes.priors import worth
 
 MOST_CATEGORIES = 2_000
 LONGEST_NAME = 200
@@ -241,7 +240,7 @@ def _leakage(rows: Rows, seed: int, *, prior: Any) -> dict[str, Any] | None:
         return None
     X, y = _sampled(rows, MOST_ROWS_OF_LEAKAGE, seed)
     X = X[list(rows.categorical)]
-    weak = worth(prior, 1e-3)  # all of a category is its own rows, and an unseen one is the mean of all
+    weak = prior.worth(1e-3)  # all of a category is its own rows, and an unseen one is the mean of all
     plain = SamplingBayesianEncoder("all", family=rows.family, prior=weak, own_target="include", draws=0.0)
     ours = SamplingBayesianEncoder("all", family=rows.family, random_state=seed)
     found = [leakage(encoder, X, y, columns="all", random_state=seed) for encoder in (plain, ours)]

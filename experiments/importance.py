@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from catbayes.reproduce._effort import Effort
-from catbayes.reproduce._holdout import Holdout, judged, new_splits
-from catbayes.reproduce._methods import LeaveOneOut, Method
-from catbayes.reproduce._paper import SYNTHETIC, TABLES
-from catbayes.reproduce._trials import Store, Trial
+from experiments.effort import Effort
+from experiments.holdout import Holdout, judged, new_splits
+from experiments.methods import LeaveOneOut, Method
+from experiments.paper import SYNTHETIC, TABLES
+from experiments.trials import Store, Trial
 
 N_CATEGORICAL = 2  # as in the figure, whose features 8 and 9 are categorical
 CLAIM = "sampling puts much less importance on the categorical columns"
@@ -63,8 +64,6 @@ def summarise(store: Store, effort: Effort) -> dict[str, Any]:
 
 def draw(summary: dict[str, Any], folder: Path) -> list[Path]:
     """Shares of the columns, the baseline in the same forest beside sampling."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     styles = {"leave_one_out": ("leave-one-out", "0.72"), "category_means": ("category means", "C1")}
     styles["sampling"] = ("sampling", "C0")

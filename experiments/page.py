@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, StrictUndefined
+
 from catbayes._atomic import replacing
 from catbayes.comparison._scores import MEASURES
-from catbayes.reproduce._ablation import PAPER
-from catbayes.reproduce._effort import Effort
-from catbayes.reproduce._table import CLOSE
+from experiments.ablation import PAPER
+from experiments.effort import Effort
+from experiments.table import CLOSE
 
+TEMPLATE = Path(__file__).with_name("results.md")
 NAMES = {
     "default": "catbayes",
     "target": "TargetEncoder",
@@ -31,13 +33,11 @@ NAMES = {
 
 def render(found: dict[str, Any], effort: Effort, folder: Path, page: Path) -> None:
     """Write the page; pictures are linked from where it is."""
-    from jinja2 import Environment, StrictUndefined
-
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     environment.filters |= {"number": number, "signed": signed, "called": called, "setting": setting}
-    template = environment.from_string((files("catbayes.reproduce") / "results.md").read_text(encoding="utf-8"))
+    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     pictures = Path(os.path.relpath(folder, page.parent)).as_posix()
     labels = {name: measure.label for name, measure in MEASURES.items()}
     every = [environment for part in found.values() if part for environment in part["environments"]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +14,20 @@ from catbayes._validation import check_count, check_option
 from catbayes.datasets import NAMES as PUBLIC
 from catbayes.datasets import load
 from catbayes.errors import InputError
-from catbayes.reproduce import _ablation, _findings, _importance, _mapping, _search, _table
-from catbayes.reproduce._curves import DRAWS, PRIOR
-from catbayes.reproduce._effort import EFFORTS, Effort
-from catbayes.reproduce._page import render
-from catbayes.reproduce._trials import Progress, Store, Trial
-
-LIBRARIES = ("category_encoders", "lightgbm", "catboost", "jinja2", "matplotlib")
-
+from experiments import ablation, findings, importance, mapping, search, table
+from experiments.curves import DRAWS, PRIOR
+from experiments.effort import EFFORTS, Effort
+from experiments.page import render
+from experiments.trials import Progress, Store, Trial
 
 EXPERIMENTS: dict[str, Any] = {
-    "table": _table,
+    "table": table,
     "draws": DRAWS,
     "prior": PRIOR,
-    "importance": _importance,
-    "mapping": _mapping,
-    "search": _search,
-    "ablation": _findings,
+    "importance": importance,
+    "mapping": mapping,
+    "search": search,
+    "ablation": findings,
 }
 """By the names that users type: something with `trials`, `summarise` and perhaps `draw`."""
 
@@ -51,38 +47,12 @@ def reproduce(
     Results are kept in `folder`, one JSON file an experiment; a trial that is finished is not run again, so Ctrl-C
     costs little. Real tables come from the folder that CATBAYES_DATA names, or from OpenML.
 
-    Parameters
-    ----------
-    what : str or list of str
-        "table", "draws", "prior", "importance", "mapping", "search", "ablation", or "all".
-    folder : str or path
-        Where results and figures are kept; it is made if it is not there.
-    effort : "full", "quick", "tiny"
-        Hours, minutes, or seconds on a handful of rows that only show that it runs.
-    pages : list of str or path
-        Files to write what was found to; `RESULTS.md` in the folder if there are none.
-    run : bool, default=True
-        False only writes down what is in the folder already.
-    n_jobs : int, optional
-        Processes; all cores if None.
-    progress : callable, optional
-        Called with the number of trials done, that of all, and what was done last.
-
-    Returns
-    -------
-    dict
-        What each experiment found, by its name, and under "failed" why trials failed, if some did.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from catbayes.reproduce import reproduce
-    >>> found = reproduce("draws", tempfile.mkdtemp(), effort="tiny", n_jobs=1)
-    >>> sorted(found["draws"]["tables"])
-    ['make_classification', 'make_hastie_10_2']
+    `what` is one of EXPERIMENTS, some of them or "all"; `effort` is "full" (hours), "quick" (minutes) or "tiny" (a few
+    rows, which only show that it runs). Pages are written to `pages`, or to `RESULTS.md` in the folder; without `run`,
+    they say what is there already. `progress` is called with the number of trials done, that of all, and what was done
+    last. Returns what each experiment found, by its name, and under "failed" why trials failed.
     """
     names = _names(what)
-    _require_libraries(names)
     check_option("effort", effort, tuple(EFFORTS))
     chosen, place = EFFORTS[effort], Path(folder)
     if place.exists() and not place.is_dir():
@@ -113,19 +83,12 @@ def _names(what: str | Sequence[str]) -> list[str]:
     return [name for name in EXPERIMENTS if name in names]
 
 
-def _require_libraries(names: list[str]) -> None:
-    needed = (*LIBRARIES, "optuna") if "search" in names else LIBRARIES
-    missing = [name for name in needed if not find_spec(name)]
-    if missing:
-        raise ImportError(f'Reproducing needs {", ".join(missing)}: pip install "catbayes[reproduce]".')
-
-
 def _require_tables(names: list[str], effort: Effort) -> None:
     """Read every public table once, so that one that is not to be had is told before anything runs."""
-    wanted = [table for table in ("adult", "mercedes") if {"table", "mapping", "search"} & {*names}]
-    wanted += [table for table in _ablation.tables(effort) if "ablation" in names and table in PUBLIC]
-    for table in dict.fromkeys(wanted):
-        load(table)
+    wanted = ["adult", "mercedes"] if {"table", "mapping", "search"} & {*names} else []
+    wanted += [name for name in ablation.tables(effort) if "ablation" in names and name in PUBLIC]
+    for name in dict.fromkeys(wanted):
+        load(name)
 
 
 def _n_jobs(n_jobs: int | None) -> int:

@@ -9,11 +9,11 @@ from typing import Any
 from sklearn.model_selection import train_test_split
 
 from catbayes.comparison._scores import score
-from catbayes.reproduce._effort import Effort
-from catbayes.reproduce._methods import Fitted, Method
-from catbayes.reproduce._paper import BINS, TABLES
-from catbayes.reproduce._trials import Store, Trial
-from catbayes.reproduce._verdict import judge
+from experiments.effort import Effort
+from experiments.methods import Fitted, Method
+from experiments.paper import BINS, TABLES
+from experiments.trials import Store, Trial
+from experiments.verdict import judge
 
 TEST_SHARE = 0.2
 OVERLAP = TEST_SHARE / (1 - TEST_SHARE)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from catbayes.comparison._scores import MEASURES
-from catbayes.reproduce._ablation import CENTRE, DEFAULT, NATIVE, PAPER, measure_of
+from experiments.ablation import CENTRE, DEFAULT, NATIVE, PAPER, measure_of
 
 SMALL = 1.0  # per cent of loss, below which nobody should care
 

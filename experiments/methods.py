@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from category_encoders import LeaveOneOutEncoder
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from catbayes import Draws
 from catbayes._validation import Array
 from catbayes.comparison._scores import predict
 from catbayes.encoder import SamplingBayesianEncoder
@@ -74,8 +76,6 @@ class LeaveOneOut:
 
     def fit(self, X: Any, y: Target, categorical: list[str], trees: int, seed: int) -> Fitted:
         """Encode and fit."""
-        from category_encoders import LeaveOneOutEncoder
-
         encoder_seed, forest_seed, _ = seeds(seed)
         encoder = LeaveOneOutEncoder(cols=categorical, sigma=self.sigma, random_state=encoder_seed)
         features = encoder.fit_transform(X, y)
@@ -173,8 +173,7 @@ class _Draws:
             prior=prior,
             mapping=method.mapping,
             own_target="include",
-            temperature=1.0,
-            steady=None,
+            draws=Draws(1.0, steady=None),
             random_state=seed,
         )
         drawn = encoder.augment(X[categorical], y, n_draws=method.n_draws)

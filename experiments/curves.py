@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from sklearn.model_selection import KFold
 
 from catbayes.comparison._scores import score
-from catbayes.reproduce._effort import Effort, decades
-from catbayes.reproduce._holdout import judged, scores, split
-from catbayes.reproduce._methods import Sampling
-from catbayes.reproduce._paper import FOLD_SEED, PRINTED_DRAWS, PRINTED_PRIOR, SEED, SYNTHETIC, TABLES
-from catbayes.reproduce._trials import Store, Trial
+from experiments.effort import Effort, decades
+from experiments.holdout import judged, scores, split
+from experiments.methods import Sampling
+from experiments.paper import FOLD_SEED, PRINTED_DRAWS, PRINTED_PRIOR, SEED, SYNTHETIC, TABLES
+from experiments.trials import Store, Trial
 
 DEFAULT_PRIOR = "empirical"
 EQUAL = "equal"
@@ -70,8 +71,6 @@ class Curve:
 
     def draw(self, summary: dict[str, Any], folder: Path) -> list[Path]:
         """Our curve with a band of one standard deviation, beside the printed one."""
-        from matplotlib.figure import Figure
-
         figure = Figure(figsize=(9, 3.4), layout="constrained")
         for ax, (table, row) in zip(figure.subplots(1, 2), summary["tables"].items(), strict=True):
             ours, spread = (np.array(row[name], dtype=np.float64) for name in ("mean", "sd"))

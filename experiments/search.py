@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import optuna
 from sklearn.model_selection import check_cv
 
 from catbayes.comparison._scores import score
-from catbayes.reproduce._effort import Effort
-from catbayes.reproduce._holdout import Holdout, mean, split
-from catbayes.reproduce._methods import LeaveOneOut, Sampling, seeds
-from catbayes.reproduce._paper import SEED, TABLES
-from catbayes.reproduce._trials import Store, Trial
+from experiments.effort import Effort
+from experiments.holdout import Holdout, mean, split
+from experiments.methods import LeaveOneOut, Sampling, seeds
+from experiments.paper import SEED, TABLES
+from experiments.trials import Store, Trial
 
 METHODS = ("leave_one_out", "sampling")
 FOLDS = 5
@@ -39,7 +40,7 @@ class Search:
 
     def run(self) -> dict[str, Any]:
         """Search, refit and score."""
-        optuna = _optuna()
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
         X, _, y, _, categorical = split(self.table, SEED, self.n_rows)
         measure = TABLES[self.table].measure
         folds = list(check_cv(FOLDS, y, classifier=measure == "accuracy").split(X, y))
@@ -100,12 +101,3 @@ def summarise(store: Store, effort: Effort) -> dict[str, Any]:
 
 def _study(effort: Effort, table: str, method: str) -> Search:
     return Search(table, method, effort.search_trials, effort.search_trees, effort.trees, effort.n_rows)
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise ImportError('The search needs optuna: pip install "catbayes[reproduce]".') from error
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna

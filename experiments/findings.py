@@ -16,7 +16,7 @@ from scipy.stats import rankdata, wilcoxon
 from catbayes._validation import Array
 from catbayes.comparison._scores import MEASURES
 from catbayes.datasets import NAMES
-from catbayes.reproduce._ablation import (
+from experiments.ablation import (
     CENTRE,
     DEFAULT,
     MODELS,
@@ -34,11 +34,11 @@ from catbayes.reproduce._ablation import (
     tables,
     trials,
 )
-from catbayes.reproduce._advice import advise
-from catbayes.reproduce._effort import Effort
-from catbayes.reproduce._holdout import mean
-from catbayes.reproduce._trials import Store
-from catbayes.reproduce._verdict import judge
+from experiments.advice import advise
+from experiments.effort import Effort
+from experiments.holdout import mean
+from experiments.trials import Store
+from experiments.verdict import judge
 
 __all__ = ["summarise", "trials"]
 

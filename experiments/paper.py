@@ -12,7 +12,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from catbayes._validation import Array
 from catbayes.datasets import load
-from catbayes.reproduce._methods import LeaveOneOut, Sampling, Target
+from experiments.methods import LeaveOneOut, Sampling, Target
 
 SEED = 2834  # of the synthetic tables, and of the split into 80 % and 20 %
 FOLD_SEED = 8506

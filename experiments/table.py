@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from catbayes.reproduce._effort import Effort
-from catbayes.reproduce._holdout import Holdout, judged, mean, scores
-from catbayes.reproduce._methods import Method
-from catbayes.reproduce._paper import SEED, TABLES, PaperTable
-from catbayes.reproduce._trials import Store, Trial
+from experiments.effort import Effort
+from experiments.holdout import Holdout, judged, mean, scores
+from experiments.methods import Method
+from experiments.paper import SEED, TABLES, PaperTable
+from experiments.trials import Store, Trial
 
 CLOSE = {"accuracy": 0.005, "r2": 0.02}
 """How near to the printed score counts as the same."""

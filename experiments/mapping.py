@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from catbayes.reproduce._effort import Effort
-from catbayes.reproduce._holdout import Holdout, judged, mean, new_splits, scores
-from catbayes.reproduce._methods import Linear, Method
-from catbayes.reproduce._paper import TABLES
-from catbayes.reproduce._trials import Store, Trial
+from experiments.effort import Effort
+from experiments.holdout import Holdout, judged, mean, new_splits, scores
+from experiments.methods import Linear, Method
+from experiments.paper import TABLES
+from experiments.trials import Store, Trial
 
 COPIES = 5
 MODELS = ("forest", "linear")

@@ -13,12 +13,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from catbayes import Draws
+from catbayes._encoding import Strategy
 from catbayes._validation import Codes
 from catbayes.comparison._contestants import ENCODERS, Encoder, Model, builder, models_for, native
 from catbayes.comparison._rows import Rows, read_rows
@@ -29,9 +31,9 @@ from catbayes.datasets._recipes import RECIPES
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.estimators import SamplingClassifier, SamplingRegressor
 from catbayes.priors import Scaled
-from catbayes.reproduce._effort import Effort
-from catbayes.reproduce._paper import SYNTHETIC, TABLES
-from catbayes.reproduce._trials import Trial
+from experiments.effort import Effort
+from experiments.paper import SYNTHETIC, TABLES
+from experiments.trials import Trial
 
 MODELS = ("linear", "forest", "boosting")
 GENERATED = ("payments", "amounts", *SYNTHETIC)
@@ -46,12 +48,12 @@ TREES = 50
 class Setting:
     """Settings of our encoder and estimator; the defaults are the ones to be justified."""
 
-    own_target: str = "exclude"
+    own_target: Strategy = "exclude"
     prior: float | str = "empirical"
-    temperature: float | str = "estimate"
+    temperature: float | Literal["estimate"] = "estimate"
     steady: int | None = 200
-    draw_per: str = "row"
-    fit_with: str = "copies"
+    draw_per: Literal["row", "category"] = "row"
+    fit_with: Literal["copies", "members", "rounds"] = "copies"
     n_draws: int = 5
     mapping: str = "mean"
 
@@ -78,9 +80,7 @@ class Setting:
                 prior=prior,
                 mapping=self.mapping,
                 own_target=self.own_target,
-                temperature=self.temperature,
-                steady=self.steady,
-                draw_per=self.draw_per,
+                draws=Draws(self.temperature, self.steady, self.draw_per),
             )
             sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
             return sampling(encoder=encoder, n_draws=self.n_draws, fit_with=self.fit_with, random_state=seed)
@@ -140,7 +140,7 @@ def settings() -> list[Setting]:
     return list(dict.fromkeys(chosen))
 
 
-CROSSED = (("exclude", 1.0), ("exclude", 0.3), ("cross_fit", 0.3), ("cross_fit", 0.0))
+CROSSED: tuple[tuple[Strategy, float | Literal["estimate"]], ...] = (("exclude", 1.0), ("exclude", 0.3), ("cross_fit", 0.3), ("cross_fit", 0.0))
 
 
 def _changed(setting: Setting, name: str, value: Any) -> Setting:

@@ -1,0 +1,105 @@
+"""Arithmetic that several families share: what is left of a parameter, rising factorials, and maxima."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import betaln, digamma, gammaln, softmax
+
+from catbayes._arrays import positive, rounding, tiny, where
+from catbayes._validation import Array
+
+NO_SIGNAL = 100.0
+"""Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
+
+
+def no_signal(total: Any) -> float:
+    """Prior strength of a column without signal, however small its weights are.
+
+    Examples
+    --------
+    >>> no_signal(50.0), no_signal(1e-6)
+    (5000.0, 10.0)
+    """
+    return float(max(NO_SIGNAL * total, 10.0))
+
+
+def left_over(before: Array, taken: Any, weight: Any) -> Array:
+    """What is left of a parameter; nothing, where that is rounding alone, whose digits would tell what was taken."""
+    left = before - taken
+    return where(left <= rounding(left) * weight, tiny(left), left)
+
+
+def log_rising(alpha: Any, count: Any) -> Array:
+    """Log Γ(α + n) / Γ(α), right even where α is so large that the two logarithms agree in most digits."""
+    seen = np.where(count > 0, count, 1.0)
+    return np.where(count > 0, gammaln(seen) - betaln(alpha, seen), 0.0)
+
+
+def maximise(
+    objective: Callable[[Array], tuple[float, Array]],
+    start: Any,
+    bounds: list[tuple[float | None, float | None]],
+) -> tuple[Array, float]:
+    """Climb to a maximum inside the bounds by quasi-Newton steps; `objective` returns value and gradient.
+
+    Examples
+    --------
+    >>> best, value = maximise(lambda x: (float(-((x[0] - 3.0) ** 2)), -2.0 * (x - 3.0)), [0.0], [(0.0, 2.0)])
+    >>> best.tolist(), value  # the maximum is at 3, which the bounds leave out
+    ([2.0], -1.0)
+    """
+
+    def negative(x: Array) -> tuple[float, Array]:
+        value, gradient = objective(x)
+        return -value, -gradient
+
+    result = minimize(negative, np.asarray(start), jac=True, method="L-BFGS-B", bounds=bounds)
+    return result.x, -float(result.fun)
+
+
+def beta_shape(alpha: Array, beta: Array) -> tuple[Array, Array]:
+    """Skewness and excess kurtosis of Beta(α, β)."""
+    total, product = alpha + beta, alpha * beta
+    skewness = 2.0 * (beta - alpha) * np.sqrt(total + 1.0) / ((total + 2.0) * np.sqrt(product))
+    kurtosis = 6.0 * ((alpha - beta) ** 2 * (total + 1.0) - product * (total + 2.0))
+    return skewness, kurtosis / (product * (total + 2.0) * (total + 3.0))
+
+
+def dirichlet_maximum(weight: Array) -> Array:
+    """α that maximises Σ_v log B(α + n_v) / B(α), over strength and centre together.
+
+    The sum needs only how often each count occurs, so a column of 100,000 categories costs a few hundred digammas.
+    With no signal the likelihood rises with the strength for ever: then the strength is NO_SIGNAL times the total.
+    """
+    total = weight.sum(axis=0)
+    cap = no_signal(total.sum())
+    centre = np.maximum(total, 1e-9 * total.sum()) / total.sum()
+    centre /= centre.sum()
+    by_class = [np.unique(column, return_counts=True) for column in weight.T]
+    by_category = np.unique(weight.sum(axis=1), return_counts=True)
+
+    def rise(alpha: float, counts: tuple[Any, Any]) -> tuple[float, float]:
+        """Σ_v log Γ(α + n_v) / Γ(α) and its slope."""
+        count, times = counts
+        slope = (digamma(alpha + count) - digamma(alpha)) @ times
+        return float(log_rising(alpha, count) @ times), float(slope)
+
+    def objective(x: Array) -> tuple[float, Array]:
+        strength, share = np.exp(x[0]), softmax(x[1:])
+        alpha = positive(strength * share)
+        whole, whole_slope = rise(strength, by_category)
+        parts = np.array([rise(*pair) for pair in zip(alpha, by_class, strict=True)])
+        slope = alpha * (parts[:, 1] - whole_slope)
+        return float(parts[:, 0].sum() - whole), np.append(slope.sum(), slope - share * slope.sum())
+
+    span = 15.0  # no class share further than e^±15 from where it starts
+    logits = np.log(centre)
+    bounds = [(np.log(1e-2), np.log(cap)), *((logit - span, logit + span) for logit in logits)]
+    best, value = maximise(objective, np.append(np.log(min(10.0, cap)), logits), bounds)
+    if value - objective(np.append(np.log(cap), logits))[0] < 1e-2:
+        return np.asarray(cap * centre)
+    return np.asarray(np.exp(best[0]) * softmax(best[1:]))
