@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from lightgbm import LGBMClassifier
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -67,6 +68,7 @@ def test_each_draw_has_an_order_of_its_own_and_the_same_at_every_call():
     assert (draws.features(0) != draws.features(1)).mean() > 0.9
     np.testing.assert_array_equal(draws.features(1), draws.features(1))
     np.testing.assert_array_equal(encoder.fit_transform(table, y), draws.features(0))
+    assert (clone(encoder).set_params(random_state=1).fit_transform(table, y) != draws.features(0)).mean() > 0.9
     # Averaged over many orders, a row's feature rises to what its category says: 0 at first, all others at last.
     many = np.mean([draws.features(k) for k in range(200)], axis=0)[:, 0]
     others = encoder.transform(table)[:, 0]
