@@ -24,12 +24,12 @@ USERS = {
     "catbayes": "What most users need",
     "catbayes.displays": "Plots",
     "catbayes.diagnostics": "Diagnostics",
-    "catbayes.comparison": "Comparing encoders",
+    "catbayes._comparison": "Comparing encoders",
     "catbayes.report": "The report",
     "catbayes.datasets": "Data sets",
     "catbayes.torch": "PyTorch",
     "catbayes.spark": "Spark",
-    "catbayes.cli": "The command line",
+    "catbayes._cli": "The command line",
 }
 
 

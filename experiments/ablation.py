@@ -20,16 +20,16 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from catbayes import Draws
+from catbayes._comparison._contestants import ENCODERS, Encoder, Model, builder, models_for, native
+from catbayes._comparison._rows import Rows, read_rows
+from catbayes._comparison._running import make_folds
+from catbayes._comparison._scores import OF_TASK, predict, score
+from catbayes._encoder import SamplingBayesianEncoder
 from catbayes._encoding import Strategy
+from catbayes._estimators import SamplingClassifier, SamplingRegressor
 from catbayes._validation import Codes
-from catbayes.comparison._contestants import ENCODERS, Encoder, Model, builder, models_for, native
-from catbayes.comparison._rows import Rows, read_rows
-from catbayes.comparison._running import make_folds
-from catbayes.comparison._scores import OF_TASK, predict, score
 from catbayes.datasets import NAMES, Dataset, load, make_transactions
 from catbayes.datasets._recipes import RECIPES
-from catbayes.encoder import SamplingBayesianEncoder
-from catbayes.estimators import SamplingClassifier, SamplingRegressor
 from catbayes.priors import Scaled
 from experiments.effort import Effort
 from experiments.paper import SYNTHETIC, TABLES
@@ -140,7 +140,17 @@ def settings() -> list[Setting]:
     return list(dict.fromkeys(chosen))
 
 
-CROSSED: tuple[tuple[Strategy, float | Literal["estimate"]], ...] = (("exclude", 1.0), ("exclude", 0.3), ("cross_fit", 0.3), ("cross_fit", 0.0))
+CROSSED: tuple[tuple[Strategy, float], ...] = (
+    ("exclude", 1.0),
+    ("exclude", 0.3),
+    ("cross_fit", 0.3),
+    ("cross_fit", 0.0),
+)
+    ("exclude", 1.0),
+    ("exclude", 0.3),
+    ("cross_fit", 0.3),
+    ("cross_fit", 0.0),
+)
 
 
 def _changed(setting: Setting, name: str, value: Any) -> Setting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from catbayes.comparison._scores import MEASURES
+from catbayes._comparison._scores import MEASURES
 from experiments.ablation import CENTRE, DEFAULT, NATIVE, PAPER, measure_of
 
 SMALL = 1.0  # per cent of loss, below which nobody should care

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata, wilcoxon
 
+from catbayes._comparison._scores import MEASURES
 from catbayes._validation import Array
-from catbayes.comparison._scores import MEASURES
 from catbayes.datasets import NAMES
 from experiments.ablation import (
     CENTRE,

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from catbayes._atomic import replacing
-from catbayes.comparison._scores import MEASURES
+from catbayes._comparison._scores import MEASURES
 from experiments.ablation import PAPER
 from experiments.effort import Effort
 from experiments.table import CLOSE

@@ -7,12 +7,12 @@ from scipy import stats
 from cases import PRIORS, as_read, make_target, parameters
 from catbayes import BetaBernoulli, Draws, SamplingBayesianEncoder
 from catbayes._drawing import NORMAL_TOLERANCE, Found, draw
+from catbayes._evidence import Target, gather_codes
+from catbayes._posteriors import Entries
 from catbayes._random import stream
-from catbayes.evidence import Target, gather_codes
+from catbayes._spread import Spread
 from catbayes.families import FAMILIES
 from catbayes.mappings import Identity
-from catbayes.posteriors import Entries
-from catbayes.sampling import Spread
 
 N_RANKS = 20
 WHOLE_POSTERIOR = Draws(1.0, steady=None)

@@ -22,11 +22,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
 
 from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, compare
-from catbayes.comparison import ENCODERS, Cell, Comparison, _native
-from catbayes.comparison._files import read_file
-from catbayes.comparison._rows import read_rows
-from catbayes.comparison._running import make_folds
-from catbayes.comparison._scores import OF_TASK, calibration_error, score
+from catbayes._comparison import ENCODERS, Cell, Comparison, _native
+from catbayes._comparison._files import read_file
+from catbayes._comparison._rows import read_rows
+from catbayes._comparison._running import make_folds
+from catbayes._comparison._scores import OF_TASK, calibration_error, score
 from catbayes.datasets import make_transactions
 
 
@@ -429,7 +429,7 @@ def test_one_that_fails_says_so_and_stops_nothing():
 
 
 def test_a_library_that_is_not_installed_is_left_out_by_name(monkeypatch):
-    import catbayes.comparison._contestants as contestants
+    import catbayes._comparison._contestants as contestants
 
     find = contestants.find_spec
     monkeypatch.setattr(contestants, "find_spec", lambda name: None if name == "catboost" else find(name))

@@ -14,7 +14,7 @@ CLASSES = {family.__name__ for family in FAMILIES.values()}
 QUOTED = re.compile(rf'"({"|".join(FAMILIES)})"')
 OTHER_MEANINGS = {  # words that are no family where they stand
     ("_drawing.py", "normal"): "a sampler",
-    ("comparison/_result.py", "categorical"): "columns",
+    ("_comparison/_result.py", "categorical"): "columns",
 }
 FILES = sorted(
     path

@@ -24,9 +24,9 @@ from catbayes import (
     encode,
     gather,
 )
+from catbayes._hierarchy import HierarchyPrior, Links
+from catbayes._posteriors import Posteriors
 from catbayes.families import DirichletCategorical, GammaPoisson, NormalGamma
-from catbayes.hierarchy import HierarchyPrior, Links
-from catbayes.posteriors import Posteriors
 
 HIERARCHY = {"postcode": ["region", "country"]}
 TARGETS = ["bernoulli", "categorical", "normal", "poisson"]

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier
+from catbayes._estimators._fitting import choose
 from catbayes.datasets import NAMES
-from catbayes.estimators._fitting import choose
 from experiments import ablation, effort, findings
 from experiments.__main__ import command
 from experiments.ablation import (

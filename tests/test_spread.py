@@ -6,10 +6,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from cases import PRIORS, as_read, make_target, parameters
 from catbayes import Draws, InputError, SamplingBayesianEncoder, SamplingClassifier
-from catbayes.evidence import Target, gather_codes
+from catbayes._evidence import Target, gather_codes
+from catbayes._posteriors import Entries
+from catbayes._spread import Spread
 from catbayes.families import FAMILIES
-from catbayes.posteriors import Entries
-from catbayes.sampling import Spread
 
 ROWS_OF_CODE = np.repeat(np.arange(4), [150, 100, 99, 7])
 

@@ -8,14 +8,14 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked for
+    from catbayes._comparison import Comparison, compare
     from catbayes._drawing import Draws
+    from catbayes._encode import encode
+    from catbayes._encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder, load
     from catbayes._encoding import CrossFit, Exclude, Include, Ordered, TrainingDraws
-    from catbayes.comparison import Comparison, compare
-    from catbayes.encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder, load
-    from catbayes.encoding import encode
+    from catbayes._estimators import SamplingClassifier, SamplingRegressor
+    from catbayes._evidence import Evidence, gather
     from catbayes.errors import InputError, InputWarning
-    from catbayes.estimators import SamplingClassifier, SamplingRegressor
-    from catbayes.evidence import Evidence, gather
     from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
     from catbayes.mappings import PredictiveQuantiles
     from catbayes.priors import Empirical, Scaled
@@ -56,12 +56,12 @@ __all__ = [
 _HOLDS = {
     "_drawing": ("Draws",),
     "_encoding": ("CrossFit", "Exclude", "Include", "Ordered", "TrainingDraws"),
-    "comparison": ("Comparison", "compare"),
-    "encoder": ("Augmented", "ConjugateMomentEncoder", "MultiTargetEncoder", "SamplingBayesianEncoder", "load"),
-    "encoding": ("encode",),
+    "_comparison": ("Comparison", "compare"),
+    "_encoder": ("Augmented", "ConjugateMomentEncoder", "MultiTargetEncoder", "SamplingBayesianEncoder", "load"),
+    "_encode": ("encode",),
     "errors": ("InputError", "InputWarning"),
-    "estimators": ("SamplingClassifier", "SamplingRegressor"),
-    "evidence": ("Evidence", "gather"),
+    "_estimators": ("SamplingClassifier", "SamplingRegressor"),
+    "_evidence": ("Evidence", "gather"),
     "families": ("BetaBernoulli", "DirichletCategorical", "GammaPoisson", "LogNormalGamma", "NormalGamma"),
     "mappings": ("PredictiveQuantiles",),
     "priors": ("Empirical", "Scaled"),

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from catbayes._keyed import KeyedRandom, Keys
+from catbayes._posteriors import ColumnPrior, Entries
 from catbayes._random import chunks, stream
+from catbayes._spread import Spread, leave_one_out
 from catbayes._validation import Array, Codes, check_count, check_number, check_option, is_number
 from catbayes.errors import InputError
 from catbayes.families import Family, Random
 from catbayes.mappings import Mapping
-from catbayes.posteriors import ColumnPrior, Entries
-from catbayes.sampling import Spread, leave_one_out
 
 __all__ = ["Draws", "Found", "LeftOut", "draw", "draw_strata", "resolve_draws"]
 

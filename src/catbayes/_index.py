@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from catbayes._categories import Categories
 from catbayes._validation import Codes
-from catbayes.categories import Categories
 from catbayes.errors import InputError
 
 __all__ = ["Index", "Level"]

@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import TargetEncoder
 
+from catbayes._tables import Table
 from catbayes._validation import Array, is_number
 from catbayes.errors import InputError
-from catbayes.tables import Table
 
 
 def check_encoder(encoder: Any) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import narwhals as nw
 
+from catbayes._categories import canonical_list
 from catbayes._index import Index
-from catbayes.categories import canonical_list
+from catbayes._tables import Table, find_column, find_columns
 from catbayes.errors import InputError, warn
-from catbayes.tables import Table, find_column, find_columns
 
 __all__ = ["ColumnSpec", "Selection", "read_parents"]
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._encoder import SamplingBayesianEncoder, read_new
 from catbayes._encoding import EncodedColumn
+from catbayes._posteriors import Entries
+from catbayes._spread import leave_one_out
 from catbayes._validation import check_count
-from catbayes.encoder import SamplingBayesianEncoder, read_new
 from catbayes.errors import InputError
 from catbayes.families import Family
 from catbayes.mappings import Function
-from catbayes.posteriors import Entries
-from catbayes.sampling import leave_one_out
 
 try:
     import torch

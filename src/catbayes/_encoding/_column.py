@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from catbayes._drawing import Found, draw, draw_strata
+from catbayes._posteriors import Entries, Posteriors
 from catbayes._random import Purpose
 from catbayes._selection import ColumnSpec
+from catbayes._spread import Spread
 from catbayes._validation import Array
 from catbayes.families import Family, no_signal
 from catbayes.mappings import Mapping
-from catbayes.posteriors import Entries, Posteriors
-from catbayes.sampling import Spread
 
 EXPECTATION_DRAWS = 100
 EXPECTATION_STRATA = 50

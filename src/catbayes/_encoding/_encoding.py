@@ -10,24 +10,24 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from catbayes._categories import Categories
 from catbayes._drawing import Draws, Found, LeftOut, draw
 from catbayes._encoding._column import EncodedColumn
 from catbayes._encoding._features import Layout, TrainingDraws
 from catbayes._encoding._own_target import OwnTarget
+from catbayes._evidence import ColumnEvidence, Evidence, Rows, Target, settle_family
+from catbayes._hierarchy import HierarchyPrior, Links
 from catbayes._index import Index
 from catbayes._keyed import Keys
+from catbayes._posteriors import ColumnPrior, Posteriors
 from catbayes._random import Purpose
 from catbayes._selection import Selection
+from catbayes._spread import Spread
 from catbayes._validation import Array, Codes, check_option
-from catbayes.categories import Categories
 from catbayes.errors import InputError, warn
-from catbayes.evidence import ColumnEvidence, Evidence, Rows, Target, settle_family
 from catbayes.families import Family
-from catbayes.hierarchy import HierarchyPrior, Links
 from catbayes.mappings import Mapping
-from catbayes.posteriors import ColumnPrior, Posteriors
 from catbayes.priors import Prior
-from catbayes.sampling import Spread
 from catbayes.statistics import Statistics
 
 __all__ = ["Encoding", "Missing", "Settings", "Unseen"]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from catbayes._encoding._column import EncodedColumn
+from catbayes._tables import Table
 from catbayes._validation import Array
-from catbayes.tables import Table
 
 __all__ = ["Layout", "TrainingDraws"]
 

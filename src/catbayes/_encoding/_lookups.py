@@ -7,7 +7,7 @@ import numpy as np
 from catbayes._encoding._column import EncodedColumn
 from catbayes._encoding._encoding import Encoding, Settings
 from catbayes._encoding._plan import Plan
-from catbayes.export import Level, Lookup
+from catbayes._export import Level, Lookup
 
 
 def lookups(encoding: Encoding) -> list[Lookup]:

@@ -13,15 +13,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, check_cv
 
+from catbayes._categories import Categories
 from catbayes._drawing import Draws, Found, LeftOut
 from catbayes._encoding._column import EncodedColumn
+from catbayes._evidence import Rows, Target
+from catbayes._posteriors import Entries
 from catbayes._random import Purpose, stream
+from catbayes._tables import Table, find_columns
 from catbayes._validation import Array, Codes, check_count, is_number
-from catbayes.categories import Categories
 from catbayes.errors import InputError, warn
-from catbayes.evidence import Rows, Target
-from catbayes.posteriors import Entries
-from catbayes.tables import Table, find_columns
 
 __all__ = ["CrossFit", "Exclude", "Include", "Ordered", "OwnTarget", "resolve_own_target"]
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from catbayes._encoding._column import EncodedColumn
 from catbayes._encoding._encoding import Encoding
+from catbayes._evidence import Target, read_target
 from catbayes._keyed import row_keys
+from catbayes._sources import Batch
+from catbayes._tables import Table, no_column
 from catbayes._validation import Array, Codes, check_count, check_weights
 from catbayes.errors import InputError
-from catbayes.evidence import Target, read_target
 from catbayes.families import Family
-from catbayes.sources import Batch
-from catbayes.tables import Table, no_column
 
 
 @dataclass(frozen=True, slots=True)

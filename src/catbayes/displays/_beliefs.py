@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._encoder import fitted_encoding
+from catbayes._tables import no_column
 from catbayes._validation import Array, Codes
 from catbayes.displays._display import drawable
-from catbayes.encoder import fitted_encoding
 from catbayes.errors import InputError
 from catbayes.families import Family
-from catbayes.tables import no_column
 
 
 @dataclass(frozen=True, slots=True, eq=False)

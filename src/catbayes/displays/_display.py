@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from catbayes.tables import Table, make_frame
+from catbayes._tables import Table, make_frame
 
 GREY = "0.55"
 LONGEST_NAME = 30

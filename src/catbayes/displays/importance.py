@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.preprocessing import TargetEncoder
 
+from catbayes._encoder import read_table, read_y
+from catbayes._estimators import last_step
 from catbayes._one_column import alone, check_encoder, outputs, part
+from catbayes._tables import Table
 from catbayes._validation import Array
 from catbayes.displays._display import Display, drawable, height_of_rows, label_rows, legend_above
-from catbayes.encoder import read_table, read_y
 from catbayes.errors import InputError
-from catbayes.estimators import last_step
-from catbayes.tables import Table
 
 
 @dataclass(slots=True, eq=False)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes._encoding import Encoding
+from catbayes._tables import no_column
 from catbayes._validation import Array, check_number
 from catbayes.displays._display import Display, drawable, legend_above, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
-from catbayes.encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
-from catbayes.tables import no_column
 
 GAMMAS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 DEEPEST = 12.0

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from catbayes._atomic import replacing
-from catbayes.comparison import Comparison
+from catbayes._comparison import Comparison
 from catbayes.report._summary import summarise
 
 

@@ -14,15 +14,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from catbayes.comparison import ENCODERS, MEASURES, Comparison
-from catbayes.comparison._result import behind as behind_the_best
-from catbayes.comparison._rows import Rows
-from catbayes.comparison._running import TimeUp, deadline
-from catbayes.comparison._scores import written
+from catbayes._comparison import ENCODERS, MEASURES, Comparison, Rows, TimeUp, deadline, written
+from catbayes._comparison import behind as behind_the_best
+from catbayes._encoder import SamplingBayesianEncoder
+from catbayes._estimators import SamplingClassifier, SamplingRegressor
 from catbayes.diagnostics import Leakage, leakage, shrinkage
 from catbayes.displays import DrawsDisplay
-from catbayes.encoder import SamplingBayesianEncoder
-from catbayes.estimators import SamplingClassifier, SamplingRegressor
 
 MOST_CATEGORIES = 2_000
 LONGEST_NAME = 200

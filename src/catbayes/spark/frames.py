@@ -16,18 +16,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DoubleType, StructField, StructType
 
+from catbayes._categories import Categories, canonical_list
 from catbayes._drawing import Found, Sampler, draw
 from catbayes._encoding import EncodedColumn, Plan, read_known_target
 from catbayes._keyed import row_keys
+from catbayes._posteriors import Entries
 from catbayes._random import Purpose
+from catbayes._spread import Spread, leave_one_out
+from catbayes._tables import check_free
 from catbayes._validation import Array, Codes, check_weights
-from catbayes.categories import Categories, canonical_list
 from catbayes.errors import InputError, warn
 from catbayes.families import Family
 from catbayes.mappings import Mapping
-from catbayes.posteriors import Entries
-from catbayes.sampling import Spread, leave_one_out
-from catbayes.tables import check_free
 
 __all__ = ["encode_frame"]
 

@@ -23,11 +23,11 @@ from pyspark.ml.util import (
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from catbayes._encoder import SamplingBayesianEncoder
 from catbayes._encoding import Plan
-from catbayes.encoder import SamplingBayesianEncoder
+from catbayes._tables import no_column
 from catbayes.errors import InputError
 from catbayes.spark.frames import encode_frame, quoted
-from catbayes.tables import no_column
 
 __all__ = ["BayesianEncoder", "BayesianEncoderModel"]
 

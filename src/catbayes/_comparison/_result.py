@@ -1,0 +1,304 @@
+"""What a comparison found: a table, the best, a picture, and where a difference is none."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catbayes._comparison._rows import Rows
+from catbayes._comparison._running import Cell
+from catbayes._comparison._scores import MEASURES, OF_TASK, written
+from catbayes._scoring import corrected_interval, overlap_of
+from catbayes._validation import Array
+from catbayes.errors import InputError
+
+COVERAGE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far a contestant is behind the best one on the same folds: positive is worse, whatever the measure.
+
+    `standard_error` is that of Nadeau and Bengio, which allows for training rows that folds have in common;
+    `margin` is half the width of the 95 % interval.
+
+    Examples
+    --------
+    >>> from catbayes._comparison import Difference
+    >>> gap = Difference(behind=0.02, standard_error=0.01, margin=0.028)
+    >>> gap.verdict, str(gap)
+    ('tie', '0.0200 ± 0.0100')
+    """
+
+    behind: float
+    standard_error: float
+    margin: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether the folds can tell it from the best."""
+        if np.isnan(self.margin):
+            return "cannot tell"
+        return "tie" if self.behind <= self.margin else "worse"
+
+    def __str__(self) -> str:
+        return f"{written(self.behind)} ± {written(self.standard_error)}"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Comparison:
+    """The result of `compare`.
+
+    Attributes
+    ----------
+    rows : Rows
+        The table as it was read: what the target and each column were taken for, and `notes` on what was left out.
+    by : str
+        The measure that ranks.
+    cells : tuple of Cell
+        Every encoder with every model: `scores`, `fit_seconds` and `predict_seconds` by fold, `status`, and
+        the unfitted `estimator`.
+    folds : list of (train, test)
+        The rows of each fold, by their places in `rows.X`, and `folding` how they were made.
+    seconds, seed : float, int
+        How long it took, and the seed of the folds and models.
+    interrupted : bool
+        Whether it was stopped before its end.
+
+    Examples
+    --------
+    >>> import catbayes
+    >>> from catbayes.datasets import make_transactions
+    >>> payments = make_transactions(500, target="amount")
+    >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], repeats=1)
+    >>> result.best.name
+    'target + ridge'
+    >>> result.measures
+    ('r2', 'mae', 'rmse')
+    """
+
+    rows: Rows
+    by: str
+    cells: tuple[Cell, ...]
+    folds: list[tuple[Any, Any]]
+    folding: str
+    seconds: float
+    seed: int
+    interrupted: bool = False
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures of the task, the one that ranks first."""
+        return (self.by, *(name for name in OF_TASK[self.rows.task] if name != self.by))
+
+    @property
+    def ranked(self) -> list[Cell]:
+        """Cells that ran, the best first."""
+        sign = -1.0 if MEASURES[self.by].higher else 1.0
+        done = [cell for cell in self.cells if cell.done] if self.common else []
+        return sorted(done, key=lambda cell: sign * self.mean(cell, self.by))
+
+    @property
+    def unranked(self) -> list[Cell]:
+        """Cells that did not run, or failed."""
+        ranked = self.ranked
+        return [cell for cell in self.cells if cell not in ranked]
+
+    @property
+    def best(self) -> Cell:
+        """The cell with the best mean score; its `estimator` can be fitted on tables like `rows.X`."""
+        ranked = self.ranked
+        if not ranked:
+            raise InputError(self.sentence)
+        return ranked[0]
+
+    @property
+    def common(self) -> list[int]:
+        """Folds that every finished cell went through, and that have a score: cells are compared on these.
+
+        A fold with rows of one class only has no AUC.
+        """
+        done = [
+            {fold for fold, scores in cell.scores.items() if not np.isnan(scores[self.by])}
+            for cell in self.cells
+            if cell.done
+        ]
+        return sorted(set.intersection(*done)) if done else []
+
+    def mean(self, cell: Cell, measure: str) -> float:
+        """Mean of a score over the common folds."""
+        return float(np.nanmean([cell.scores[fold][measure] for fold in self.common]))
+
+    def difference(self, cell: Cell, other: Cell | None = None) -> Difference:
+        """How far a cell is behind another one, the best if None, over the common folds."""
+        other, common = other or self.best, self.common
+        sign = 1.0 if MEASURES[self.by].higher else -1.0
+        gaps: Array = np.array([sign * (other.scores[fold][self.by] - cell.scores[fold][self.by]) for fold in common])
+        if len(gaps) < 2:
+            return Difference(float(gaps.mean()), float("nan"), float("nan"))
+        overlap = overlap_of([self.folds[fold] for fold in common])
+        return Difference(*map(float, corrected_interval(gaps, overlap, COVERAGE)))
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary for each cell, the best first and those without a score last."""
+        return [self._record(cell) for cell in [*self.ranked, *self.unranked]]
+
+    def _record(self, cell: Cell) -> dict[str, Any]:
+        ranked = self.ranked
+        record: dict[str, Any] = {"encoder": cell.encoder, "model": cell.model}
+        if cell not in ranked:
+            numbers = (*self.measures, "behind", "standard_error", "margin", "fit_seconds", "predict_seconds")
+            return record | dict.fromkeys(numbers, float("nan")) | {"verdict": "", "folds": 0, "status": cell.status}
+        gap = self.difference(cell)
+        return record | {
+            **{name: self.mean(cell, name) for name in self.measures},
+            "behind": gap.behind,
+            "standard_error": gap.standard_error,
+            "margin": gap.margin,
+            "fit_seconds": float(np.mean(list(cell.fit_seconds.values()))),
+            "predict_seconds": float(np.mean(list(cell.predict_seconds.values()))),
+            "verdict": "best" if cell is ranked[0] else gap.verdict,
+            "folds": len(self.common),
+            "status": cell.status,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON takes it: settings, the table as it was read, and each cell with its scores by fold.
+
+        Returns
+        -------
+        dict
+            Texts, numbers, lists and None.
+        """
+        cells = [
+            {name: _plain(value) for name, value in record.items()}
+            | {"scores": {name: [_plain(fold[name]) for fold in cell.scores.values()] for name in self.measures}}
+            for record, cell in zip(self.records(), [*self.ranked, *self.unranked], strict=True)
+        ]
+        return {
+            "table": self.rows.described,
+            "target": self.rows.target,
+            "task": self.rows.task,
+            "classes": None if self.rows.classes is None else [str(label) for label in self.rows.classes],
+            "categorical": list(self.rows.categorical),
+            "notes": list(self.rows.notes),
+            "by": self.by,
+            "folds": self.folding,
+            "folds_compared": len(self.common),
+            "seed": self.seed,
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+            "verdict": self.sentence,
+            "cells": cells,
+        }
+
+    def frame(self) -> Any:
+        """All cells as a pandas frame, the best first.
+
+        `behind` is the mean difference to the best on the same folds (positive is worse), `standard_error` its standard
+        error, and `verdict` says "tie" where its 95 % interval reaches zero. Times are seconds a fold.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each encoder and model.
+        """
+        import pandas
+
+        return pandas.DataFrame(self.records())
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in a sentence or two."""
+        if not self.ranked:
+            if any(cell.done for cell in self.cells):
+                label = MEASURES[self.by].label
+                return f"No fold has a value of {label}, because its rows hold one class. Rank by another measure."
+            return "Nothing was finished, so there is no verdict. Allow more time, or see what failed."
+        best = self.best
+        label = MEASURES[self.by].label
+        ties = [cell for cell in self.ranked[1:] if self.difference(cell).verdict != "worse"]
+        said = f"Best {label}: {best.name}, {written(self.mean(best, self.by))} over {len(self.common)} folds. "
+        if ties:
+            others = "another cannot" if len(ties) == 1 else f"{len(ties)} others cannot"
+            said += f"{others.capitalize()} be told from it by these folds. "
+        if self.unranked:
+            said += f"{len(self.unranked)} of {len(self.cells)} did not run or failed. "
+        return said + self._against_target_encoder()
+
+    def _against_target_encoder(self) -> str:
+        """What it means for somebody who uses a plain target encoder today."""
+        ranked = {(cell.encoder, cell.model): cell for cell in self.ranked}
+        found: dict[str, list[str]] = {"better": [], "worse": [], "level": []}
+        for (encoder, model), ours in ranked.items():
+            if encoder != "sampling" or ("target", model) not in ranked:
+                continue
+            gap = self.difference(ranked["target", model], ours)
+            if not np.isnan(gap.margin):
+                word = "better" if gap.behind > gap.margin else "worse" if -gap.behind > gap.margin else "level"
+                found[word].append(model)
+        parts = [f"{word} with {_listed(models)}" for word, models in found.items() if models]
+        return f"Draws from the posterior against scikit-learn's TargetEncoder: {'; '.join(parts)}." if parts else ""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scores' distance to the best one, with 95 % intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ImportError('Plots need matplotlib: pip install "catbayes[plot]".') from None
+        ranked = self.ranked
+        if ax is None:
+            _, ax = pyplot.subplots(figsize=(8, 1 + 0.28 * len(ranked)), layout="constrained")
+        for place, cell in enumerate(ranked):
+            gap = self.difference(cell)
+            colour = "tab:gray" if gap.verdict == "worse" else "tab:blue"
+            ax.errorbar(gap.behind, place, xerr=0 if np.isnan(gap.margin) else gap.margin, fmt="o", color=colour, ms=5)
+        ax.axvline(0, color="tab:blue", lw=0.8, ls=":")
+        ax.set_yticks(range(len(ranked)), [cell.name.replace("$", r"\$") for cell in ranked])
+        ax.invert_yaxis()
+        ax.set_xlabel(f"{MEASURES[self.by].label} behind the best (95 % interval; blue: cannot be told from it)")
+        ax.set_title(f"Predicting {self.rows.target}: {self.folding}".replace("$", r"\$"))
+        return ax
+
+    def _repr_html_(self) -> str:
+        headings = ["encoder", "model", *(MEASURES[name].label for name in self.measures), "behind", "", "fit s"]
+        lines = ["".join(f"<th>{html.escape(text)}</th>" for text in headings)]
+        for record in self.records():
+            cells = [record["encoder"], record["model"], *(written(record[name]) for name in self.measures)]
+            cells += [behind(record), record["verdict"] or record["status"], f"{record['fit_seconds']:.2f}"]
+            lines.append("".join(f"<td>{html.escape(str(text))}</td>" for text in cells))
+        rows = "".join(f"<tr>{line}</tr>" for line in lines)
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in (self.sentence, *self.rows.notes))
+        return f"<div>{notes}<table>{rows}</table></div>"
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.rows.described}; {len(self.ranked)} of {len(self.cells)} finished. {self.sentence})"
+
+
+def behind(record: dict[str, Any]) -> str:
+    """The distance to the best of a record, with its standard error; nothing for the best."""
+    if record["verdict"] in ("", "best"):
+        return ""
+    return str(Difference(record["behind"], record["standard_error"], record["margin"]))
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON takes it: NaN is nothing."""
+    return None if value != value else value
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

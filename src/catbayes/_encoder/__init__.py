@@ -1,0 +1,49 @@
+"""Encoders for scikit-learn: categorical columns in, features from the posterior of the target out."""
+
+from functools import partial
+from typing import Any
+
+from catbayes._encoder._file import build_encoder, load_table
+from catbayes._encoder._reading import fitted_encoding, input_names, read_new, read_table, read_y
+from catbayes._encoder._targets_file import build_targets
+from catbayes._encoder.moments import ConjugateMomentEncoder
+from catbayes._encoder.sampling import Augmented, SamplingBayesianEncoder
+from catbayes._encoder.targets import KINDS, MultiTargetEncoder
+
+__all__ = [
+    "Augmented",
+    "ConjugateMomentEncoder",
+    "MultiTargetEncoder",
+    "SamplingBayesianEncoder",
+    "fitted_encoding",
+    "input_names",
+    "load",
+    "read_new",
+    "read_table",
+    "read_y",
+]
+
+
+def load(path: Any) -> Any:
+    """Read an encoder of any kind that its method `save` wrote.
+
+    Parameters
+    ----------
+    path : str, path or open binary file
+        What `save` wrote.
+
+    Returns
+    -------
+    encoder
+        With the same settings, posteriors, seed and draws.
+
+    Examples
+    --------
+    >>> import catbayes, io
+    >>> file = io.BytesIO()
+    >>> catbayes.ConjugateMomentEncoder().fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).save(file)
+    >>> catbayes.load(file)
+    ConjugateMomentEncoder()
+    """
+    single = {name: partial(build_encoder, build) for name, build in KINDS.items()}
+    return load_table(path, {**single, "MultiTargetEncoder": partial(build_targets, MultiTargetEncoder, KINDS)})

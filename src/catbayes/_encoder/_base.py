@@ -1,0 +1,571 @@
+"""What both encoders share: thin methods for scikit-learn around one fitted value."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from catbayes._encoder._file import Build, load_encoder, save_encoder
+from catbayes._encoder._frames import PosteriorFrames, interactions_frame
+from catbayes._encoder._reading import input_names, read_new, read_table, read_y
+from catbayes._encoding import Encoding, Settings, lookups, resolve_own_target
+from catbayes._evidence import Evidence, Given, Rows, check_classes, gather_selected, read_rows, take_named
+from catbayes._export import write_onnx, write_sql
+from catbayes._sources import is_source
+from catbayes._tables import Table
+from catbayes._types import ByRowOrName, File, Labels, Seed, Source, TableLike
+from catbayes._validation import Array, check_number
+from catbayes.errors import InputError
+from catbayes.families import Family, find_family
+
+
+class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
+    """Fit posteriors, and transform by the expectation of a mapping of them; `encoding_` holds all that was learnt."""
+
+    family: Any
+    own_target: Any
+    random_state: Seed
+    encoding_: Encoding
+
+    @abstractmethod
+    def _settings(self) -> Settings:
+        """The parameters, read and checked."""
+
+    # -------------------------------------------------------------------------------------------- fitting
+
+    def fit(
+        self,
+        X: Source | Evidence,
+        y: ByRowOrName = None,
+        sample_weight: ByRowOrName = None,
+        exposure: ByRowOrName = None,
+    ) -> Self:
+        """Learn the posterior of every category.
+
+        .. note:: `fit(X, y).transform(X)` is not `fit_transform(X, y)`: the latter keeps a row's own target out of
+           its features. Train models on `fit_transform`.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns), or any source that `gather` takes
+            Array, nested list, or frame of pandas, polars or pyarrow; or a table that stays where it is: a path or
+            glob of Parquet or CSV files, a lazy frame of polars, DuckDB or Spark, a reader of Arrow record batches. Or
+            what `gather` returned, and then no y.
+        y : array-like of shape (n_rows,), str, or None
+            Target: classes of any type, or numbers; or the name of its column in X. None only with what `gather`
+            returned.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            A row of weight 2 counts as two rows; scale survey weights to a mean of 1. Or the name of a column in X.
+        exposure : array-like of shape (n_rows,), or str, optional
+            For `family="poisson"`: in how many units of time or anything else the events of each row were counted,
+            finite and > 0; or the name of a column in X. θ is then the rate in one unit, and a row counts for as many
+            observations as it has units, in `posteriors_` too.
+
+        Returns
+        -------
+        self
+            The fitted encoder.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> encoder = SamplingBayesianEncoder().fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1])
+        >>> encoder.columns_, encoder.classes_.tolist()
+        ([0], [0, 1])
+        """
+        if not (isinstance(X, Evidence) or is_source(X)):
+            return self._keep(self._learn(X, y, sample_weight, exposure)[0])
+        settings = self._settings()
+        evidence = self._gather(settings, X, y, sample_weight, exposure)
+        check_classes(evidence)
+        library = "polars" if type(X).__module__.startswith("polars") else None
+        return self._keep(Encoding.fit(settings, evidence, self._new_seed(), library))
+
+    def partial_fit(
+        self,
+        X: Source | Evidence,
+        y: ByRowOrName = None,
+        sample_weight: ByRowOrName = None,
+        classes: npt.ArrayLike | None = None,
+        exposure: ByRowOrName = None,
+    ) -> Self:
+        """Learn from the next batch of rows; the batches together give what one fit on all of them would.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array-like, optional
+            All class labels, if the first batch may hold only one of them. New ones may turn up later.
+        exposure : array-like of shape (n_rows,), or str, optional
+            As for `fit`.
+
+        Returns
+        -------
+        self
+            The encoder, fitted to everything it was given so far.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> encoder = SamplingBayesianEncoder(random_state=0)
+        >>> for X, y in [([["a"], ["b"]], [0, 1]), ([["b"], ["c"]], [1, 0])]:
+        ...     encoder = encoder.partial_fit(X, y)
+        >>> encoder.posteriors_[0]["count"].tolist()
+        [1.0, 2.0, 1.0, 0.0]
+        """
+        settings, known = self._settings(), getattr(self, "encoding_", None)
+        like = None if known is None else known.evidence
+        fresh = self._gather(settings, X, y, sample_weight, exposure, classes, like)
+        if known is None:
+            return self._keep(Encoding.fit(settings, fresh, self._new_seed()))
+        return self._keep(Encoding.fit(settings, known.evidence + fresh, known.seed, known.library))
+
+    def remove(
+        self,
+        X: Source | Evidence,
+        y: ByRowOrName = None,
+        sample_weight: ByRowOrName = None,
+        exposure: ByRowOrName = None,
+    ) -> Self:
+        """Take rows out again, as if they had never been fitted on: a customer asks to be forgotten.
+
+        Parameters
+        ----------
+        X, y, sample_weight, exposure
+            The rows, as they were given to `fit` or `partial_fit`.
+
+        Returns
+        -------
+        self
+            The encoder without them; a category of which nothing is left becomes unseen.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> encoder = SamplingBayesianEncoder().fit([["a"], ["b"], ["b"], ["c"]], [0, 1, 1, 0])
+        >>> encoder.remove([["c"]], [0]).evidence_.columns[0].values
+        ('a', 'b')
+        """
+        known = self._fitted()
+        gone = self._gather(known.settings, X, y, sample_weight, exposure, like=known.evidence)
+        return self._keep(known.refit(_less(known.evidence, gone)))
+
+    def forget(self, rate: float) -> Self:
+        """Discount all evidence so far: every row counts for `1 - rate` of what it did.
+
+        Parameters
+        ----------
+        rate : float from 0 to 1
+            Share that is forgotten. Called before each day's `partial_fit`, it makes an encoder that follows a drift.
+
+        Returns
+        -------
+        self
+            The encoder, less sure of itself.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> encoder = SamplingBayesianEncoder().fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1])
+        >>> encoder.forget(0.25).posteriors_[0]["count"].tolist()
+        [1.5, 1.5, 0.0]
+        """
+        known = self._fitted()
+        if check_number("rate", rate, 0.0, 1.0) == 1.0:
+            raise InputError("rate=1 forgets everything: fit a new encoder instead.")
+        return self._keep(known.refit(known.evidence.discounted(1.0 - rate)))
+
+    def merge(self, *others: Self) -> Self:
+        """Join encoders that were fitted on disjoint rows: the result is an encoder fitted on all of them.
+
+        Parameters
+        ----------
+        *others : encoders
+            Fitted on the same columns. Settings and seed are those of this one.
+
+        Returns
+        -------
+        encoder
+            A new one; `a + b` is `a.merge(b)`, and `a - b` takes the rows of b out of a again.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> north = SamplingBayesianEncoder(random_state=0).fit([["a"], ["b"]], [0, 1])
+        >>> south = SamplingBayesianEncoder(random_state=0).fit([["b"], ["c"]], [1, 0])
+        >>> (north + south).posteriors_[0]["count"].tolist()
+        [1.0, 2.0, 1.0, 0.0]
+        >>> (north + south - south).posteriors_[0]["count"].tolist()
+        [1.0, 1.0, 0.0]
+        """
+        known = self._fitted()
+        evidence = known.evidence
+        for other in others:
+            if not isinstance(other, PosteriorEncoder):
+                raise InputError(f"merge takes fitted encoders, and was given a {type(other).__name__}.")
+            evidence = evidence + other._fitted().evidence
+        return self._copy()._keep(known.refit(evidence))
+
+    def __add__(self, other: Self) -> Self:
+        return self.merge(other) if isinstance(other, PosteriorEncoder) else NotImplemented
+
+    def __sub__(self, other: Self) -> Self:
+        if not isinstance(other, PosteriorEncoder):
+            return NotImplemented
+        known = self._fitted()
+        return self._copy()._keep(known.refit(_less(known.evidence, other._fitted().evidence)))
+
+    # --------------------------------------------------------------------------------------- transforming
+
+    def transform(self, X: TableLike) -> Any:
+        """Encode by the posterior expectation of f(θ): deterministic, the same for a row alone or in a batch.
+
+        .. note:: `fit(X, y).transform(X)` is not `fit_transform(X, y)`. Use this for new rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+
+        Returns
+        -------
+        features : array or frame of shape (n_rows, n_outputs)
+            Encoded columns in the place of the original ones; the others as they were.
+
+        Examples
+        --------
+        >>> from catbayes import BetaBernoulli, SamplingBayesianEncoder
+        >>> encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=1))
+        >>> encoder.fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).transform([["a"], ["b"], ["unseen"]])
+        array([[0.5 ],
+               [0.75],
+               [0.5 ]])
+        """
+        table, encoding = read_new(X, self), self.encoding_
+        return self._assemble(table, encoding.expectation(encoding.slots(table.column)))
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
+        """Name the outputs: the column's own name, followed by the mapping's output where it has several.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the input columns, for an encoder fitted on an array.
+
+        Returns
+        -------
+        names : ndarray of str
+            One name for each output.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X = pd.DataFrame({"city": ["Oslo", "Rome"] * 2, "age": [31, 45, 27, 60]})
+        >>> SamplingBayesianEncoder(mapping="polynomial").fit(X, [0, 1, 1, 1]).get_feature_names_out().tolist()
+        ['city_mean', 'city_square', 'age']
+        """
+        names = self._fitted().layout.names(input_names(self, input_features))
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"Two outputs would be called {twice!r}. Rename the input column of that name.")
+        return np.array(names, dtype=object)
+
+    # ------------------------------------------------------------------------------------ what was learnt
+
+    @property
+    def posteriors_(self) -> PosteriorFrames:
+        """Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of every category, a frame per column.
+
+        They are about the mean of the target; with `family="lognormal"`, about the mean of its logarithm.
+        """
+        return PosteriorFrames(self._fitted())
+
+    @property
+    def interactions_(self) -> Any:
+        """The interactions: how many categories each has, the gain of those that "auto" weighed, and which it kept."""
+        return interactions_frame(self._fitted())
+
+    @property
+    def columns_(self) -> list[Any]:
+        """Names of the encoded columns; tuples of names for interactions."""
+        return [column.name for column in self.encoding_.columns]
+
+    @property
+    def classes_(self) -> Labels | None:
+        """Class labels in the order of the outputs; None for numbers."""
+        return self.encoding_.evidence.classes
+
+    @property
+    def family_(self) -> type[Family]:
+        """Family of the target."""
+        return self.encoding_.family
+
+    @property
+    def evidence_(self) -> Evidence:
+        """What was gathered: the statistics of each category, before any prior."""
+        return self.encoding_.evidence
+
+    # ------------------------------------------------------------------------------------------ elsewhere
+
+    def save(self, path: File) -> None:
+        """Write the fitted encoder to one file: a Parquet table of statistics with a JSON header, without pickle.
+
+        Parameters
+        ----------
+        path : str, path or open binary file
+            An existing file is replaced when the new one is complete.
+
+        Examples
+        --------
+        >>> import catbayes, os, tempfile
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> encoder = SamplingBayesianEncoder(random_state=0).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1])
+        >>> path = os.path.join(tempfile.mkdtemp(), "model.catbayes")
+        >>> encoder.save(path)
+        >>> SamplingBayesianEncoder.load(path).transform([["a"]]) == encoder.transform([["a"]])
+        array([[ True]])
+        """
+        save_encoder(type(self).__name__, self.get_params(deep=False), self._fitted(), path)
+
+    @classmethod
+    def load(cls, path: File) -> Self:
+        """Read an encoder that `save` wrote. Loading never runs code; `catbayes.load` takes any kind of encoder.
+
+        Parameters
+        ----------
+        path : str, path or open binary file
+            What `save` wrote.
+
+        Returns
+        -------
+        encoder
+            With the same settings, posteriors, seed and draws.
+
+        Examples
+        --------
+        >>> import io
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> file = io.BytesIO()
+        >>> SamplingBayesianEncoder(prior=0).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).save(file)
+        >>> SamplingBayesianEncoder.load(file).transform([["a"]])
+        array([[0.5]])
+        """
+        found: Self = load_encoder(path, builders(cls))
+        return found
+
+    def to_sql(self, dialect: str = "duckdb", table: str = "rows") -> str:
+        """Write a query that adds to every row of a table what `transform` gives: the posterior expectations.
+
+        Parameters
+        ----------
+        dialect : str
+            Database that is to read the query, by the name that sqlglot has for it: "duckdb", "sqlite", "postgres",
+            "bigquery", "snowflake", "spark" and many more.
+        table : str
+            Table to select from, with its schema if need be: `sales.visits`, or `sales."my visits"`.
+
+        Returns
+        -------
+        query : str
+            One SELECT of all columns of the table and the new ones, called as `catbayes.encode` calls them. Names of
+            columns are quoted as they were at fit, and the columns have to be of the types that they had then. Where
+            `transform` would raise an error, for `unseen="error"` or `missing="error"`, the new columns are NULL.
+
+        Notes
+        -----
+        NULL is a missing value, and so is NaN in databases that know it. Text is compared as the database does it: one
+        that takes "Oslo" and "OSLO" for the same will join a row to both, if both are categories. SQLite has no dates:
+        there they are compared as text, "2024-12-31", with the time after a blank if any has one.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X = pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", None]})
+        >>> encoder = SamplingBayesianEncoder(prior=0).fit(X, [0, 1, 1, 1])
+        >>> print(encoder.to_sql(table="visits"))
+        WITH catbayes_0 AS (
+          SELECT
+            *
+          FROM (VALUES
+            ('Oslo', 0.5e0),
+            ('Rome', 0.6666666666666666e0)) AS known(key_0, output_0)
+        )
+        SELECT
+          catbayes_rows.*,
+          CAST(CASE
+            WHEN catbayes_rows."city" IS NULL
+            THEN 0.6666666666666666e0
+            ELSE COALESCE(catbayes_0.output_0, 0.5e0)
+          END AS DOUBLE) AS "city_encoded"
+        FROM visits AS catbayes_rows
+        LEFT JOIN catbayes_0
+          ON catbayes_rows."city" = catbayes_0.key_0
+        """
+        return write_sql(lookups(self._fitted()), dialect, table)
+
+    def to_onnx(self) -> Any:
+        """Make an ONNX model that gives what `transform` gives for the encoded columns: the posterior expectations.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            Inputs: a tensor of shape (n, 1) for each encoded column, called like it, of strings, int64, double or
+            booleans, whichever its categories were at fit. Outputs: a tensor of doubles of shape (n, n_outputs) for
+            each encoded column, such as `city_encoded`. In names, all but letters, digits and underscores become
+            underscores; the metadata of the model hold the names as they were, and those of the outputs in a tensor.
+
+        Notes
+        -----
+        The empty string is a missing value unless it is a category, and NaN is one; int64 and booleans have none.
+        Where `transform` would raise an error, for `unseen="error"` or `missing="error"`, the outputs are NaN. Columns
+        that are not encoded are no part of the model.
+
+        Examples
+        --------
+        >>> import numpy as np, onnxruntime, pandas as pd
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X = pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", None]})
+        >>> encoder = SamplingBayesianEncoder(prior=0).fit(X, [0, 1, 1, 1])
+        >>> session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
+        >>> session.run(["city_encoded"], {"city": np.array([["Oslo"], ["Rome"], ["Lima"], [""]])})[0].round(2)
+        array([[0.5 ],
+               [0.67],
+               [0.5 ],
+               [0.67]])
+        """
+        return write_onnx(lookups(self._fitted()))
+
+    # --------------------------------------------------------------------------------------- scikit-learn
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Route `sample_weight` and `exposure` to `fit`, and groups to the folds of `fit_transform`."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        splitter = getattr(resolve_own_target(self.own_target), "cv", None)
+        mapping = MethodMapping().add(caller="fit_transform", callee="split")
+        return router.add(splitter=splitter, method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        tags.non_deterministic = True  # fit_transform is not fit().transform(), on purpose
+        family = find_family(self.family)
+        if family is not None and family.binary:
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        if family is not None and family.support is not None:
+            tags.target_tags.positive_only = True
+        return tags
+
+    # ------------------------------------------------------------------------------------------ the parts
+
+    def _fitted(self) -> Encoding:
+        check_is_fitted(self)
+        return self.encoding_
+
+    def _new_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Encoding, Rows]:
+        """Fit every column of a table in memory, without touching the encoder."""
+        settings = self._settings()
+        if is_source(X):
+            raise InputError(
+                "X is not in memory: fit and partial_fit take it as it is, catbayes.encode encodes it where it is, and "
+                ".collect() or a reader brings it here."
+            )
+        table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
+        if table.n_rows < 2:
+            raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
+        selection, family = settings.selection, settings.family
+        rows = read_rows(table, selection, y, sample_weight, exposure, family=family, run=settings.run)
+        check_classes(rows.evidence)
+        return Encoding.fit(settings, rows.evidence, self._new_seed(), table.backend), rows
+
+    def _gather(
+        self,
+        settings: Settings,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        exposure: Any,
+        classes: Any = None,
+        like: Evidence | None = None,
+    ) -> Evidence:
+        """Gather from any source; columns, classes and kind of target as in `like`."""
+        if isinstance(X, Evidence):
+            if y is not None:
+                raise InputError("y: what was gathered holds its target already. Leave y out.")
+            settings.selection.require(list(X.columns), list(X.inputs))
+            return X
+        if not is_source(X):
+            table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
+            X = table.native
+            if like is not None:
+                validate_data(self, X, reset=False, skip_check_array=True)
+        given = Given(y, sample_weight, exposure, settings.family, classes)
+        return gather_selected(X, settings.selection, given, like)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Table, Any, Any, Any]:
+        """Wrap a table in memory, with its target, weights and exposure; those given by name are taken out of it."""
+        table, y, sample_weight, exposure = take_named(read_table(X, self), y, sample_weight, exposure)
+        return table, read_y(y), sample_weight, exposure
+
+    def _assemble(self, table: Table, blocks: list[Array]) -> Any:
+        """Put encoded columns in their places, as an array or as the frame that `set_output` asked for."""
+        # set_output keeps its choice here; scikit-learn has no public name for reading it.
+        chosen = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+        layout = self.encoding_.layout
+        if chosen in ("pandas", "polars") and table.frame is not None and layout.passing:
+            return layout.frame(table, blocks, self.get_feature_names_out(), chosen)
+        return layout.stack(table, blocks)
+
+    def _keep(self, encoding: Encoding) -> Self:
+        """Become fitted, all at once."""
+        inputs = encoding.evidence.inputs
+        self.n_features_in_ = len(inputs)
+        if all(isinstance(name, str) for name in inputs):
+            self.feature_names_in_ = np.array(inputs, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.encoding_ = encoding
+        return self
+
+    def _copy(self) -> Self:
+        """A copy of this encoder, settings included."""
+        other = copy.copy(self)
+        if hasattr(self, "_sklearn_output_config"):  # what set_output chose, which copies would share
+            other._sklearn_output_config = dict(self._sklearn_output_config)
+        return other
+
+    @classmethod
+    def _of_file(cls, parameters: dict[str, Any], build: Any) -> Self:
+        """Make a fitted encoder of what was read from a file."""
+        encoder = cls(**parameters)
+        return encoder._keep(build(encoder._settings()))
+
+
+def builders(*kinds: type[PosteriorEncoder]) -> dict[str, Build]:
+    """What makes encoders of these kinds from a file."""
+    return {kind.__name__: kind._of_file for kind in kinds}
+
+
+def _less(evidence: Evidence, gone: Evidence) -> Evidence:
+    """What is left when rows are taken out."""
+    left = evidence - gone
+    check_classes(left)
+    return left

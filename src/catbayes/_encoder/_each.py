@@ -1,0 +1,60 @@
+"""One encoder for each of several targets: made with seeds of their own, fitted one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn import clone
+from sklearn.utils import check_random_state
+
+from catbayes._encoder._base import PosteriorEncoder
+from catbayes.errors import InputError
+
+
+def make_encoders(template: Any, targets: list[Any]) -> dict[Any, Any]:
+    """Clone an encoder for each target."""
+    if not isinstance(template, PosteriorEncoder):
+        raise InputError(
+            f"encoder is a {type(template).__name__}: expected a SamplingBayesianEncoder, a ConjugateMomentEncoder or "
+            "None."
+        )
+    pairs = zip(targets, target_seeds(template.random_state, len(targets)), strict=True)
+    encoders = {name: clone(template).set_params(random_state=seed) for name, seed in pairs}
+    for encoder in encoders.values():
+        vars(encoder).pop("_sklearn_output_config", None)  # the meta-estimator chooses the output
+    return encoders
+
+
+def target_seeds(random_state: Any, n_targets: int) -> list[int]:
+    """A seed for each target; the first ones do not change when more targets follow."""
+    return [int(seed) for seed in check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_targets)]
+
+
+def fit_each(
+    encoders: dict[Any, Any], method: str, X: Any, targets: dict[Any, Any], classes: Any = None, **given: Any
+) -> list[Any]:
+    """Call a method that fits on every encoder, and return what it returns."""
+    results = []
+    for name, encoder in encoders.items():
+        labels = {"classes": classes[name]} if classes and name in classes else {}
+        with naming(name):
+            results.append(getattr(encoder, method)(X, targets[name], **labels, **given))
+    return results
+
+
+def require_same(targets: Any, known: Any) -> None:
+    """Require the targets that were there before."""
+    if list(targets) != list(known):
+        raise InputError(f"The targets are {list(targets)}, and were {list(known)} before: give the same ones.")
+
+
+@contextmanager
+def naming(name: Any) -> Iterator[None]:
+    """Say which target an error is about."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"Target {name!r}: {error}") from error

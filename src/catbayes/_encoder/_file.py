@@ -1,0 +1,297 @@
+"""One file for a fitted encoder: a Parquet table of categories and statistics, with a JSON header.
+
+Any tool that reads Parquet reads the table. Loading parses numbers and text and never runs code. The header has a
+version; damaged, foreign and newer files are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from catbayes._atomic import replacing
+from catbayes._categories import Categories
+from catbayes._encoder._settings import (
+    read_family_object,
+    read_settings,
+    write_family,
+    write_name,
+    write_settings,
+)
+from catbayes._encoder._values import read_value, write_values
+from catbayes._encoding import Encoding, Settings
+from catbayes._evidence import Candidate, ColumnEvidence, Evidence, label_array, settle_family
+from catbayes._hierarchy import HierarchyPrior, Links
+from catbayes._index import Index
+from catbayes._posteriors import ColumnPrior
+from catbayes.errors import InputError
+from catbayes.families import FAMILIES, family_name
+from catbayes.statistics import Moments, Statistics, Tally
+
+FORMAT, VERSION = "catbayes encoder", 3
+HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
+
+
+def save_encoder(kind: str, parameters: dict[str, Any], encoding: Encoding, path: Any) -> None:
+    """Write a fitted encoder to a path, or to an open binary file."""
+    save_table(lambda: encoder_table(kind, parameters, encoding), path)
+
+
+def save_table(make: Callable[[], Any], path: Any) -> None:
+    """Make a table with a header, and write it to a path, or to an open binary file."""
+    parquet = _parquet()
+    try:
+        table = make()
+    except UnicodeEncodeError as error:
+        raise InputError(f"A category cannot be saved, because it is no proper text: {error}.") from error
+    options = {"compression": "zstd", "write_page_checksum": True}
+    if not isinstance(path, str | os.PathLike):
+        parquet.write_table(table, path, **options)
+        return
+    with replacing(path) as temporary:
+        parquet.write_table(table, temporary, **options)
+
+
+Build = Callable[[dict[str, Any], Callable[[Settings], Encoding]], Any]
+"""Makes an encoder of its parameters, and of what turns settings into the fitted value."""
+
+
+def load_encoder(path: Any, kinds: dict[str, Build]) -> Any:
+    """Read an encoder from a path, or from an open binary file."""
+    return load_table(path, {name: partial(build_encoder, build) for name, build in kinds.items()})
+
+
+def load_table(path: Any, kinds: dict[str, Callable[[Any, Any], Any]]) -> Any:
+    """Read what a file holds, from a path or an open binary file; `kinds` make it of a header and a table."""
+    parquet = _parquet()
+    if isinstance(path, str | os.PathLike) and not os.path.isfile(path):
+        raise InputError(f"There is no file {os.fspath(path)!r}.")
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else "The file"
+    try:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            metadata = file.schema_arrow.metadata or {}
+            header = _read_header(metadata, name)
+            table = file.read()
+    except InputError:
+        raise
+    except Exception as error:
+        first = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"{name} is damaged, cut short, or no catbayes encoder: {first}") from error
+    kind = kinds.get(str(header.get("encoder")))
+    if kind is None:
+        raise InputError(f"{name} holds a {header.get('encoder')!r}: expected one of {', '.join(kinds)}.")
+    try:
+        return kind(header, table)
+    except Exception as error:
+        raise InputError(f"{name} is damaged: its table does not fit its header ({error}).") from error
+
+
+def _read_header(metadata: dict[bytes, bytes], name: str) -> Any:
+    if HEADER not in metadata:
+        raise InputError(f"{name} is a Parquet file, but no catbayes encoder. Write one by encoder.save(path).")
+    if sha256(metadata[HEADER]).hexdigest().encode() != metadata.get(DIGEST):
+        raise InputError(f"{name} is damaged: its header does not match its checksum.")
+    header = json.loads(metadata[HEADER])
+    if header.get("format") != FORMAT:
+        raise InputError(f"{name} is no catbayes encoder, but {header.get('format')!r}.")
+    if header.get("version") != VERSION:
+        raise InputError(
+            f"{name} was written in version {header.get('version')} of the format, by catbayes "
+            f"{header.get('catbayes')}; this one reads version {VERSION}. Use that catbayes, or fit again."
+        )
+    return header
+
+
+# ------------------------------------------------------------------------------ writing
+
+
+def encoder_table(kind: str, parameters: dict[str, Any], encoding: Encoding) -> Any:
+    """A row for each category, and all else in the header."""
+    import pyarrow
+
+    evidence = encoding.evidence
+    parts = [_column_table(column) for column in evidence.columns]
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "catbayes": version("catbayes"),
+        "encoder": kind,
+        "settings": write_settings(parameters),
+        "seed": encoding.seed,
+        "family": family_name(evidence.family),
+        "classes": None if evidence.classes is None else write_values(evidence.classes.tolist(), "class"),
+        "class_type": None if evidence.classes is None else evidence.classes.dtype.str,
+        "inputs": [write_name(name) for name in evidence.inputs],
+        "squares": evidence.squares,
+        "weighted": evidence.weighted,
+        "candidates": [
+            [list(map(write_name, found.columns)), found.categories, found.gain, found.kept]
+            for found in evidence.candidates
+        ],
+        "columns": [
+            {
+                "parts": column.parts,
+                "position": column.position,
+                "rows": len(part),
+                **_write_prior(column.posteriors.prior),
+            }
+            for column, part in zip(encoding.columns, parts, strict=True)
+        ],
+    }
+    return with_header(pyarrow.concat_tables(parts), header)
+
+
+def with_header(table: Any, header: dict[str, Any]) -> Any:
+    """The table with a header and its checksum."""
+    text = json.dumps(header, allow_nan=False).encode()
+    return table.replace_schema_metadata({HEADER: text, DIGEST: sha256(text).hexdigest().encode()})
+
+
+def _write_prior(prior: ColumnPrior) -> dict[str, Any]:
+    """What made the posteriors of the statistics: a prior, or what links the levels of a hierarchy."""
+    if isinstance(prior, HierarchyPrior):
+        return {"root": write_family(prior.links.root), "strengths": list(prior.links.strengths)}
+    return {"prior": write_family(prior.prior), "unseen": write_family(prior.unseen)}
+
+
+def _column_table(column: ColumnEvidence) -> Any:
+    import pyarrow
+
+    n_slots, what = column.index.n_slots - 1, f"category of column {column.name!r}"
+    sources = column.index.sources
+    texts = write_values(sources[0].values, what) if len(sources) == 1 else _write_tuples(column.index, what)
+    statistics = column.statistics
+    numbers: dict[str, Any]
+    if isinstance(statistics, Tally):
+        weight = statistics.weight[:n_slots]
+        width = weight.shape[1]
+        counts = pyarrow.ListArray.from_arrays(np.arange(n_slots + 1, dtype=np.int32) * width, weight.reshape(-1))
+        numbers = {"counts": counts}
+    else:
+        numbers = {name: getattr(statistics, name)[:n_slots] for name in ("count", "mean", "m2")}
+    return pyarrow.table(
+        {
+            "column": pyarrow.array([str(column.name)] * n_slots, pyarrow.string()),
+            "kind": pyarrow.array(["seen"] * len(texts) + ["missing"], pyarrow.string()),
+            "type": pyarrow.array([*(kind for kind, _ in texts), None], pyarrow.string()),
+            "category": pyarrow.array([*(text for _, text in texts), None], pyarrow.string()),
+            **numbers,
+        }
+    )
+
+
+def _write_tuples(index: Index, what: str) -> list[tuple[str, str]]:
+    """Types and texts of the parts of each combination, as two lists in JSON; a missing part is null."""
+    names = [(*write_values(source.values, what), (None, None)) for source in index.sources]
+    pairs = (zip(*cell, strict=True) for cell in index.tuples(names))
+    return [(json.dumps(kinds), json.dumps(texts, ensure_ascii=False)) for kinds, texts in pairs]
+
+
+# ------------------------------------------------------------------------------ reading
+
+
+def build_encoder(build: Build, header: Any, table: Any) -> Any:
+    """Make a fitted encoder of what was read."""
+    evidence, records = _read_evidence(header, table), header["columns"]
+
+    def read_prior(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
+        record = records[number]
+        if index.levels:
+            links = Links(read_family_object(record["root"]), tuple(map(float, record["strengths"])))
+            return HierarchyPrior.of(index, links, statistics)
+        return ColumnPrior(read_family_object(record["prior"]), read_family_object(record["unseen"]))
+
+    def fit(settings: Settings) -> Encoding:
+        family = settle_family(settings.family, evidence)
+        return Encoding.of(settings, evidence, family, int(header["seed"]), read_prior)
+
+    return build(read_settings(header["settings"]), fit)
+
+
+def _read_evidence(header: Any, table: Any) -> Evidence:
+    """What was gathered, from the header and the rows of the columns, one after the other."""
+    classes = None
+    if header["classes"] is not None:
+        classes = label_array([read_value(pair) for pair in header["classes"]], np.dtype(header["class_type"]))
+    if sum(column["rows"] for column in header["columns"]) != len(table):
+        raise ValueError("rows are missing")
+    columns: list[ColumnEvidence] = []
+    start, known, inputs = 0, dict[int, Categories](), header["inputs"]
+    for record in header["columns"]:
+        part = table.slice(start, record["rows"])
+        start += record["rows"]
+        columns.append(_read_column(record, part, inputs, known, None if classes is None else len(classes)))
+    return Evidence(
+        tuple(columns),
+        FAMILIES[header["family"]],
+        classes,
+        tuple(header["inputs"]),
+        float(header["squares"]),
+        bool(header["weighted"]),
+        tuple(Candidate(tuple(names), size, gain, kept) for names, size, gain, kept in header["candidates"]),
+    )
+
+
+def _read_column(
+    record: Any, part: Any, inputs: list[Any], known: dict[int, Categories], n_classes: int | None
+) -> ColumnEvidence:
+    """One column, or an interaction of `known` ones; what it brings to those is added."""
+    parts, position = tuple(record["parts"]), int(record["position"])
+    at_home = parts[-1] == position if position < len(inputs) else len(parts) > 1
+    if not at_home or not all(0 <= place < len(inputs) for place in parts):
+        raise ValueError(f"column {position} is not in its place")
+    kinds, texts = part["type"].to_pylist()[:-1], part["category"].to_pylist()[:-1]
+    if part["kind"].to_pylist() != ["seen"] * len(kinds) + ["missing"]:
+        raise ValueError(f"the categories of column {position} are not in their places")
+    name: Any = inputs[position] if position in parts else tuple(inputs[place] for place in parts)
+    if len(parts) == 1:
+        values = texts if set(kinds) <= {"str"} else [read_value(pair) for pair in zip(kinds, texts, strict=True)]
+        known[parts[0]] = Categories(tuple(values))
+        index, distinct = Index.of_column(known[parts[0]]), len(set(values))
+    else:
+        index = _read_combinations(parts, kinds, texts, known)
+        distinct = len(np.unique(index.cells, axis=0))
+    if distinct < len(kinds):
+        raise ValueError(f"the categories of {name!r} are not distinct")
+    statistics: Statistics
+    if n_classes is None:
+        numbers = [np.append(part[name].to_numpy(), 0.0) for name in ("count", "mean", "m2")]
+        statistics, amounts = Moments(*numbers), np.stack([numbers[0], numbers[1] ** 2, numbers[2]])
+    else:
+        flat = part["counts"].combine_chunks().flatten().to_numpy()
+        statistics = Tally(np.append(flat.reshape(-1, n_classes), np.zeros((1, n_classes)), axis=0))
+        amounts = statistics.weight
+    if not np.isfinite(amounts).all() or (amounts < 0).any() or len(statistics.count) != index.n_slots:
+        raise ValueError(f"the statistics of {name!r} are impossible")
+    return ColumnEvidence(position, name, parts, index, statistics)
+
+
+def _read_combinations(
+    parts: tuple[int, ...], kinds: list[str], texts: list[str], known: dict[int, Categories]
+) -> Index:
+    """Combinations from the types and texts of their parts; categories of columns that are not `known` are found."""
+    cells = [
+        list(zip(json.loads(kind), json.loads(text), strict=True)) for kind, text in zip(kinds, texts, strict=True)
+    ]
+    columns = [[read_value(cell[number]) for cell in cells] for number in range(len(parts))]
+    for part, values in zip(parts, columns, strict=True):
+        if part not in known:
+            known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))
+    sources = tuple(known[part] for part in parts)
+    codes = [source.slots(values) for source, values in zip(sources, columns, strict=True)]
+    return Index(sources, np.stack(codes, axis=1).astype(np.intp))
+
+
+def _parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError('Saved encoders are Parquet files: pip install "catbayes[arrow]".') from error
+    return pyarrow.parquet

@@ -1,0 +1,110 @@
+"""The settings of an encoder as JSON, for the header of its file: plain values and our own objects, never code."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from catbayes._drawing import Draws
+from catbayes._encoder._values import read_value, write_value, write_values
+from catbayes._encoding import CrossFit, Exclude, Include, Ordered
+from catbayes._selection import is_column_list, read_parents
+from catbayes.errors import InputError
+from catbayes.families import FAMILIES, Family, family_name
+from catbayes.mappings import MAPPINGS, PredictiveQuantiles
+from catbayes.priors import Empirical, Scaled
+
+
+def write_name(name: Any) -> str | int:
+    """The name of a column or a target as JSON."""
+    if isinstance(name, str):
+        return name
+    if isinstance(name, int | np.integer):
+        return int(name)
+    raise InputError(f"Column {name!r} cannot be saved: its name must be text. Rename it.")
+
+
+def write_family(prior: Family) -> dict[str, Any]:
+    """A prior as JSON."""
+    return {"family": family_name(type(prior)), **{name: values.tolist() for name, values in prior.arrays().items()}}
+
+
+def read_family_object(record: dict[str, Any]) -> Family:
+    """A prior from JSON."""
+    values = {name: value for name, value in record.items() if name != "family"}
+    return FAMILIES[record["family"]](**values)
+
+
+OBJECTS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (Empirical, Scaled, Draws, Exclude, CrossFit, Ordered, Include, PredictiveQuantiles)
+}
+OBJECTS |= {type(mapping).__name__: type(mapping) for mapping in MAPPINGS.values()}
+"""Our own objects, which are written by their names and fields."""
+
+
+def write_settings(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of an encoder as JSON."""
+    return {name: _write_setting(name, value) for name, value in parameters.items()}
+
+
+def _write_setting(name: str, value: Any) -> Any:
+    """A parameter as JSON: plain values as they are, our own objects by name and fields."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if name == "columns" and isinstance(value, list | tuple | np.ndarray):
+        return [write_name(column) for column in value]
+    if name == "interactions" and isinstance(value, list | tuple):
+        return [[write_name(column) for column in interaction] for interaction in value]
+    if name == "hierarchy":
+        return [[write_name(child), _write_parents(parents, child)] for child, parents in value.items()]
+    if name == "family" and isinstance(value, type):
+        return family_name(value)
+    if isinstance(value, Family):
+        return write_family(value)
+    if OBJECTS.get(type(value).__name__) is type(value) and is_dataclass(value):
+        shown = [entry.name for entry in fields(value) if entry.repr]
+        return {"object": type(value).__name__, **{entry: _write_field(getattr(value, entry), name) for entry in shown}}
+    raise InputError(
+        f"{name}={value!r} cannot be saved, because a file holds no code. Replace it by a plain value first: "
+        f"encoder.set_params({name}=…)."
+    )
+
+
+def _write_field(value: Any, name: str) -> Any:
+    return (
+        [_write_field(one, name) for one in value] if isinstance(value, list | tuple) else _write_setting(name, value)
+    )
+
+
+def _write_parents(parents: Any, child: Any) -> Any:
+    """Names of columns, or a table of parents as pairs of a child and its ancestors."""
+    if is_column_list(parents):
+        return [write_name(column) for column in parents]
+    table, what = read_parents(parents, child), f"parent in the hierarchy of {child!r}"
+    return {"table": [[write_value(key, what), write_values(above, what)] for key, above in table.items()]}
+
+
+def _read_parents(parents: Any) -> Any:
+    if isinstance(parents, list):
+        return parents
+    return {read_value(key): tuple(map(read_value, above)) for key, above in parents["table"]}
+
+
+def _read_setting(name: str, value: Any) -> Any:
+    if name == "hierarchy" and value is not None:
+        return {child: _read_parents(parents) for child, parents in value}
+    if not isinstance(value, dict):
+        return value
+    if "object" in value:
+        given = {name: tuple(entry) if isinstance(entry, list) else entry for name, entry in value.items()}
+        return OBJECTS[str(given.pop("object"))](**given)
+    return read_family_object(value)
+
+
+def read_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of an encoder from JSON."""
+    return {name: _read_setting(name, value) for name, value in settings.items()}

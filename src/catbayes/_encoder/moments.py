@@ -1,0 +1,140 @@
+"""ConjugateMomentEncoder: a category becomes the first moments of its posterior."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from catbayes._drawing import Draws
+from catbayes._encoder._base import PosteriorEncoder
+from catbayes._encoding import CrossFit, Include, Missing, Settings, Unseen, resolve_own_target
+from catbayes._selection import Selection
+from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, Seed, TableLike
+from catbayes._validation import check_count
+from catbayes.families import resolve_family
+from catbayes.mappings import PosteriorMoments, resolve_mapping
+from catbayes.priors import resolve_prior
+
+
+class ConjugateMomentEncoder(PosteriorEncoder):
+    """Encode categories by the first moments of the posterior of the target's mean, without drawing.
+
+    The deterministic encoding of Slakey, Salas and Schamroth (*Encoding Categorical Variables with Conjugate Bayesian
+    Models for WeWork Lead Scoring Engine*, 2019), on the same posteriors as `SamplingBayesianEncoder`.
+
+    Parameters
+    ----------
+    columns : "auto", "all", or list of names or positions
+        What to encode; the other columns pass through.
+    interactions : list of tuples of columns, "pairs", "triples", "auto", or None
+        As for `SamplingBayesianEncoder`.
+    hierarchy : dict of column to list of parent columns, or to a table of parents, or None
+        As for `SamplingBayesianEncoder`.
+    n_moments : int from 1 to 4, default=2
+        Mean, variance, skewness and excess kurtosis, as many as asked for.
+    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
+        Likelihood of the target.
+    prior : "empirical", number ≥ 0, or prior object
+        As for `SamplingBayesianEncoder`.
+    own_target : "cross_fit", "include", `CrossFit(cv)` or `Include()`
+        Whether `fit_transform` keeps a row's own target out of its features, by folds. Leaving out one row in closed
+        form is not offered: without draws to hide it, that gives the target back exactly.
+    unseen : "prior", "error"
+        What to do with a category that `fit` did not see.
+    missing : "category", "prior", "error"
+        What to do with a missing value.
+    drop_first : bool, default=False
+        With three classes or more, leave out the outputs of the first class.
+    random_state : int, RandomState or None
+        Seed of the shuffled folds.
+    n_jobs : int or None
+        Threads over columns.
+
+    Attributes
+    ----------
+    posteriors_, columns_, interactions_, classes_, family_, n_features_in_, feature_names_in_
+        As for `SamplingBayesianEncoder`.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBernoulli, ConjugateMomentEncoder
+    >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
+    >>> encoder = ConjugateMomentEncoder(prior=BetaBernoulli(alpha=1, beta=1)).fit(X, y)
+    >>> encoder.transform([["a"], ["b"]])
+    array([[0.5   , 0.05  ],
+           [0.75  , 0.0375]])
+    >>> encoder.get_feature_names_out(["letter"])
+    array(['letter_mean', 'letter_variance'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        columns: Columns = "auto",
+        *,
+        interactions: Interactions = None,
+        hierarchy: Hierarchy = None,
+        n_moments: int = 2,
+        family: Any = "auto",
+        prior: Any = "empirical",
+        own_target: CrossFit | Include | Literal["cross_fit", "include"] = "cross_fit",
+        unseen: Unseen = "prior",
+        missing: Missing = "category",
+        drop_first: bool = False,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.columns = columns
+        self.interactions = interactions
+        self.hierarchy = hierarchy
+        self.n_moments = n_moments
+        self.family = family
+        self.prior = prior
+        self.own_target = own_target
+        self.unseen = unseen
+        self.missing = missing
+        self.drop_first = drop_first
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit_transform(
+        self,
+        X: TableLike,
+        y: ByRowOrName,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        exposure: ByRowOrName = None,
+    ) -> Any:
+        """Fit, and encode the training rows, their own targets kept out by folds.
+
+        .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        groups : array-like of shape (n_rows,), optional
+            Handed to `cv`.
+        exposure
+            As for `fit`.
+
+        Returns
+        -------
+        features : array or frame of shape (n_rows, n_outputs)
+            Moments for each row; columns that are not encoded as they were.
+        """
+        encoding, rows = self._learn(X, y, sample_weight, exposure)
+        blocks = encoding.training_draws(rows, groups).blocks(0)
+        return self._keep(encoding)._assemble(rows.table, blocks)
+
+    def _settings(self) -> Settings:
+        check_count("n_moments", self.n_moments, 1, 4)
+        return Settings(
+            selection=Selection(self.columns, self.interactions, self.hierarchy),
+            family=resolve_family(self.family),
+            prior=resolve_prior(self.prior),
+            mapping=resolve_mapping(PosteriorMoments(n_moments=self.n_moments, drop_first=self.drop_first)),
+            own_target=resolve_own_target(self.own_target, (CrossFit, Include)),
+            draws=Draws(),
+            unseen=self.unseen,
+            missing=self.missing,
+            n_jobs=self.n_jobs,
+        )

@@ -1,0 +1,329 @@
+"""SamplingBayesianEncoder: a category becomes a draw from the posterior of the target."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from catbayes._drawing import Draws, resolve_draws
+from catbayes._encoder._base import PosteriorEncoder
+from catbayes._encoder._reading import read_new, read_row_keys
+from catbayes._encoding import Missing, OwnTarget, Settings, Strategy, TrainingDraws, Unseen, resolve_own_target
+from catbayes._selection import Selection
+from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, RowId, Seed, TableLike
+from catbayes._validation import Array, Codes, check_count
+from catbayes.families import resolve_family
+from catbayes.mappings import resolve_mapping
+from catbayes.priors import resolve_prior
+
+
+class Augmented(NamedTuple):
+    """K drawn copies of a table, one after the other.
+
+    Examples
+    --------
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
+    >>> features, target, weight, row = SamplingBayesianEncoder(random_state=0).augment(X, y, n_draws=2)
+    >>> features.shape, target.tolist(), weight.tolist()
+    ((8, 1), [0, 1, 1, 1, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Array
+    row: Codes
+
+
+class SamplingBayesianEncoder(PosteriorEncoder):
+    """Encode categories by draws from the posterior of the target given the category.
+
+    `fit_transform` gives what a model trains on: one draw a row, from a posterior without that row's own target.
+    `transform` gives what it predicts on: the posterior expectation, deterministic. The two differ on purpose.
+
+    Parameters
+    ----------
+    columns : "auto", "all", or list of names or positions
+        What to encode. "auto" takes string, object, categorical, enum and boolean columns of a frame, and all columns
+        of an array. The other columns pass through.
+    interactions : list of tuples of columns, "pairs", "triples", "auto", or None
+        Combinations of columns that are encoded as columns of their own, each with its own prior, behind the others:
+        `[("user", "door")]`, or all pairs (and triples) of the encoded columns. "auto" takes the pairs that say more
+        than their columns do one by one, by the gain in marginal likelihood; `interactions_` tells which and why.
+    hierarchy : dict of column to list of parent columns, or to a table of parents, or None
+        `{"postcode": ["region", "country"]}`: the prior of a postcode is centred on its region, and that of a region on
+        its country, with strengths from the data. An unseen postcode draws from its region, an unseen region from its
+        country. Instead of columns, a dictionary of each category's parent (or tuple of parent, grandparent, …), or a
+        frame of categories and parents, whose categories need not have been seen.
+    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
+        Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes. "lognormal" is
+        for amounts > 0 that vary by factors: everything, the posteriors and "mean" included, is then about log y.
+    prior : "empirical", number ≥ 0, or prior object
+        "empirical" makes each column most likely; a number is the paper's γ; `Scaled(γ, strength=0)` its regression
+        prior to the letter; `BetaBernoulli(alpha=2, beta=8)` and its like are your own.
+    mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", callable or mapping object
+        From θ to features; or `PredictiveQuantiles()`, quantiles of the target of a new row. A callable gets θ of shape
+        (…, parameter), and `transform` averages it over draws of each category; with `Draws(1.0, steady=None)` a
+        method `expected(posterior)` of it takes their place. With three classes or more, `Mean(drop_first=True)` and
+        its like leave out the outputs of the first class, which the others imply.
+    own_target : "exclude", "cross_fit", "ordered", "include", or `Exclude(cv)`, `CrossFit(cv)`, `Ordered(column)`, …
+        Whether row n's own y has a part in its training features. "exclude": none, but for its share in the prior that
+        all rows have in common and in steady categories; it is taken out of the posterior in closed form where the
+        draw hides the step, and by folds elsewhere. "cross_fit": by folds throughout. "ordered": of its category a row
+        knows the rows before it only, as in CatBoost, in the order of a column or in a new random order for each draw.
+        "include": as in the paper; it leaks where categories are rare.
+    draws : "estimate", float from 0 to 1, or `Draws(…)`
+        How far draws lie from the posterior mean: by the count of the category, or so many times as far as the
+        posterior spreads, 1 being the paper's. `Draws(temperature=…, steady=…, per=…, sampler=…)` says more: whether
+        frequent categories are drawn, whether rows of a category share a draw, and what draws.
+    unseen : "prior", "error"
+        What to do with a category that `fit` did not see.
+    missing : "category", "prior", "error"
+        What to do with a missing value: a category of its own, as if unseen, or an error.
+    random_state : int, RandomState or None
+        The same seed gives the same draws for any `n_jobs` and container. Encoders that share a ColumnTransformer
+        need seeds of their own.
+    n_jobs : int or None
+        Threads over columns.
+
+    Attributes
+    ----------
+    posteriors_ : mapping of column name to frame
+        Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of each category; with "lognormal", of log y.
+    columns_ : list
+        Names of the encoded columns; tuples of names for interactions.
+    interactions_ : frame
+        The interactions, with their categories and, where "auto" weighed them, their gain and whether it kept them.
+    classes_ : ndarray or None
+        Class labels in the order of the outputs; for two classes the output is the probability of the second.
+    family_ : type
+        Family of the target.
+    evidence_ : Evidence
+        What was gathered: the statistics of each category, before any prior.
+    encoding_ : Encoding
+        All that was learnt, as one frozen value.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    ConjugateMomentEncoder : the same posteriors, encoded by their moments without drawing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> X = np.array([["red"], ["red"], ["red"], ["red"], ["blue"], ["blue"], ["blue"], ["blue"]], dtype=object)
+    >>> y = [1, 1, 1, 0, 0, 0, 0, 1]
+    >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0)
+    >>> encoder.fit_transform(X, y).shape  # a draw for each row
+    (8, 1)
+    >>> encoder.transform([["red"], ["blue"], ["never seen"]]).round(3)
+    array([[0.667],
+           [0.333],
+           [0.5  ]])
+    >>> encoder.sample([["red"], ["blue"]], n_draws=3).shape
+    (3, 2, 1)
+    """
+
+    def __init__(
+        self,
+        columns: Columns = "auto",
+        *,
+        interactions: Interactions = None,
+        hierarchy: Hierarchy = None,
+        family: Any = "auto",
+        prior: Any = "empirical",
+        mapping: Any = "mean",
+        own_target: OwnTarget | Strategy = "exclude",
+        draws: Draws | float | Literal["estimate"] = "estimate",
+        unseen: Unseen = "prior",
+        missing: Missing = "category",
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.columns = columns
+        self.interactions = interactions
+        self.hierarchy = hierarchy
+        self.family = family
+        self.prior = prior
+        self.mapping = mapping
+        self.own_target = own_target
+        self.draws = draws
+        self.unseen = unseen
+        self.missing = missing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit_transform(
+        self,
+        X: TableLike,
+        y: ByRowOrName,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        exposure: ByRowOrName = None,
+    ) -> Any:
+        """Fit, and encode the training rows by one draw each, their own targets kept out.
+
+        .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        groups : array-like of shape (n_rows,), optional
+            Rows of one group stay out of each other's features; handed to `cv`.
+        exposure
+            As for `fit`.
+
+        Returns
+        -------
+        features : array or frame of shape (n_rows, n_outputs)
+            One draw for each row; columns that are not encoded as they were.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
+        >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0)
+        >>> encoder.fit_transform(X, y)[:2].round(2).tolist()  # two rows of one category, two draws
+        [[0.57], [0.44]]
+        """
+        encoding, rows = self._learn(X, y, sample_weight, exposure)
+        blocks = encoding.training_draws(rows, groups).blocks(0)
+        return self._keep(encoding)._assemble(rows.table, blocks)
+
+    def fit_draws(
+        self,
+        X: TableLike,
+        y: ByRowOrName,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        exposure: ByRowOrName = None,
+    ) -> TrainingDraws:
+        """Fit, and prepare as many draws of the training rows as a model asks for, to be made one at a time.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, exposure
+            As for `fit_transform`, whose result is draw 0.
+
+        Returns
+        -------
+        TrainingDraws
+            Its `features(k)` is draw k as an array, for fresh draws at every epoch.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
+        >>> draws = SamplingBayesianEncoder(prior=0, random_state=0).fit_draws(X, y)
+        >>> bool((draws.features(0) == draws.features(0)).all()), bool((draws.features(0) == draws.features(1)).all())
+        (True, False)
+        """
+        encoding, rows = self._learn(X, y, sample_weight, exposure)
+        draws = encoding.training_draws(rows, groups)
+        self._keep(encoding)
+        return draws
+
+    def augment(
+        self,
+        X: TableLike,
+        y: ByRowOrName,
+        n_draws: int = 5,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        exposure: ByRowOrName = None,
+    ) -> Augmented:
+        """Fit, and stack `n_draws` drawn copies of the training rows: step 3 of the paper.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit_transform`; the first copy is its result.
+        n_draws : int, default=5
+            K, the number of copies.
+        sample_weight, groups, exposure
+            As for `fit_transform`.
+
+        Returns
+        -------
+        Augmented
+            Named tuple of `X` (an array of K·N rows), `y`, `sample_weight` (each row's weight divided by K, so that
+            leaf sizes and penalties keep their meaning) and `row`, the row that each copy came from. With `exposure`,
+            y is the number of events in one unit, and the weight has been multiplied by the units.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
+        >>> copies = SamplingBayesianEncoder(random_state=0).augment(X, y, n_draws=3)
+        >>> copies.X.shape, round(float(copies.sample_weight.sum()), 6), copies.row.tolist()
+        ((12, 1), 4.0, [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3])
+        """
+        check_count("n_draws", n_draws)
+        encoding, rows = self._learn(X, y, sample_weight, exposure)
+        copies = encoding.training_draws(rows, groups).copies(n_draws)
+        self._keep(encoding)
+        n_rows = rows.table.n_rows
+        weight = np.ones(n_rows) if rows.weight is None else rows.weight
+        row = np.tile(np.arange(n_rows), n_draws)
+        return Augmented(copies, rows.y[row], weight[row] / n_draws, row)
+
+    def sample(
+        self, X: TableLike, n_draws: int = 1, random_state: Seed = None, row_id: RowId = None
+    ) -> np.ndarray[Any, Any]:
+        """Draw features of rows that were not trained on, `n_draws` times.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        n_draws : int, default=1
+            Number of draws; the first ones do not change when more are asked for.
+        random_state : int, RandomState or None
+            None takes the seed of the fit, so that the same call gives the same draws; any other seed gives others.
+        row_id : array-like of int or str, str, or pair of file name and row numbers, optional
+            What identifies the rows, or the name of the column of X that does. A row then has the same draws in any
+            batch, order, library or engine, those of `catbayes.encode` included; rows of one id share theirs. Without
+            it, draws go by the position of the row, which is faster.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_draws, n_rows, n_outputs)
+            Columns that are not encoded are repeated in each draw.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> encoder = SamplingBayesianEncoder(random_state=0).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1])
+        >>> batch = encoder.sample([["a"], ["b"]], row_id=["order 7", "order 8"])
+        >>> alone = encoder.sample([["b"]], row_id=["order 8"])
+        >>> bool(batch[0, 1] == alone[0, 0])
+        True
+        """
+        table, encoding = read_new(X, self), self.encoding_
+        check_count("n_draws", n_draws)
+        identity = None if row_id is None else read_row_keys(table, row_id)
+        seed = None
+        if random_state is not None:
+            seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        blocks = encoding.draws(encoding.slots(table.column), n_draws, seed=seed, identity=identity)
+        layout = encoding.layout
+        return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])
+
+    def _settings(self) -> Settings:
+        own_target = resolve_own_target(self.own_target)
+        return Settings(
+            selection=Selection(self.columns, self.interactions, self.hierarchy, own_target.aside),
+            family=resolve_family(self.family),
+            prior=resolve_prior(self.prior),
+            mapping=resolve_mapping(self.mapping),
+            own_target=own_target,
+            draws=resolve_draws(self.draws),
+            unseen=self.unseen,
+            missing=self.missing,
+            n_jobs=self.n_jobs,
+        )

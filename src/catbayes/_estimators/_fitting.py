@@ -1,0 +1,225 @@
+"""Three ways to fit a model on draws: K weighted copies, K members, or one model that grows on fresh draws."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
+
+from catbayes._estimators._growing import Job, grow, way_to_grow
+from catbayes._estimators._rows import TrainingRows
+from catbayes._random import Purpose, stream
+from catbayes.errors import InputError, warn
+
+HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
+"""Estimators that hand weights on to those inside them."""
+COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_data_in_leaf")
+"""Parameters that count rows, whatever they weigh."""
+
+
+def choose(estimator: Any) -> str:
+    """Pick a way to fit, by what the ablation of `make reproduce` shows.
+
+    Copies are best for linear models, forests and boosters alike. Models that pass over the table many times get a draw
+    for each pass; those that take no weights, or make folds of their own, which copies would spoil, become members.
+    """
+    last = last_step(estimator)
+    if hasattr(last, "partial_fit") and "max_iter" in last.get_params(deep=False):
+        return "rounds"
+    return "members" if weight_name(estimator) is None or _reason_to_part(last) else "copies"
+
+
+def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: int | None) -> list[Any]:
+    """Fit clones of the estimator; one for "copies" and "rounds", K for "members"."""
+    if way == "rounds":
+        way_to_grow(last_step(estimator))
+    if way == "copies":
+        _require_no_splits(last_step(estimator))
+    if rows.weight is not None and weight_name(estimator) is None:
+        warn(f"{type(last_step(estimator)).__name__} takes no sample_weight: it learns from all rows alike.")
+    if not rows.draws.layout.columns or (rows.n_draws == 1 and way != "rounds"):
+        return [_fit_plain(fresh_clone(estimator, rows, seeded, 0), rows, 0)]
+    if way == "copies":
+        return [_fit_copies(fresh_clone(estimator, rows, seeded, 0), rows)]
+    if way == "rounds":
+        return [_fit_rounds(fresh_clone(estimator, rows, seeded, 0), rows)]
+
+    def member(k: int) -> Any:
+        fitted = _fit_plain(fresh_clone(estimator, rows, seeded, k), rows, k)
+        rows.report(f"member {k + 1} of {rows.n_draws}")
+        return fitted
+
+    # Threads: nothing is copied, nothing is left running, and what takes long lets go of the interpreter.
+    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(member)(k) for k in range(rows.n_draws)))
+
+
+def fresh_clone(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> Any:
+    """Clone the estimator, with seeds of its own wherever the model has one and the estimator has none."""
+    model = clone(estimator)
+    weights = {
+        name: {int(np.searchsorted(rows.classes, label)): weight for label, weight in value.items()}
+        for name, value in model.get_params().items()
+        if name.endswith("class_weight") and isinstance(value, dict)
+    }
+    model.set_params(**weights)  # classes go by their numbers
+    if seeded:
+        unset = sorted(
+            name for name, value in model.get_params().items() if name.endswith("random_state") and value is None
+        )
+        random = stream(rows.seed, Purpose.ESTIMATOR, member)
+        model.set_params(**{name: int(random.integers(np.iinfo(np.int32).max)) for name in unset})
+    return model
+
+
+def last_step(estimator: Any) -> Any:
+    """The estimator itself, or the one at the end of a Pipeline."""
+    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
+
+
+def weight_name(estimator: Any) -> str | None:
+    """Name of the fit parameter that takes weights; None if there is none."""
+    if isinstance(estimator, Pipeline):
+        if get_config()["enable_metadata_routing"]:
+            asked = get_routing_for_object(estimator).consumes("fit", ["sample_weight"])
+            return "sample_weight" if asked else None
+        name, last = estimator.steps[-1]
+        inner = weight_name(last)
+        return None if inner is None else f"{name}__{inner}"
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    if not isinstance(estimator, PASSING_ON) or get_config()["enable_metadata_routing"]:
+        return None
+    parts = [part for part in estimator.get_params(deep=False).values() if hasattr(part, "fit")]
+    parts += [part for _, part in getattr(estimator, "estimators", [])]
+    return "sample_weight" if parts and all(weight_name(part) == "sample_weight" for part in parts) else None
+
+
+def _fit_plain(model: Any, rows: TrainingRows, k: int) -> Any:
+    return fit_weighted(model, rows.features(k), rows.y, rows.weight, rows.fit_params)
+
+
+def fit_weighted(model: Any, X: Any, y: Any, weight: Any, params: dict[str, Any]) -> Any:
+    """Fit, with weights where there are some and the model takes them."""
+    name = weight_name(model)
+    weights = {} if weight is None or name is None else {name: weight}
+    return model.fit(X, y, **weights, **params)
+
+
+# ------------------------------------------------------------------------------------------------ copies
+
+
+def _fit_copies(model: Any, rows: TrainingRows) -> Any:
+    last = last_step(model)
+    if weight_name(model) is None:
+        warn(
+            f"{type(last).__name__} takes no sample_weight, so each copy of a row counts as a whole row: leaf sizes, "
+            'penalties and neighbours mean less than they say. fit_with="members" keeps their meaning.'
+        )
+    _keep_meaning(model, rows)
+    share = _held_out_share(last, rows)
+    if isinstance(last, HISTOGRAMS) and last.early_stopping == "auto" and "X_val" not in rows.fit_params:
+        last.set_params(early_stopping=len(rows) > 10_000)  # by rows, not by copies
+    if share is None:
+        rows.report(f"fitting on {rows.n_draws} copies of {len(rows)} rows")
+        return fit_weighted(model, *rows.copies())
+    train, valid = rows.hold_out(share)
+    X, y, weight, params = train.copies()
+    rows.report(f"fitting on {rows.n_draws} copies of {len(train)} rows, with {len(valid)} rows held out")
+    steps = Job.steps_for_copies(last)
+    job = Job(lambda k: X, y, weight, valid.copies()[:3], rows.n_draws, rows.report, params, steps=steps)
+    return grow(model, job)
+
+
+def _keep_meaning(model: Any, rows: TrainingRows) -> None:
+    """Change the parameters whose meaning K copies would change.
+
+    Ensembles that bootstrap go on drawing N rows, of the K N there are, or every row would be in every bag. Otherwise
+    counts of rows are multiplied by K. SGD's penalty acts at every step, of which there are K times as many; CatBoost
+    multiplies its own by the mean weight.
+    """
+    last, params = last_step(model), last_step(model).get_params(deep=False)
+    if params.get("bootstrap") and "max_samples" in params:
+        most = params["max_samples"]
+        size = most if isinstance(most, Integral) else max(1, round((most or 1.0) * len(rows)))
+        last.set_params(max_samples=int(size))
+        return
+    whole = {name: value for name, value in model.get_params().items() if isinstance(value, Integral)}
+    counts = {name: int(value) * rows.n_draws for name, value in whole.items() if name.split("__")[-1] in COUNTS}
+    model.set_params(**counts)
+    if isinstance(last, SGDClassifier | SGDRegressor):
+        last.set_params(alpha=params["alpha"] / rows.n_draws)
+    library = type(last).__module__.split(".")[0]
+    if library == "lightgbm":
+        last.set_params(min_data_in_bin=rows.n_draws * int(params.get("min_data_in_bin") or 3))
+    if library == "catboost":
+        last.set_params(l2_leaf_reg=rows.n_draws * float(params.get("l2_leaf_reg") or 3.0))
+
+
+def _reason_to_part(last: Any) -> str | None:
+    """Why the estimator would part the copies of a row from each other, if it would and cannot be kept from it."""
+    params = last.get_params()
+    for name, value in params.items():
+        inner, _, leaf = name.rpartition("__")
+        if leaf == "cv" and value != "prefit":
+            return "makes folds of its own, which would part the copies of a row"
+        if leaf == "oob_score" and value:
+            return "scores rows out of bag whose copies it was trained on"
+        stops = leaf == "early_stopping" and value in (True, "auto")
+        stops |= leaf == "n_iter_no_change" and value is not None and f"{inner}__early_stopping" not in params
+        if inner and stops:
+            return f"holds rows out by itself ({name}={value!r}), which would part the copies of a row"
+    return None
+
+
+def _require_no_splits(last: Any) -> None:
+    reason = _reason_to_part(last)
+    if reason:
+        raise InputError(
+            f'{type(last).__name__} {reason}: use fit_with="members", or "rounds" where the estimator can grow, or put '
+            "searches around the sampling model."
+        )
+
+
+def _held_out_share(last: Any, rows: TrainingRows) -> Any:
+    """What part of the rows the estimator would hold out for early stopping by itself; None for none."""
+    if rows.fit_params.get("X_val") is not None:
+        return None
+    params = last.get_params(deep=False)
+    if isinstance(last, HISTOGRAMS):
+        stops = params["early_stopping"] is True or (params["early_stopping"] == "auto" and len(rows) > 10_000)
+    elif isinstance(last, GradientBoostingClassifier | GradientBoostingRegressor):
+        stops = params["n_iter_no_change"] is not None
+    else:  # SGD, MLP
+        stops = params.get("early_stopping") is True and hasattr(last, "partial_fit")
+    return params.get("validation_fraction") if stops else None
+
+
+# ------------------------------------------------------------------------------------------------ rounds
+
+
+def _fit_rounds(model: Any, rows: TrainingRows) -> Any:
+    share = _held_out_share(last_step(model), rows)
+    valid = None
+    if share is not None:
+        rows, held_out = rows.hold_out(share)
+        valid = held_out.copies()[:3]
+    return grow(model, Job(rows.fresh(), rows.y, rows.weight, valid, rows.n_draws, rows.report, rows.fit_params))

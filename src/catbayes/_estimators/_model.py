@@ -1,0 +1,323 @@
+"""What SamplingClassifier and SamplingRegressor share: fitting on draws, and predicting over them."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from catbayes._encoder import SamplingBayesianEncoder, read_new, read_table
+from catbayes._encoding import Encoding, Layout, TrainingDraws
+from catbayes._estimators import _fitting as fitting
+from catbayes._estimators._features import FittedFeatures
+from catbayes._estimators._predicting import NewRows, average, encode_tables, over_draws
+from catbayes._estimators._rows import TrainingRows, from_origins, wordy_columns
+from catbayes._estimators._taylor import require_smooth, second_order
+from catbayes._spread import Spread
+from catbayes._tables import Table
+from catbayes._types import ByRow, Interactions, Seed, TableLike
+from catbayes._validation import Array, check_count, check_number, check_option, check_weights
+from catbayes.errors import InputError, warn
+
+FitWith = Literal["auto", "copies", "members", "rounds"]
+PredictWith = Literal["draws", "mean", "taylor"]
+
+STD_DRAWS = 20
+"""Draws for a standard deviation, at least: few strata leave the tails out."""
+
+
+class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
+    """Fit any estimator on draws of the categories, and average its predictions over draws."""
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        encoder: SamplingBayesianEncoder | None = None,
+        *,
+        interactions: Interactions = None,
+        n_draws: int = 5,
+        fit_with: FitWith = "auto",
+        predict_with: PredictWith = "draws",
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.encoder = encoder
+        self.interactions = interactions
+        self.n_draws = n_draws
+        self.fit_with = fit_with
+        self.predict_with = predict_with
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # ------------------------------------------------------------------ for the two models to say
+
+    @abstractmethod
+    def _default_estimator(self) -> Any:
+        """What is fitted if no estimator is given."""
+
+    @abstractmethod
+    def _read_y(self, y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str, Any]:
+        """Check the target; return it with the family that suits it and the classes, if there are any."""
+
+    @abstractmethod
+    def _respond(self, model: Any, X: Array) -> Array:
+        """Predictions of one fitted estimator, such as can be averaged: (row,) or (row, class)."""
+
+    def _chosen_estimator(self) -> Any:
+        return self._default_estimator() if self.estimator is None else self.estimator
+
+    # ---------------------------------------------------------------------------------- fitting
+
+    def fit(self, X: TableLike, y: ByRow, sample_weight: ByRow = None, groups: ByRow = None, **fit_params: Any) -> Self:
+        """Fit the encoder and the estimator.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Array, nested list, or frame of pandas, polars or pyarrow, categorical and numeric columns mixed.
+        y : array-like of shape (n_rows,)
+            Target.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows, for the encoder and for the estimator.
+        groups : array-like of shape (n_rows,), optional
+            Rows of one group stay together in the folds of the encoder, and in the rows that copies and rounds hold
+            out for early stopping.
+        **fit_params
+            Handed to the `fit` of the estimator. Tables in `eval_set`, `eval_X` and `X_val` are encoded first.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        estimator = self._chosen_estimator()
+        self._check(estimator)
+        table = read_table(X, self)
+        if y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        values = np.asarray(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))
+        if len(values) != table.n_rows:
+            raise InputError(f"y has {len(values)} values and X has {table.n_rows} rows: expected one for each row.")
+        y, family, classes = self._read_y(values)
+        weight = check_weights(sample_weight, table.n_rows)
+        used = y if weight is None else y[weight > 0]
+        if classes is not None and (used == used[0]).all():
+            raise InputError(f"y holds only one class, {used[0]!r}: expected two or more among rows that have weight.")
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        encoder = self._make_encoder(table, family, seed)
+        if encoder is None:
+            draws = TrainingDraws(table, Layout(table.n_columns, []), lambda k: [])
+        else:
+            draws = from_origins(encoder.fit_draws(X, y, weight, groups))
+
+        def number(labels: Any) -> Any:
+            """Class labels as 0, 1, …, which every library takes in the same order."""
+            if classes is None:
+                return labels
+            if not np.isin(labels, classes).all():
+                raise InputError(f"A validation set holds labels that y does not: expected {classes.tolist()}.")
+            return np.searchsorted(classes, labels)
+
+        if "exposure" in fit_params:
+            raise InputError(
+                "exposure is for the encoder alone: give a model the rate, y / exposure, as y and the exposure as "
+                "sample_weight."
+            )
+        if fit_params:
+            if get_config()["enable_metadata_routing"]:
+                fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
+            fit_params = encode_tables(fit_params, encoder, draws, number)
+        n_draws = self.n_draws if encoder is not None else 1
+        rows = TrainingRows(draws, number(y), weight, groups, fit_params, n_draws, seed, classes, self._reporter())
+        if weight is not None and not weight.all():
+            rows = rows.take(np.flatnonzero(weight))  # rows of no weight take no part, whatever the estimator
+        way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
+        fitted = fitting.fit(estimator, way, rows, seeded=self.random_state is not None, n_jobs=self.n_jobs)
+
+        if self.predict_with == "taylor":
+            require_smooth(fitted[0])
+        # Fitted all at once: an error or an interruption above leaves the model as it was.
+        validate_data(self, X if table.frame is not None else table.array, skip_check_array=True)
+        self.encoder_ = encoder
+        self.estimators_ = fitted
+        self.fit_with_ = way
+        self._draws = encoder.encoding_.strata(n_draws) if encoder is not None else []
+        self._layout = draws.layout
+        if classes is not None:
+            self.classes_ = classes
+        return self
+
+    def _check(self, estimator: Any) -> None:
+        check_option("fit_with", self.fit_with, get_args(FitWith))
+        check_option("predict_with", self.predict_with, get_args(PredictWith))
+        check_count("n_draws", self.n_draws)
+        if not hasattr(estimator, "fit") or isinstance(estimator, type):
+            raise InputError(f"estimator={estimator!r}: expected a scikit-learn estimator or Pipeline, not yet fitted.")
+        other = is_regressor if isinstance(self, ClassifierMixin) else is_classifier
+        if other(estimator):
+            raise InputError(f"{type(self).__name__} was given {estimator!r}, which does the other task.")
+        if self.encoder is not None and not isinstance(self.encoder, SamplingBayesianEncoder):
+            raise InputError(f"encoder={self.encoder!r}: expected a SamplingBayesianEncoder, or None for its defaults.")
+        if self.predict_with == "taylor":
+            require_smooth(estimator)
+
+    def _make_encoder(self, table: Table, family: str, seed: int) -> SamplingBayesianEncoder | None:
+        """Clone the encoder, with what this table and target need; None if no column is categorical."""
+        encoder = SamplingBayesianEncoder() if self.encoder is None else clone(self.encoder)
+        if isinstance(encoder.family, str) and encoder.family == "auto":
+            encoder.set_params(family=family)
+        if encoder.random_state is None:
+            encoder.set_params(random_state=seed)
+        if encoder.interactions is None:
+            encoder.set_params(interactions=self.interactions)
+        if encoder.n_jobs is None:
+            encoder.set_params(n_jobs=self.n_jobs)
+        if not isinstance(encoder.columns, str) or encoder.columns != "auto":
+            return encoder
+        found = table.categorical() if table.frame is not None else wordy_columns(table)
+        if not found:
+            warn(
+                "X has no string, categorical, boolean or object column, so there is nothing to encode and the "
+                "estimator is fitted on X as it is. Integer codes have to be named: "
+                f"encoder=SamplingBayesianEncoder(columns={table.names[:2]!r})."
+            )
+            return None
+        return encoder if table.frame is not None else encoder.set_params(columns=found)
+
+    def _reporter(self) -> Any:
+        start = time.perf_counter()
+
+        def report(step: str) -> None:
+            if self.verbose:
+                print(f"[{type(self).__name__}] {step} ({time.perf_counter() - start:.1f} s)", flush=True)
+
+        return report
+
+    # ------------------------------------------------------------------------------- predicting
+
+    def predict_draws(self, X: TableLike, columns: Sequence[Any] | None = None) -> Array:
+        """Predictions under each draw of the categories.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        columns : list of encoded columns, optional
+            Draw only these, and keep the others at their expectation.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_draws, n_rows) or (n_draws, n_rows, n_classes)
+            With `fit_with="members"`, each draw goes to a member of its own.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["red", "S"], ["blue", "L"], ["red", "L"], ["blue", "S"]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
+        >>> model = SamplingRegressor(Ridge(), n_draws=4, random_state=0).fit(X, y)
+        >>> model.predict_draws(X[:2]).shape
+        (4, 2)
+        >>> bool((model.predict_draws(X[:2]).std(axis=0) > model.predict_draws(X[:2], columns=[1]).std(axis=0)).all())
+        True
+        """
+        rows, only = self._read_new(X), None
+        if columns is not None:
+            names = [column.name for column in rows.columns]
+            strangers = [name for name in columns if name not in names]
+            if strangers:
+                raise InputError(f"columns={list(columns)!r}: {strangers[0]!r} is not encoded; those are {names!r}.")
+            only = {names.index(name) for name in columns}
+        return self._stack(rows, rows.drawn(self._draws, only))
+
+    def _predict_average(self, X: Any) -> Array:
+        """Average over draws, or at the mean, or corrected to second order, as `predict_with` says."""
+        check_option("predict_with", self.predict_with, get_args(PredictWith))
+        rows = self._read_new(X)
+        if self.predict_with == "draws":
+            return average(over_draws(self.estimators_, rows, rows.drawn(self._draws), self._respond))
+        if self.predict_with == "mean":
+            features = rows.features(rows.expected())
+            return average(self._respond(model, features) for model in self.estimators_)
+        for model in self.estimators_:
+            require_smooth(model)
+        return average(second_order(model, rows, self._respond) for model in self.estimators_)
+
+    def _predict_std(self, X: Any) -> Array:
+        """Standard deviation of the predictions over draws from the whole posterior."""
+        n_draws = len(self._draws[0]) if self._draws else 1
+        return np.asarray(self._predict_posterior(X, max(STD_DRAWS, n_draws)).std(axis=0))
+
+    def _predict_bounds(self, X: Any, coverage: float, n_draws: int) -> tuple[Array, Array]:
+        """Quantiles of the predictions over draws from the whole posterior."""
+        coverage = check_number("coverage", coverage, 0.0, 1.0)
+        draws = self._predict_posterior(X, check_count("n_draws", n_draws, 2))
+        # As if the k-th of n draws in order stood in the middle of the k-th of n strata: quantile (k - ½) / n.
+        lower, upper = np.quantile(draws, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0], axis=0, method="hazen")
+        return lower, upper
+
+    def _predict_posterior(self, X: Any, n_draws: int) -> Array:
+        """Predictions under draws of the whole posterior, whatever the model was trained with, (draw, row, …)."""
+        rows, encoding = self._read_new(X), self._encoding
+        draws = [] if encoding is None else encoding.strata(n_draws, spread=Spread(), slots=rows.reduce())
+        return self._stack(rows, rows.drawn(draws))
+
+    def _stack(self, rows: NewRows, values: Any) -> Array:
+        predictions = over_draws(self.estimators_, rows, values, self._respond)
+        return np.stack([prediction.copy() for prediction in predictions])
+
+    def _read_new(self, X: Any) -> NewRows:
+        table = read_new(X, self)
+        return NewRows(self._encoding, self._layout, table)
+
+    @property
+    def _encoding(self) -> Encoding | None:
+        return None if self.encoder_ is None else self.encoder_.encoding_
+
+    # ------------------------------------------------------------------------------ scikit-learn
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the default encoder and estimator too: `encoder__prior`, `estimator__max_depth`.
+
+        Parameters
+        ----------
+        **params
+            Names and values.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        for name, make in (("encoder", SamplingBayesianEncoder), ("estimator", self._default_estimator)):
+            nested = any(key.startswith(f"{name}__") for key in params)
+            if nested and params.get(name, getattr(self, name)) is None:
+                params = params | {name: make()}
+        super().set_params(**params)
+        return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Take `sample_weight` and `groups` for the model itself, and route the other parameters to the estimator."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        estimator = self._chosen_estimator()
+        return router.add(estimator=estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._chosen_estimator())
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.target_tags.positive_only = inner.target_tags.positive_only
+        return tags

@@ -1,0 +1,98 @@
+"""What a fitted model predicts with: draws of every category made once, and new rows that look them up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import numpy as np
+
+from catbayes._encoder import SamplingBayesianEncoder, read_table
+from catbayes._encoding import Encoding, Layout, TrainingDraws
+from catbayes._estimators._rows import as_numbers, origins
+from catbayes._tables import Table
+from catbayes._validation import Array, Codes
+from catbayes.errors import InputError
+
+Respond = Callable[[Any, Array], Array]
+"""Predictions of one fitted estimator for features: (row,) or (row, class)."""
+
+
+class NewRows:
+    """Rows to predict, read once: their numbers, and where each category stands in the tables of the columns."""
+
+    def __init__(self, encoding: Encoding | None, layout: Layout, table: Table) -> None:
+        self.columns = encoding.columns if encoding else ()
+        self.layout, self.table = layout, table
+        self.codes = encoding.slots(table.column) if encoding else []
+        self.origins = origins(self.columns)
+        self._features = as_numbers(layout.stack(table, [c.expectation[code] for c, code in self._pairs()]), self)
+
+    def _pairs(self) -> Any:
+        return zip(self.columns, self.codes, strict=True)
+
+    def reduce(self) -> list[Codes]:
+        """Slots that occur; from now on, tables hold only those."""
+        found = [np.unique(code, return_inverse=True) for code in self.codes]
+        self.codes = [code for _, code in found]
+        return [slots for slots, _ in found]
+
+    def features(self, values: list[Array]) -> Array:
+        """Features for one (slot, output) table per column; the next call overwrites them."""
+        self._features.setflags(write=True)  # CatBoost locks the arrays it was given
+        for (column, code), value, origin in zip(self._pairs(), values, self.origins, strict=True):
+            self._features[:, self.layout.places[column.position]] = value[code] - origin
+        return self._features
+
+    def expected(self) -> list[Array]:
+        """The expectation of every column."""
+        return [column.expectation for column in self.columns]
+
+    def drawn(self, draws: list[Array], only: Collection[int] | None = None) -> Iterator[list[Array]]:
+        """Draw after draw of every column; of some only if `only` tells their numbers, the others as expected."""
+        for k in range(len(draws[0]) if draws else 1):
+            yield [
+                table[k] if only is None or number in only else self.columns[number].expectation
+                for number, table in enumerate(draws)
+            ]
+
+
+def over_draws(models: list[Any], rows: NewRows, values: Iterator[list[Array]], respond: Respond) -> Iterator[Array]:
+    """Predictions under each draw; of several models, each has its share of the draws."""
+    for k, value in enumerate(values):
+        yield respond(models[k % len(models)], rows.features(value))
+
+
+def average(predictions: Iterator[Array]) -> Array:
+    """Mean of predictions that are made one at a time."""
+    total, count = next(predictions).astype(np.float64), 1
+    for prediction in predictions:
+        total += prediction
+        count += 1
+    return np.asarray(total / count)
+
+
+def encode_tables(
+    params: dict[str, Any], encoder: SamplingBayesianEncoder | None, draws: TrainingDraws, number: Any
+) -> dict[str, Any]:
+    """Encode validation tables among the fit parameters by the posterior expectation, and number their classes."""
+
+    def encode(X: Any) -> Array:
+        table = read_table(X, encoder)
+        if table.names != draws.table.names:
+            raise InputError(f"A validation table has the columns {table.names}: expected {draws.table.names}.")
+        rows = NewRows(None if encoder is None else encoder.encoding_, draws.layout, table)
+        return rows.features(rows.expected())
+
+    def each(function: Any, value: Any) -> Any:
+        return tuple(map(function, value)) if isinstance(value, tuple) else function(value)
+
+    encoded = dict(params)
+    kinds = {"X_val": encode, "eval_X": encode, "y_val": number, "eval_y": number}
+    for name, function in kinds.items():
+        if params.get(name) is not None:
+            encoded[name] = each(function, params[name])
+    if params.get("eval_set") is not None:
+        pairs = [params["eval_set"]] if isinstance(params["eval_set"], tuple) else params["eval_set"]
+        encoded["eval_set"] = [(encode(X), number(y)) for X, y in pairs]
+    return encoded

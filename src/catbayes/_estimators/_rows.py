@@ -1,0 +1,162 @@
+"""The rows that a model is fitted on: draws of their features, targets, weights, and which are held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import GroupShuffleSplit, train_test_split
+
+from catbayes._encoding import EncodedColumn, TrainingDraws
+from catbayes._random import Purpose, stream
+from catbayes._tables import Table
+from catbayes._validation import Array
+from catbayes.errors import InputError
+
+VALIDATION = ("X_val", "y_val", "sample_weight_val", "eval_set", "eval_X", "eval_y", "eval_sample_weight")
+"""Fit parameters that speak of other rows, even if they are as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRows:
+    """Rows to fit on, with as many draws of their features as a model asks for; `index` says which of the table's."""
+
+    draws: TrainingDraws
+    y: np.ndarray[Any, Any]
+    weight: Array | None
+    groups: Any
+    fit_params: dict[str, Any]
+    n_draws: int
+    seed: int
+    classes: Any
+    report: Callable[[str], None]
+    index: Any = field(default_factory=lambda: slice(None))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def features(self, k: int) -> Array:
+        """Draw k of the features, (row, output)."""
+        return as_numbers(self.draws.features(k)[self.index], self.draws)
+
+    def fresh(self) -> Callable[[int], Array]:
+        """Give draw after draw in one and the same array: whoever asks for the next one has done with the last."""
+        features, held = self.features(0), 0
+
+        def feed(k: int) -> Array:
+            nonlocal held
+            if k != held:
+                features.setflags(write=True)  # CatBoost locks the arrays it was given
+                self.draws.write(k, features, self.index)
+                held = k
+            return features
+
+        return feed
+
+    def copies(self) -> tuple[Array, np.ndarray[Any, Any], Array, dict[str, Any]]:
+        """Features, targets, weights and fit parameters of K stacked copies, each row weighing 1/K of itself."""
+        features = as_numbers(self.draws.copies(self.n_draws, self.index), self.draws)
+        weight = np.ones(len(self)) if self.weight is None else self.weight
+        row = np.tile(np.arange(len(self)), self.n_draws)
+        return features, self.y[row], weight[row] / self.n_draws, self._params(row)
+
+    def hold_out(self, share: Any) -> tuple[TrainingRows, TrainingRows]:
+        """Split the rows, and with each row all of its draws; by groups if there are any, else by classes."""
+        random = int(stream(self.seed, Purpose.HELD_OUT).integers(np.iinfo(np.int32).max))
+        every = np.arange(len(self))
+        if self.groups is not None:
+            splitter = GroupShuffleSplit(1, test_size=share, random_state=random)
+            train, valid = next(splitter.split(every, groups=self.groups))
+        else:
+            labels = self.y if self.classes is not None and self._has_enough(share) else None
+            train, valid = train_test_split(every, test_size=share, random_state=random, stratify=labels)
+        if self.classes is not None:  # a class that only the held-out rows have could not be scored
+            stray = ~np.isin(self.y[valid], self.y[train])
+            train, valid = np.concatenate([train, valid[stray]]), valid[~stray]
+        return self.take(train), self.take(valid)
+
+    def _has_enough(self, share: Any) -> bool:
+        """Tell whether both parts of a split can have rows of every class."""
+        _, counts = np.unique(self.y, return_counts=True)
+        size = np.ceil(share * len(self)) if share < 1 else share
+        return bool(counts.min() > 1 and len(counts) <= size <= len(self) - len(counts))
+
+    def take(self, row: Any) -> TrainingRows:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[row]
+        groups = None if self.groups is None else np.asarray(self.groups)[row]
+        index = row if isinstance(self.index, slice) else self.index[row]
+        return replace(self, y=self.y[row], weight=weight, groups=groups, fit_params=self._params(row), index=index)
+
+    def _params(self, row: Any) -> dict[str, Any]:
+        """Fit parameters, with those that hold a value for each row brought in line with `row`."""
+
+        def align(value: Any) -> Any:
+            by_row = hasattr(value, "__len__") and not isinstance(value, str | dict) and len(value) == len(self)
+            return np.asarray(value)[row] if by_row else value
+
+        of_rows = {name: align(value) for name, value in self.fit_params.items() if name not in VALIDATION}
+        return self.fit_params | of_rows
+
+
+def origins(columns: Sequence[EncodedColumn]) -> list[Array]:
+    """What is taken off each output of amounts: the expectation of an unseen category.
+
+    Counts and classes keep theirs. Forests and XGBoost round features to single precision, in which amounts near 1e9
+    are 64 apart; differences from the usual amount are not.
+    """
+    return [
+        column.expectation[column.posteriors.index.unseen]
+        if column.family.as_differences
+        else np.zeros(column.expectation.shape[1])
+        for column in columns
+    ]
+
+
+def from_origins(draws: TrainingDraws) -> TrainingDraws:
+    """The same draws, as differences from the origins."""
+    taken_off = origins(draws.layout.columns)
+    return replace(draws, blocks=lambda k: [b - o for b, o in zip(draws.blocks(k), taken_off, strict=True)])
+
+
+def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
+    """Require numbers in the columns that are not encoded, and name the one that holds none."""
+    table = draws.table
+    for position in draws.layout.passing:
+        if table.frame is not None and not table.numeric([position]):
+            raise InputError(
+                f"Column {table.names[position]!r} is not encoded and holds no numbers. Turn it into numbers, drop it, "
+                "or name it among the columns of the encoder."
+            )
+    if features.dtype != object:
+        return features
+    try:
+        return features.astype(np.float64)
+    except (TypeError, ValueError):
+        for position in draws.layout.passing:
+            try:
+                features[:, draws.layout.places[position].start].astype(np.float64)
+            except (TypeError, ValueError) as error:
+                raise InputError(
+                    f"Column {position} is not encoded and holds no numbers ({error}). Turn it into numbers, drop it, "
+                    "or name it among the columns of the encoder."
+                ) from error
+        raise
+
+
+def wordy_columns(table: Table) -> list[int]:
+    """Columns of an array that hold no numbers."""
+    assert table.array is not None
+    if table.array.dtype.kind in "iufb":
+        return []
+
+    def holds_words(column: Any) -> bool:
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            return True
+        return any(isinstance(cell, str | bool | np.bool_) for cell in column)
+
+    return [position for position in range(table.n_columns) if holds_words(table.array[:, position])]

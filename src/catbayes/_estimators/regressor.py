@@ -1,0 +1,144 @@
+"""SamplingRegressor: any regressor, fitted on draws of the categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.utils.validation import assert_all_finite
+
+from catbayes._estimators._model import SamplingModel
+from catbayes._types import TableLike
+from catbayes._validation import Array
+from catbayes.errors import InputError
+from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
+
+
+class SamplingRegressor(RegressorMixin, SamplingModel):
+    """Fit a regressor on draws of the categorical columns, and average its predictions over draws.
+
+    Whole tables go in: categorical columns are found and encoded by a `SamplingBayesianEncoder`, numeric ones pass.
+
+    Parameters
+    ----------
+    estimator : regressor or Pipeline, optional
+        What learns from the features; HistGradientBoostingRegressor if None. It gets an array of floats.
+    encoder : SamplingBayesianEncoder, optional
+        How categories are encoded; its defaults if None, with the family "normal". With `columns="auto"`, the columns
+        of an object array that hold no numbers are encoded, and none of a numeric array.
+    interactions : list of tuples of columns, "pairs", "triples", "auto", or None
+        Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`.
+    n_draws : int, default=5
+        K: copies or members to fit on, and draws to predict with.
+    fit_with : "auto", "copies", "members", "rounds"
+        See `SamplingClassifier`.
+    predict_with : "draws", "mean", "taylor"
+        See `SamplingClassifier`.
+    random_state : int, RandomState or None
+        Seed of the draws, and of the estimator if it has none.
+    n_jobs : int or None
+        Threads over columns, and over members.
+    verbose : int, default=0
+        Print a line for each step of a long fit.
+
+    Attributes
+    ----------
+    encoder_ : SamplingBayesianEncoder or None
+        The fitted encoder; None if the table has no categorical column.
+    estimators_ : list
+        The fitted estimators: K for members, else one, which is also `estimator_`. Features of amounts are differences
+        from the encoding of an unseen category; rates are as they are.
+    fit_with_ : str
+        How it was fitted.
+    feature_importances_, coef_ : ndarray
+        Where the estimator has them, for each of `get_feature_names_out()`; `by_column` averages over the outputs of a
+        column.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import Ridge
+    >>> from catbayes import SamplingRegressor
+    >>> X = pd.DataFrame({"city": ["Oslo", "Rome", "Oslo", "Rome", "Kyiv"] * 20, "age": range(100)})
+    >>> y = [10.0, 2.0, 11.0, 3.0, 5.5] * 20
+    >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+    >>> mean, spread = model.predict(pd.DataFrame({"city": ["Oslo", "Paris"], "age": [50, 50]}), return_std=True)
+    >>> bool(spread[1] > spread[0])  # Paris was never seen
+    True
+    """
+
+    def _default_estimator(self) -> Any:
+        return HistGradientBoostingRegressor()
+
+    def _read_y(self, y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str, Any]:
+        try:
+            y = y.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"y must hold numbers for a regressor: {error}.") from error
+        assert_all_finite(y, input_name="y")
+        given = getattr(self.encoder, "family", "auto")
+        family = find_family(given)
+        if family is not None and family.classes:
+            words = ", ".join(f'"{name}"' for name, known in FAMILIES.items() if not known.classes)
+            raise InputError(
+                f'family={given!r} is for classes, and a regressor has numbers: use "auto", or one of {words}.'
+            )
+        return y, family_name(family_of_numbers()), None
+
+    def predict(self, X: TableLike, return_std: bool = False) -> Any:
+        """Predict the target, averaged over draws, and how much that varies from draw to draw.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        return_std : bool, default=False
+            Return the standard deviation over draws as well: doubt that comes from the categories, and with members
+            from their disagreement.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_rows,), or a pair of such
+            Expected targets.
+        """
+        average = self._predict_average(X)
+        return (average, self._predict_std(X)) if return_std else average
+
+    def predict_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
+        """Where the prediction would lie if the true means of the categories were known.
+
+        The interval holds the doubt about categories, as wide as they are rare, and neither the doubt about the
+        estimator (but members bring their disagreement in) nor the noise of a single target: it is no interval for the
+        next y.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        coverage : float from 0 to 1, default=0.9
+            Share of the posterior inside the interval.
+        n_draws : int, default=100
+            Draws to take quantiles of.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_rows,)
+            Bounds.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
+        >>> lower, upper = SamplingRegressor(Ridge(), random_state=0).fit(X, y).predict_interval([["a"], ["unseen"]])
+        >>> bool((upper - lower)[1] > (upper - lower)[0])
+        True
+        """
+        return self._predict_bounds(X, coverage, n_draws)
+
+    def _respond(self, model: Any, X: Array) -> Array:
+        return np.asarray(model.predict(X), dtype=np.float64).reshape(len(X))

@@ -1,0 +1,302 @@
+"""What tables say about a target, as a value that can be added, subtracted and discounted."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from catbayes._arrays import TINY
+from catbayes._evidence._target import join_classes, label_array
+from catbayes._index import Index
+from catbayes._selection import ColumnSpec
+from catbayes._validation import Codes
+from catbayes.errors import InputError
+from catbayes.families import Family, family_of_classes
+from catbayes.statistics import Moments, Statistics, Tally
+
+__all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "settle_family"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnEvidence(ColumnSpec):
+    """One column, or an interaction of several: its categories, and what each of them says about the target.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> column = gather(pd.DataFrame({"city": ["Oslo", "Rome", "Rome"], "paid": [0, 1, 1]}), target="paid").columns[0]
+    >>> column.name, column.values, column.statistics.count.tolist()  # and missing, and unseen
+    ('city', ('Oslo', 'Rome'), [1.0, 2.0, 0.0, 0.0])
+    """
+
+    index: Index
+    statistics: Statistics
+
+    @property
+    def values(self) -> tuple[Hashable, ...]:
+        """The categories; tuples, if they are those of several columns."""
+        sources = self.index.sources
+        return sources[0].values if len(sources) == 1 else self.index.values
+
+
+class Candidate(NamedTuple):
+    """An interaction that was weighed: its columns, its categories, its gain in log-likelihood, and the verdict.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> table = pd.DataFrame({"user": ["a", "a", "b", "b"] * 9, "door": [1, 2, 1, 2] * 9, "open": [1, 0, 0, 1] * 9})
+    >>> best = gather(table, ["user", "door"], "open", interactions="auto").candidates[0]
+    >>> best.columns, best.categories, round(best.gain, 1), best.kept
+    (('user', 'door'), 4, 22.1, True)
+    """
+
+    columns: tuple[Any, ...]
+    categories: int
+    gain: float
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a table says about its target: all that an encoder needs of it, and mergeable.
+
+    `+` joins what disjoint sets of rows say, `-` takes rows out again, and `discounted` lets all of it fade. The
+    statistics of the parts give those of the whole, in any order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> monday = gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid")
+    >>> tuesday = gather(pd.DataFrame({"city": ["Rome", "Bonn"], "paid": [1, 1]}), target="paid")
+    >>> week = monday + tuesday
+    >>> week.columns[0].values, week.columns[0].statistics.count.tolist()
+    (('Bonn', 'Oslo', 'Rome'), [1.0, 1.0, 2.0, 0.0, 0.0])
+    """
+
+    columns: tuple[ColumnEvidence, ...]
+    family: type[Family]
+    classes: np.ndarray[Any, Any] | None
+    inputs: tuple[Any, ...]  # names of all columns of the table but the target, encoded or not
+    squares: float  # Σ w² over the rows: with Σ w, how unequal the weights are
+    weighted: bool
+    candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
+    total: Statistics = field(init=False)  # what all rows together say, as one category
+
+    def __post_init__(self) -> None:
+        """Add up the rows, once."""
+        object.__setattr__(self, "total", self.columns[0].statistics.total())
+
+    @property
+    def texts(self) -> tuple[Any, ...]:
+        """Names of the columns whose categories are all text."""
+        pairs = [pair for column in self.columns for pair in zip(column.parts, column.index.sources, strict=True)]
+        return tuple(self.inputs[part] for part in dict.fromkeys(part for part, source in pairs if source.is_text))
+
+    @property
+    def row_weight(self) -> float:
+        """Σ w² / Σ w: the weight of a row, in the eyes of a row."""
+        return float(self.squares / self.total.count[0])
+
+    @property
+    def class_balance(self) -> float:
+        """What a row says of the classes, next to one of a fair coin: 2 (1 - Σ p²), 1 at most, and 1 for numbers."""
+        total = self.total
+        if not isinstance(total, Tally):
+            return 1.0
+        shares = total.weight[0] / total.count[0]
+        return float(np.clip(2.0 * (1.0 - np.sum(shares**2)), TINY, 1.0))
+
+    def __add__(self, other: Evidence) -> Evidence:
+        """Join what two disjoint sets of rows say."""
+        joint = self._aligned(other)
+        columns = tuple(column.joined(column.mine + column.theirs) for column in joint.columns)
+        squares, weighted = self.squares + other.squares, self.weighted or other.weighted
+        return replace(
+            self, columns=columns, family=joint.family, classes=joint.classes, squares=squares, weighted=weighted
+        )
+
+    def __sub__(self, other: Evidence) -> Evidence:
+        """Take rows out again; a category or class of which nothing is left is forgotten altogether."""
+        joint = self._aligned(other)
+        columns = tuple(column.without(column.subtract(self.family)) for column in joint.columns)
+        squares, weighted = max(self.squares - other.squares, 0.0), self.weighted or other.weighted
+        left = replace(
+            self, columns=columns, family=joint.family, classes=joint.classes, squares=squares, weighted=weighted
+        )
+        if not left.total.count[0] > 0:
+            raise InputError("Nothing would be left: every row is to be taken out. Fit a new encoder instead.")
+        return left._without_classes(joint.mine_had)
+
+    def discounted(self, share: float) -> Evidence:
+        """Let every row count for `share` of a row."""
+        columns = tuple(replace(column, statistics=column.statistics.scaled(share)) for column in self.columns)
+        return replace(self, columns=columns, squares=self.squares * share**2, weighted=True)
+
+    def _aligned(self, other: Evidence) -> _Aligned:
+        """Bring two tables to the same categories and classes."""
+        theirs = {column.name: column for column in other.columns}
+        if {column.name for column in self.columns} != theirs.keys():
+            raise InputError(
+                f"The encoded columns differ: {[column.name for column in self.columns]} and {list(theirs)}. "
+                "Only what was gathered from the same columns can be joined."
+            )
+        one_kind = (self.classes is None) == (other.classes is None)
+        if not one_kind or (self.classes is None and self.family != other.family):
+            raise InputError(
+                f"One target needs a {self.family.__name__} and the other a {other.family.__name__}. "
+                "Set family= on both to the same one."
+            )
+        family, classes, had = self.family, self.classes, None
+        places: tuple[Codes | None, Codes | None] = (None, None)
+        if self.classes is not None and other.classes is not None:
+            classes, *found = join_classes(self.classes.tolist(), other.classes.tolist())
+            places = (found[0], found[1])
+            if self.classes.dtype == other.classes.dtype:
+                classes = label_array(classes.tolist(), self.classes.dtype)
+            if family.binary and len(classes) > 2:
+                family = family_of_classes(len(classes))
+            had = _move(self.total, np.zeros(1, dtype=np.intp), 1, places[0], len(classes)).weight[0] > 0
+        width = 0 if classes is None else len(classes)
+        columns = [_AlignedColumn.of(column, theirs[column.name], places, width) for column in self.columns]
+        return _Aligned(columns, family, classes, had)
+
+    def _without_classes(self, had_rows: Any) -> Evidence:
+        """Drop the classes that had rows and have none now."""
+        total = self.total
+        if self.classes is None or not isinstance(total, Tally):
+            return self
+        kept = np.flatnonzero((total.weight[0] > 0) | ~had_rows)
+        if len(kept) < 2 or len(kept) == len(self.classes):
+            return self
+
+        def keep(column: ColumnEvidence) -> ColumnEvidence:
+            assert isinstance(column.statistics, Tally)
+            return replace(column, statistics=Tally(column.statistics.weight[:, kept]))
+
+        return replace(self, columns=tuple(map(keep, self.columns)), classes=self.classes[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class _AlignedColumn:
+    """One column of two tables: their statistics by the slots of both tables' categories."""
+
+    column: ColumnEvidence
+    index: Index
+    mine: Any
+    theirs: Any
+
+    @classmethod
+    def of(
+        cls, first: ColumnEvidence, second: ColumnEvidence, classes: tuple[Codes | None, Codes | None], n_classes: int
+    ) -> _AlignedColumn:
+        """Bring a column of two tables to the same categories, and to the same classes if there are any."""
+        index, to_first, to_second = first.index.union(second.index)
+        mine = _move(first.statistics, to_first, index.n_slots, classes[0], n_classes)
+        return cls(first, index, mine, _move(second.statistics, to_second, index.n_slots, classes[1], n_classes))
+
+    def joined(self, statistics: Statistics) -> ColumnEvidence:
+        """The column with the categories of both tables."""
+        return replace(self.column, index=self.index, statistics=statistics)
+
+    def subtract(self, family: type[Family]) -> Statistics:
+        """What is left of the first table without the second, if that can have been part of it."""
+        left: Statistics = self.mine - self.theirs
+        strange = ~self.mine.holds(self.theirs) | family.impossible(left)
+        if strange.any():
+            raise InputError(
+                f"Column {self.column.name!r}: what is to be taken out holds {self.theirs.count[strange][0]:g} rows of "
+                f"a category that has {self.mine.count[strange][0]:g}, or other targets than those. Take out only what "
+                "was put in."
+            )
+        return left
+
+    def without(self, left: Statistics) -> ColumnEvidence:
+        """Drop the categories that had rows and have none now."""
+        gone = (left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0))
+        kept = np.flatnonzero(~gone[:-2])
+        if len(kept) == self.index.missing:
+            return self.joined(left)
+        slots = np.append(kept, [self.index.missing, self.index.unseen])
+        return replace(self.column, index=self.index.keep(kept), statistics=left.take(slots))
+
+
+def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:
+    """Move statistics to the slots and classes of a joint table."""
+    if classes is not None:
+        statistics = statistics.widen(classes, n_classes)
+    return statistics.place(slots, n_slots)
+
+
+class _Aligned(NamedTuple):
+    """Two tables brought to the same categories and classes."""
+
+    columns: list[_AlignedColumn]
+    family: type[Family]
+    classes: np.ndarray[Any, Any] | None
+    mine_had: Any  # whether each class had rows in the first table
+
+
+def settle_family(wanted: type[Family] | None, evidence: Evidence) -> type[Family]:
+    """The family that is wanted, or that the evidence asks for, if there is something to encode towards.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> from catbayes._evidence import settle_family
+    >>> evidence = gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid")
+    >>> settle_family(None, evidence).__name__
+    'BetaBernoulli'
+    """
+    total = evidence.total
+    if wanted is not None and wanted is not evidence.family and not (wanted.classes and evidence.family.classes):
+        raise InputError(
+            f"family={wanted.__name__}, and this was gathered for {evidence.family.__name__}: use one for both."
+        )
+    if not total.count[0] > 0:
+        raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
+    if evidence.classes is not None:
+        if len(evidence.classes) < 2:
+            raise _one_class(evidence, 0)
+        return family_of_classes(len(evidence.classes), wanted)
+    assert isinstance(total, Moments)
+    rounding = 4.0 * np.finfo(np.float64).eps * abs(total.mean[0])
+    if total.m2[0] <= total.count[0] * rounding**2:
+        what = "log y" if evidence.family.log_target else "y"
+        raise InputError(
+            f"{what} is constant, {total.mean[0]:g}, over n_samples={total.count[0]:g}: there is nothing to encode "
+            "towards."
+        )
+    return evidence.family
+
+
+def check_classes(evidence: Evidence) -> None:
+    """Require two classes that have rows: those that were only named may still come in `partial_fit`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> from catbayes._evidence import check_classes
+    >>> check_classes(gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid"))
+    """
+    total = evidence.total
+    if isinstance(total, Tally):
+        used = np.flatnonzero(total.weight[0] > 0)
+        if len(used) < 2:
+            raise _one_class(evidence, int(used[0]) if len(used) else 0)
+
+
+def _one_class(evidence: Evidence, only: int) -> InputError:
+    assert evidence.classes is not None
+    return InputError(
+        f"y holds only one class, {evidence.classes[only]}, over n_samples={evidence.total.count[0]:g}: expected two "
+        "or more. There is nothing to encode towards. If others will follow, name all: partial_fit(…, classes=…)."
+    )

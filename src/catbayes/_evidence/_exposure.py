@@ -1,0 +1,77 @@
+"""Exposure: y events in e units of time, distance or policies are a rate y / e that counts for e observations.
+
+For a Poisson target y ~ Poisson(λ e) the posterior is Gamma(α + Σ y, rate β + Σ e). With the target y / e and the
+weight e the ordinary update says the same: α + Σ e · (y / e), β + Σ e. So only what reads a table knows of exposure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from catbayes._evidence._query import check_names, check_numeric, collect, read_column
+from catbayes._evidence._target import Target
+from catbayes._validation import Array
+from catbayes.errors import InputError
+from catbayes.families import FAMILIES, Family, resolve_family
+
+
+def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Target, Array]:
+    """Events per unit as the target, and the weight of a row times its units.
+
+    Examples
+    --------
+    >>> from catbayes._evidence import read_target
+    >>> target, weight = per_unit(read_target(np.array([2, 3]), "poisson", 2), None, [4.0, 1.0])
+    >>> target.values.tolist(), weight.tolist()
+    ([0.5, 3.0], [4.0, 1.0])
+    """
+    _check_family(target.family)
+    try:
+        units: Array = np.asarray(exposure, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"exposure must hold numbers: {error}.") from error
+    n_rows = len(target.values)
+    if units.ndim == 0:
+        units = np.full(n_rows, units)
+    if units.shape != (n_rows,):
+        raise InputError(f"exposure has shape {units.shape}: expected one number for each of {n_rows} rows.")
+    _check_units(int((~(np.isfinite(units) & (units > 0))).sum()))
+    return replace(target, values=target.values / units), units if weight is None else weight * units
+
+
+def per_unit_lazily(
+    frame: nw.LazyFrame[Any], target: Any, weight: Any, exposure: Any, family: Any
+) -> tuple[nw.LazyFrame[Any], str]:
+    """The same for a lazy frame: the target is events per unit, and the column of the exposure becomes the weight."""
+    wanted, schema = resolve_family(family), frame.collect_schema()
+    _check_family(wanted)
+    check_names(frame, list(schema.names()), target=target, weight=weight, exposure=exposure)
+    check_numeric("exposure", exposure, schema[exposure])
+    events = read_column(target, schema[target], wanted, None).cast(nw.Float64)
+    units = nw.col(exposure).cast(nw.Float64)
+    bad = units.is_null() | units.is_nan() | (units <= 0.0) | (units == float("inf"))
+    _check_units(int(collect(frame.select(bad.cast(nw.Int64).sum().alias(exposure)))[exposure].to_list()[0] or 0))
+    if weight is None:
+        return frame.with_columns((events / units).alias(target), units.alias(exposure)), exposure
+    check_numeric("sample_weight", weight, schema[weight])
+    counts = nw.col(weight).cast(nw.Float64) * units
+    return frame.with_columns((events / units).alias(target), counts.alias(exposure)).drop(weight), exposure
+
+
+def _check_family(family: type[Family] | None) -> None:
+    if family is None or not family.takes_exposure:
+        given = "the family is to be found" if family is None else f"the target is for {family.__name__}"
+        takers = " or ".join(f'family="{name}"' for name, known in FAMILIES.items() if known.takes_exposure)
+        raise InputError(f"exposure is for counts, and {given}. Set {takers}, or leave exposure out.")
+
+
+def _check_units(bad: int) -> None:
+    if bad:
+        raise InputError(
+            f"exposure is missing, infinite, zero or negative in {bad} rows: expected numbers > 0. Drop rows without "
+            "exposure: they say nothing of a rate."
+        )

@@ -1,0 +1,222 @@
+"""Gathering where the rows are: one group-by a column, run by the engine that owns them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy.typing as npt
+
+from catbayes._categories import Categories
+from catbayes._evidence._choosing import choose
+from catbayes._evidence._evidence import ColumnEvidence, Evidence
+from catbayes._evidence._exposure import per_unit_lazily
+from catbayes._evidence._query import Query
+from catbayes._evidence._rows import read_rows
+from catbayes._selection import Selection
+from catbayes._sources import ENGINES, Engine, batches, is_reader, is_source, lazy_frame
+from catbayes._tables import CATEGORICAL, Table
+from catbayes._types import ByRowOrName, Columns, Hierarchy, Interactions, Source
+from catbayes._validation import check_option
+from catbayes.errors import InputError
+
+READER_ROWS = 1 << 20
+
+Progress = Callable[[int, int], None]
+
+
+def gather(
+    source: Source,
+    columns: Columns = "auto",
+    target: ByRowOrName = None,
+    *,
+    interactions: Interactions = None,
+    hierarchy: Hierarchy = None,
+    family: Any = "auto",
+    weight: ByRowOrName = None,
+    exposure: ByRowOrName = None,
+    classes: npt.ArrayLike | None = None,
+    like: Evidence | None = None,
+    engine: Engine = "auto",
+    memory_limit: str | None = None,
+    progress: Progress | None = None,
+) -> Evidence:
+    """Count what each category says about the target, wherever the rows are.
+
+    Parameters
+    ----------
+    source : table, lazy frame, reader, path, glob, or list of paths
+        Frames and arrays in memory; lazy frames of polars, DuckDB, Spark, ibis, sqlframe and dask, which count by
+        themselves; readers of Arrow record batches; Parquet and CSV files.
+    columns : "auto", "all", or list of names or positions
+        What to encode, as for the encoders.
+    target : str or array-like, not None
+        Name of the target; for a table in memory, its values.
+    interactions : list of tuples of columns, "pairs", "triples", "auto", or None
+        Combinations of columns to count too, as for the encoders; "auto" counts all pairs and keeps those that pay.
+    hierarchy : dict, optional
+        Columns to count within those of their parents, as for the encoders.
+    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
+        Likelihood of the target.
+    weight : str or array-like, optional
+        Name of a column of weights; for a table in memory, their values.
+    exposure : str or array-like, optional
+        Name of a column, or its values: in how many units of time or anything else each row's events were counted. For
+        `family="poisson"`; finite and > 0.
+    classes : list, optional
+        Class labels that are known already, though this table need not hold all of them.
+    like : Evidence, optional
+        Evidence that this is to be added to or taken from, for the same columns and kind of target.
+    engine : "auto", "duckdb", "polars"
+        What reads files; "auto" is DuckDB, if it is installed. Whether a column of a CSV file is text, a number or a
+        date is the engine's guess, and they differ: DuckDB takes 007 for text.
+    memory_limit : str, optional
+        Limit for DuckDB, such as "1GB"; what does not fit goes to disk.
+    progress : callable, optional
+        Told the number of columns done and of all columns.
+
+    Returns
+    -------
+    Evidence
+        What `SamplingBayesianEncoder.fit` takes in the place of a table; mergeable, so that `gather(monday) +
+        gather(tuesday)` is `gather` of both.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from catbayes import SamplingBayesianEncoder, gather
+    >>> table = pl.LazyFrame({"city": ["Oslo", "Oslo", "Rome", None], "paid": [1, 0, 1, 1]})
+    >>> evidence = gather(table, target="paid")
+    >>> evidence.columns[0].statistics.weight.tolist()  # (zeros, ones) of Oslo, Rome, missing, unseen
+    [[1.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+    >>> SamplingBayesianEncoder(prior=0).fit(evidence).transform(pl.DataFrame({"city": ["Rome", "Bonn"]})).round(2)
+    array([[0.67],
+           [0.5 ]])
+    """
+    selection = Selection(columns, interactions, hierarchy)
+    given = Given(target, weight, exposure, family, classes)
+    return gather_selected(source, selection, given, like, engine, memory_limit, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The target, weight and exposure of a source, and what is known of the target.
+
+    Examples
+    --------
+    >>> from catbayes._evidence import Given
+    >>> Given("grade", classes=["1", "2"]).text()  # a CSV file's 1 and 2 are no numbers then
+    ('grade',)
+    """
+
+    target: Any
+    weight: Any = None
+    exposure: Any = None
+    family: Any = "auto"
+    classes: Any = None
+    texts: tuple[str, ...] = ()  # columns that were text before, whatever they look like in a CSV file
+
+    def text(self) -> tuple[str, ...]:
+        """Columns of a CSV file that are text."""
+        words = self.classes is not None and all(isinstance(label, str) for label in self.classes)
+        return (*self.texts, self.target) if words else self.texts
+
+
+def gather_selected(
+    source: Any,
+    selection: Selection,
+    given: Given,
+    like: Evidence | None = None,
+    engine: Engine = "auto",
+    memory_limit: str | None = None,
+    progress: Progress | None = None,
+) -> Evidence:
+    """Gather from any source what a selection asks for; with `like`, what was gathered before decides.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from catbayes._evidence import Given, gather_selected
+    >>> table = pl.LazyFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]})
+    >>> gather_selected(table, Selection(), Given("paid")).columns[0].values
+    ('Oslo', 'Rome')
+    """
+    check_option("engine", engine, ENGINES)
+    if like is not None:
+        selection, given = _as_before(like, selection, given)
+    if not is_source(source):
+        return _gather_memory(Table.of(source), selection, given)
+    if is_reader(source):
+        evidence = _gather_batches(source, selection, given)
+    else:
+        with lazy_frame(source, engine, memory_limit, given.text()) as frame:
+            evidence = _gather_lazy(frame, selection, given, progress or (lambda done, total: None))
+    return choose(evidence) if selection.is_auto else evidence
+
+
+def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Selection, Given]:
+    """Ask for the columns, kind of target and classes of earlier evidence, and for classes that were named since."""
+    names = [column.name for column in like.columns if not column.is_interaction]
+    interactions = [column.name for column in like.columns if column.is_interaction]
+    within = {
+        column.name: [like.inputs[part] for part in reversed(column.parts[:-1])]
+        for column in like.columns
+        if len(column.parts) > 1 and not column.is_interaction
+    }
+    selection = Selection(names, interactions, within, selection.aside)
+    if like.classes is None:
+        return selection, replace(given, family=like.family, classes=None, texts=like.texts)
+    classes = [*like.classes.tolist(), *(given.classes if given.classes is not None else ())]
+    return selection, replace(given, classes=classes, texts=like.texts)
+
+
+def _gather_memory(table: Table, selection: Selection, given: Given, whole: bool = True) -> Evidence:
+    about = {"family": given.family, "classes": given.classes, "whole": whole}
+    return read_rows(table, selection, given.target, given.weight, given.exposure, **about).evidence
+
+
+def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, progress: Progress) -> Evidence:
+    """Let the engine group: one query a column, and one or two to look at the target."""
+    target, weight = given.target, given.weight
+    if given.exposure is not None:
+        frame, weight = per_unit_lazily(frame, target, weight, given.exposure, given.family)
+    query, schema = Query.of(frame, target, weight, given.family, given.classes), frame.collect_schema()
+    inputs = [name for name in schema.names() if name not in (target, weight)]
+    categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
+    specs = selection.specs(inputs, categorical)
+    found: dict[int, ColumnEvidence] = {}
+    known: dict[int, Categories] = {}
+    for spec in sorted(specs, key=lambda spec: len(spec.parts)):  # categories of single columns serve the others
+        progress(len(found), len(specs))
+        found[spec.position] = query.group(spec, inputs, schema, known)
+    progress(len(found), len(specs))
+    columns = tuple(found[spec.position] for spec in specs)
+    return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None)
+
+
+def _gather_batches(reader: Any, selection: Selection, given: Given) -> Evidence:
+    """Read a stream once, a million rows at a time; the first ones settle the family and the columns."""
+    import pyarrow
+
+    evidence: Evidence | None = None
+    parts: list[Any] = []
+
+    def add() -> Evidence:
+        table = Table.of(pyarrow.concat_tables(parts))
+        parts.clear()
+        if evidence is None:
+            every_pair = replace(selection, interactions="pairs") if selection.is_auto else selection
+            return _gather_memory(table, every_pair, given, whole=False)
+        return evidence + _gather_memory(table, *_as_before(evidence, selection, given), whole=False)
+
+    for batch in batches(reader):
+        parts.append(batch.table)
+        if sum(map(len, parts)) >= READER_ROWS:
+            evidence = add()
+    if parts:
+        evidence = add()
+    if evidence is None:
+        raise InputError("The reader holds no rows: there is nothing to learn from.")
+    return evidence

@@ -1,0 +1,131 @@
+"""Rows in memory to evidence: the one way from a table, its target and its weights to statistics and slots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from catbayes._categories import Categories
+from catbayes._evidence._choosing import choose
+from catbayes._evidence._evidence import ColumnEvidence, Evidence
+from catbayes._evidence._exposure import per_unit
+from catbayes._evidence._target import Target, read_target
+from catbayes._index import Index
+from catbayes._selection import ColumnSpec, Selection
+from catbayes._tables import Table, no_column
+from catbayes._validation import Array, Codes, check_weights
+from catbayes.errors import InputError
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+Run = Callable[[Callable[[In], Out], Iterable[In]], Iterable[Out]]
+"""Applies a function to each of some items: `map`, or threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table in memory, read: what it says about the target, and the slots, target and weight of each row.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes._selection import Selection
+    >>> from catbayes._evidence import read_rows
+    >>> from catbayes._tables import Table
+    >>> rows = read_rows(Table.of(pd.DataFrame({"city": ["Oslo", "Rome", "Oslo"]})), Selection(), [1, 0, 1])
+    >>> rows.slots(rows.evidence.columns[0]).tolist(), rows.evidence.total.weight.tolist()
+    ([0, 1, 0], [[1.0, 2.0]])
+    """
+
+    table: Table  # without the columns that are the target, the weight or the exposure
+    evidence: Evidence
+    y: np.ndarray[Any, Any]  # as it was given, but for exposure
+    target: Target
+    weight: Array | None
+    codes: dict[int, Codes]  # slots of the rows in each column of the table that is needed
+
+    def slots(self, column: ColumnEvidence) -> Codes:
+        """Slots of the rows; those of many interactions would fill the memory, so they are not kept."""
+        return column.index.slots([self.codes[part] for part in column.parts])
+
+
+def read_rows(
+    table: Table,
+    selection: Selection,
+    y: Any,
+    weight: Any = None,
+    exposure: Any = None,
+    *,
+    family: Any = "auto",
+    classes: Any = None,
+    whole: bool = True,
+    run: Any = map,
+) -> Rows:
+    """Read a table in memory; the target, weight and exposure may be given by name.
+
+    `classes` are labels that are known already; of a `whole` table something must have weight, of a part not.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes._evidence import read_rows
+    >>> rows = read_rows(Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]})), Selection(), "paid")
+    >>> rows.table.names, rows.y.tolist()
+    (['city'], [1, 0])
+    """
+    table, y, weight, exposure = take_named(table, y, weight, exposure)
+    if y is None:
+        raise InputError("target: expected the name of a column of the table, or the values of the target.")
+    names, n_rows = table.names, table.n_rows
+    specs = selection.specs(names, table.categorical())
+    weight = check_weights(weight, n_rows, whole)
+    y = np.asarray(y)
+    target = read_target(y, family, n_rows, classes)
+    if exposure is not None:
+        target, weight = per_unit(target, weight, exposure)
+        y = target.values
+    needed = sorted({part for spec in specs for part in spec.parts})
+    read = dict(zip(needed, run(lambda position: Categories.of(table.column(position)), needed), strict=True))
+
+    def gather_column(spec: ColumnSpec) -> ColumnEvidence:
+        sources, codes = zip(*(read[part] for part in spec.parts), strict=True)
+        index, slots = Index.of(sources, codes)
+        statistics = target.gather(slots, weight, index.n_slots)
+        return ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics)
+
+    evidence = Evidence(
+        columns=tuple(run(gather_column, specs)),
+        family=target.family,
+        classes=target.classes,
+        inputs=tuple(names),
+        squares=float(n_rows if weight is None else (weight**2).sum()),
+        weighted=weight is not None,
+    )
+    codes = {position: slots for position, (_, slots) in read.items()}
+    return Rows(table, choose(evidence) if selection.is_auto else evidence, y, target, weight, codes)
+
+
+def take_named(table: Table, *given: Any) -> tuple[Any, ...]:
+    """Take the target, the weight and the exposure out of a table in memory, where they are given by name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes._evidence import take_named
+    >>> from catbayes._tables import Table
+    >>> table, y, weight = take_named(Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]})), "paid", None)
+    >>> table.names, y.tolist(), weight
+    (['city'], [1, 0], None)
+    """
+    named = list(dict.fromkeys(name for name in given if isinstance(name, str)))
+    for name in named:
+        if table.frame is None or name not in table.names:
+            raise no_column(name, table.names)
+    values = [table.values(table.names.index(one)) if isinstance(one, str) else one for one in given]
+    if named:
+        assert table.frame is not None
+        table = Table.of(table.frame.drop(named).to_native())
+    return table, *values

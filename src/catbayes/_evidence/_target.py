@@ -1,0 +1,211 @@
+"""Reading y: which family it asks for, and its values as that family takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Number
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catbayes._categories import Categories
+from catbayes._validation import Array, Codes
+from catbayes.errors import InputError
+from catbayes.families import Family, check_whole_classes, family_of_classes, family_of_numbers, resolve_family
+from catbayes.statistics import Moments, Statistics, Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The target of every row: class codes with their labels, or numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes._evidence import read_target
+    >>> target = read_target(np.array(["no", "yes", "no"]), "auto", 3)
+    >>> target.values.tolist(), target.classes.tolist(), target.family.__name__
+    ([0, 1, 0], ['no', 'yes'], 'BetaBernoulli')
+    """
+
+    values: npt.NDArray[Any]
+    family: type[Family]
+    classes: npt.NDArray[Any] | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for numbers."""
+        return 0 if self.classes is None else len(self.classes)
+
+    def gather(
+        self, slots: Codes, weight: Array | None, n_slots: int, rows: Codes | None = None, unseen: int = -1
+    ) -> Statistics:
+        """Count (or describe) the target by slot, over all rows or some; slots from `unseen` on learn nothing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from catbayes._evidence import read_target
+        >>> target = read_target(np.array([1.5, 2.5, 4.0]), "auto", 3)
+        >>> target.gather(np.array([0, 0, 1]), None, n_slots=4).mean.tolist()  # two categories, missing, unseen
+        [2.0, 4.0, 0.0, 0.0]
+        """
+        values = self.values
+        if rows is not None:
+            slots, values = slots[rows], values[rows]
+            weight = None if weight is None else weight[rows]
+        statistics: Statistics
+        if self.classes is not None:
+            statistics = Tally.from_codes(slots, values, weight, n_slots=n_slots, n_classes=self.n_classes)
+        else:
+            statistics = Moments.from_codes(slots, values, weight, n_slots=n_slots)
+        return statistics.without(np.arange(n_slots)[unseen:])
+
+    def gather_before(self, slots: Codes, rank: Codes, weight: Array | None, n_slots: int, unseen: int) -> Statistics:
+        """Count (or describe), for each row, the rows of its slot with a lower rank; from `unseen` on, nothing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from catbayes._evidence import read_target
+        >>> target = read_target(np.array([1, 0, 1]), "auto", 3)
+        >>> slots, rank = np.array([0, 0, 0]), np.array([2, 0, 1])
+        >>> target.gather_before(slots, rank, None, n_slots=3, unseen=2).weight.tolist()  # (zeros, ones) before each
+        [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+        """
+        nothing = np.flatnonzero(slots >= unseen)
+        if self.classes is not None:
+            return Tally.before(slots, rank, self.values, weight, n_classes=self.n_classes).without(nothing)
+        return Moments.before(slots, rank, self.values, weight, n_slots=n_slots).without(nothing)
+
+
+def read_target(y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequence[Any] | None = None) -> Target:
+    """Check y and translate it: class codes for a class family, numbers for the others.
+
+    `classes` are labels that are known already, though y need not hold them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes._evidence import read_target
+    >>> [read_target(np.array(y), "auto", 3).family.__name__ for y in ([0, 1, 1], [0, 1, 2], [0.5, 1.0, 2.0])]
+    ['BetaBernoulli', 'DirichletCategorical', 'NormalGamma']
+    """
+    y = plain(y)
+    if len(y) != n_rows:
+        raise InputError(f"y has {len(y)} values and X has {n_rows} rows: expected one value of y for each row.")
+    wanted = resolve_family(family)
+    if wanted is None and _has_fractions(y):
+        if classes is None:
+            wanted = family_of_numbers()
+        else:
+            check_no_amount(classes)
+    if wanted is None or wanted.classes:
+        return _read_classes(y, wanted, classes)
+    return _read_numbers(y, wanted)
+
+
+def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Numbers that came as objects become numbers; spans of time are refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes._evidence import plain
+    >>> plain(np.array([1, 2, 3], dtype=object)).dtype.kind
+    'i'
+    """
+    if y.dtype.kind in "mM":
+        raise no_dates()
+    if y.dtype.kind != "O":
+        return y
+    kinds = {kind for kind in set(map(type, y.tolist())) if kind is not type(None)}
+    if kinds and all(issubclass(kind, Number) and not issubclass(kind, bool) for kind in kinds):
+        whole = all(issubclass(kind, Integral) for kind in kinds) and None not in y.tolist()
+        return y.astype(np.int64 if whole else np.float64)
+    return y
+
+
+def no_dates() -> InputError:
+    """What to raise where the target is a time."""
+    return InputError("y holds dates or spans of time: turn them into numbers (days, seconds) or labels first.")
+
+
+def _has_fractions(y: np.ndarray[Any, Any]) -> bool:
+    """Tell whether y is numeric with at least one value that is not whole: scikit-learn's "continuous"."""
+    if y.dtype.kind != "f":
+        return False
+    _check_finite(y)
+    return bool((y != np.floor(y)).any())
+
+
+def _check_finite(y: np.ndarray[Any, Any]) -> None:
+    finite = np.isfinite(y)
+    if not finite.all():
+        # The words that scikit-learn's users know, with the remedy.
+        what = "NaN" if np.isnan(y).any() else "infinity or a value too large for dtype('float64')"
+        raise InputError(f"Input y contains {what}, in {(~finite).sum()} rows. Drop those rows before fitting.")
+
+
+def check_no_amount(classes: Sequence[Any]) -> None:
+    """Refuse fractions where the target was a class so far: most likely another column was meant."""
+    if all(not isinstance(label, float) or label.is_integer() for label in classes):
+        raise InputError(f"y holds fractions, and its classes so far are {list(classes)[:5]}: is it the same target?")
+
+
+def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, known: Sequence[Any] | None) -> Target:
+    if y.dtype.kind == "f":
+        _check_finite(y)
+    labels, codes = Categories.of(y)
+    missing = codes == labels.missing
+    if missing.any():
+        raise InputError(f"Input y contains missing values, in {missing.sum()} rows. Drop those rows before fitting.")
+    classes, places = label_array(labels.values, y.dtype), np.arange(len(labels.values))
+    if known is not None:
+        classes, _, places = join_classes(known, labels.values)
+    if family is None and y.dtype.kind in "iuf":
+        check_whole_classes(len(classes))
+    return Target(places[codes], family_of_classes(len(classes), family), classes)
+
+
+def join_classes(known: Sequence[Any], fresh: Sequence[Any]) -> tuple[np.ndarray[Any, Any], Codes, Codes]:
+    """Join two lists of class labels; returns the place of each label of the one and of the other."""
+    words = [{isinstance(label, str) for label in labels} for labels in (known, fresh)]
+    if all(words) and not words[0] & words[1]:
+        raise InputError(
+            f"y holds {list(fresh)[:3]}, and its classes so far are {list(known)[:3]}: text in the one and numbers in "
+            "the other. Convert y to its former type."
+        )
+    joint, first, second = Categories(tuple(known)).union(Categories(tuple(fresh)))
+    return label_array(joint.values), first[:-2], second[:-2]
+
+
+def label_array(values: Sequence[Any], dtype: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
+    """Class labels as an array: of the type that they came in, if it is one of numpy's own.
+
+    Examples
+    --------
+    >>> from catbayes._evidence import label_array
+    >>> label_array([0, 1]).tolist(), label_array(["no", "yes"]).dtype.kind
+    ([0, 1], 'O')
+    """
+    if dtype is None:
+        numbers = all(isinstance(value, int | float) for value in values)
+        dtype = np.asarray(values).dtype if numbers else np.dtype(object)
+    if dtype.kind in "biufUS":
+        return np.array(values, dtype=dtype if dtype.kind in "biuf" else None)
+    labels = np.empty(len(values), dtype=object)
+    labels[:] = values
+    return labels
+
+
+def _read_numbers(y: np.ndarray[Any, Any], family: type[Family]) -> Target:
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"y must hold numbers for {family.__name__}: {error}.") from error
+    _check_finite(values)
+    family.check_target(float(values.min()))
+    return Target(np.log(values) if family.log_target else values, family)

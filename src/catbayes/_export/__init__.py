@@ -1,0 +1,24 @@
+"""Lookups of a fitted encoder, for those who write them down: as a query, or as a graph that a server runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from catbayes._export._lookup import Kind, Level, Lookup, input_kinds
+
+__all__ = ["Kind", "Level", "Lookup", "input_kinds", "write_onnx", "write_sql"]
+
+
+def write_sql(lookups: Sequence[Lookup], dialect: str, table: str) -> str:
+    """Write a query; sqlglot is imported here, for those who have it."""
+    from catbayes._export import sql
+
+    return sql.write_sql(lookups, dialect, table)
+
+
+def write_onnx(lookups: Sequence[Lookup]) -> Any:
+    """Make an ONNX model; onnx is imported here, for those who have it."""
+    from catbayes._export import onnx
+
+    return onnx.write_onnx(lookups)

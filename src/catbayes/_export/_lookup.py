@@ -1,0 +1,121 @@
+"""What is looked up: the key of a row, the outputs of each key, and what answers for the others."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from catbayes._validation import Array
+from catbayes.errors import InputError
+
+
+class Kind(Enum):
+    """What the values of an input column are.
+
+    Examples
+    --------
+    >>> Kind("whole numbers")
+    <Kind.INTEGER: 'whole numbers'>
+    """
+
+    TEXT = "text"
+    INTEGER = "whole numbers"
+    NUMBER = "numbers"
+    BOOLEAN = "booleans"
+    DATE = "dates"
+    TIME = "times without a zone"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Outputs by key: a value for each of `columns`, None where it is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Level(("city", "shop"), [("Oslo", 1), ("Rome", None)], np.array([[0.2], [0.9]])).part(0)
+    ['Oslo', 'Rome']
+    """
+
+    columns: tuple[str, ...]
+    keys: Sequence[tuple[Hashable, ...]]
+    outputs: Array  # (key, output), all finite
+
+    def part(self, position: int) -> list[Hashable]:
+        """The values of one column, in the order of the keys."""
+        return [key[position] for key in self.keys]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """How a row gets the outputs of one encoded column: the first level that holds the row's key answers.
+
+    A column of its own has one level with one column; a combination has one level with several; a hierarchy has a
+    level for the child, then one for the parent. `otherwise` answers where no level does; NaN there is no answer. Nor
+    is there one for a row that lacks a value in a `required` column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes._export import Level, Lookup
+    >>> shops = Level(("city", "shop"), [("Oslo", 1), ("Oslo", 2), ("Rome", 1)], np.array([[0.2], [0.4], [0.9]]))
+    >>> cities = Level(("city",), [("Oslo",), ("Rome",), (None,)], np.array([[0.3], [0.8], [0.5]]))
+    >>> lookup = Lookup("shop_encoded", ("shop_encoded",), (shops, cities), otherwise=np.array([0.6]))
+    """
+
+    name: str
+    outputs: tuple[str, ...]  # what each output is called
+    levels: tuple[Level, ...]
+    otherwise: Array  # (output,)
+    required: tuple[str, ...] = ()
+
+
+def input_kinds(lookups: Iterable[Lookup]) -> dict[str, Kind]:
+    """Tell what each input column holds; one that never held a value counts as text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes._export import Level, Lookup, input_kinds
+    >>> shops = Level(("city", "shop"), [("Oslo", 1), (None, 2)], np.array([[0.2], [0.4]]))
+    >>> {name: kind.value for name, kind in input_kinds([Lookup("s", ("s",), (shops,), np.zeros(1))]).items()}
+    {'city': 'text', 'shop': 'whole numbers'}
+    """
+    values: dict[str, list[Hashable]] = {}
+    for lookup in lookups:
+        for level in lookup.levels:
+            for position, name in enumerate(level.columns):
+                values.setdefault(name, []).extend(level.part(position))
+    return {name: _kind_of_column(name, found) for name, found in values.items()}
+
+
+def _kind_of_column(name: str, values: list[Hashable]) -> Kind:
+    kinds = {_kind(name, value) for value in values if value is not None}
+    if kinds == {Kind.DATE, Kind.TIME}:
+        return Kind.TIME
+    if kinds == {Kind.INTEGER, Kind.NUMBER}:  # batches with and without gaps: some libraries make floats of the former
+        return Kind.NUMBER
+    if len(kinds) > 1:
+        found = ", ".join(sorted(kind.value for kind in kinds))
+        raise InputError(
+            f"Column {name!r} holds categories of several types, {found}: expected one, to be compared with the column "
+            "of a database or a tensor. Turn them all into text, and fit again."
+        )
+    return kinds.pop() if kinds else Kind.TEXT
+
+
+def _kind(name: str, value: Any) -> Kind:
+    if isinstance(value, bool):
+        return Kind.BOOLEAN
+    if isinstance(value, datetime.datetime) and value.tzinfo is None:
+        return Kind.DATE if value.time() == datetime.time.min else Kind.TIME
+    for known, kind in ((str, Kind.TEXT), (int, Kind.INTEGER), (float, Kind.NUMBER)):
+        if isinstance(value, known):
+            return kind
+    accepted = ", ".join(kind.value for kind in Kind)
+    raise InputError(
+        f"Column {name!r} holds the category {value!r}: expected {accepted}. Turn the column into text, and fit again."
+    )

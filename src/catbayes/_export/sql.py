@@ -1,0 +1,177 @@
+"""Lookups as one SQL query: a join for each level, and constants for what no table holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite, isnan
+from typing import Any
+
+from catbayes._export._lookup import Kind, Level, Lookup, input_kinds
+from catbayes._validation import check_option
+from catbayes.errors import InputError
+
+try:
+    import sqlglot
+    from sqlglot import exp
+except ImportError as error:
+    raise ImportError('SQL is written by sqlglot: pip install "catbayes[sql]".') from error
+
+__all__ = ["write_sql"]
+
+DIALECTS = [known.value for known in sqlglot.Dialects if known.value not in ("", "dax", "prql")]  # the last are no SQL
+ROWS = "catbayes_rows"
+# Where NaN is a value of its own: databases with a function that tells it, and those in which it equals itself.
+TOLD_BY_FUNCTION = ("athena", "bigquery", "clickhouse", "databricks", "duckdb", "presto", "spark", "spark2", "trino")
+EQUAL_TO_ITSELF = ("materialize", "postgres", "redshift", "risingwave", "snowflake")
+
+
+def write_sql(lookups: Sequence[Lookup], dialect: str, table: str) -> str:
+    """Write the query that adds the outputs of the lookups to every row of a table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes._export import Level, Lookup
+    >>> from catbayes._export.sql import write_sql
+    >>> nothing = Level(("city",), [(None,)], np.array([[0.5]]))
+    >>> print(write_sql([Lookup("c", ("c",), (nothing,), np.array([0.25]))], "duckdb", "visits"))
+    SELECT
+      catbayes_rows.*,
+      CAST(CASE WHEN catbayes_rows."city" IS NULL THEN 0.5e0 ELSE 0.25e0 END AS DOUBLE) AS "c"
+    FROM visits AS catbayes_rows
+    """
+    check_option("dialect", dialect, DIALECTS)
+    writer = _Writer(dialect, input_kinds(lookups))
+    rows = exp.alias_(_read_table(table, dialect), ROWS, table=True)
+    query = exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(ROWS))).from_(rows)
+    for lookup in lookups:
+        query.select(*writer.columns(lookup), copy=False)
+    for name, condition in writer.joins.items():
+        query.join(exp.to_table(name), on=condition, join_type="left", copy=False)
+    for name, values in writer.tables.items():
+        query.with_(name, as_=values, copy=False)
+    return str(query.sql(dialect=dialect, pretty=True, copy=False))
+
+
+def _read_table(table: str, dialect: str) -> Any:
+    try:
+        return exp.to_table(table, dialect=dialect)
+    except (sqlglot.ParseError, AttributeError) as error:
+        raise InputError(f"table={table!r}: expected the name of a table, such as visits or sales.visits.") from error
+
+
+@dataclass
+class _Writer:
+    """The parts of a query, as they come up."""
+
+    dialect: str
+    kinds: dict[str, Kind]
+    tables: dict[str, Any] = field(default_factory=dict)  # the levels, for WITH
+    joins: dict[str, Any] = field(default_factory=dict)  # the conditions on which rows join them
+
+    def columns(self, lookup: Lookup) -> list[Any]:
+        """The outputs of a lookup, as columns to select."""
+        answers = [exp.null() if isnan(value) else _number(lookup.name, value) for value in lookup.otherwise]
+        for level in reversed(lookup.levels):
+            answers = self._ask(level, lookup.name, answers)
+        if lookup.required:
+            refused = exp.or_(*map(self._missing, lookup.required))
+            answers = [exp.case().when(refused.copy(), exp.null()).else_(answer) for answer in answers]
+        named = zip(answers, lookup.outputs, strict=True)
+        return [exp.alias_(exp.cast(answer, "double"), _quoted(name)) for answer, name in named]
+
+    def _ask(self, level: Level, name: str, otherwise: list[Any]) -> list[Any]:
+        """What a level answers, and `otherwise` where it does not hold the key.
+
+        A missing value equals nothing, so the keys that lack the same values are joined on those that they have.
+        """
+        groups: dict[tuple[bool, ...], list[int]] = {}
+        for number, key in enumerate(level.keys):
+            groups.setdefault(tuple(value is not None for value in key), []).append(number)
+        nothing = groups.pop((False,) * len(level.columns), None)
+        joined = [self._join(level, name, present, numbers) for present, numbers in groups.items()]
+        answers = []
+        for output, other in enumerate(otherwise):
+            found = [*(exp.column(f"output_{output}", lookup) for lookup in joined), other]
+            answer = exp.func("COALESCE", *found) if joined else other
+            if nothing is not None:
+                missing = exp.and_(*map(self._missing, level.columns))
+                answer = exp.case().when(missing, _number(name, level.outputs[nothing[0], output])).else_(answer)
+            answers.append(answer)
+        return answers
+
+    def _join(self, level: Level, name: str, present: tuple[bool, ...], numbers: list[int]) -> str:
+        """Join the keys that have values in the same columns; returns what their table is called."""
+        table = f"catbayes_{len(self.tables)}"
+        parts = [position for position, there in enumerate(present) if there]
+        kinds = [self.kinds[level.columns[position]] for position in parts]
+        rows = []
+        for number in numbers:
+            values = [level.keys[number][position] for position in parts]
+            literals = [self._literal(name, kind, value) for kind, value in zip(kinds, values, strict=True)]
+            rows.append(exp.Tuple(expressions=[*literals, *(_number(name, value) for value in level.outputs[number])]))
+        keys = [f"key_{position}" for position in range(len(parts))]
+        outputs = [f"output_{position}" for position in range(level.outputs.shape[1])]
+        self.tables[table] = self._values(rows, [*keys, *outputs])
+        conditions = [self._missing(column) for column, there in zip(level.columns, present, strict=True) if not there]
+        for position, key in zip(parts, keys, strict=True):
+            conditions.append(exp.EQ(this=_column(level.columns[position]), expression=exp.column(key, table)))
+        self.joins[table] = exp.and_(*conditions)
+        return table
+
+    def _values(self, rows: list[Any], names: list[str]) -> Any:
+        """Rows as something to select from, in the way that the database can name its columns."""
+        if self.dialect == "sqlite":
+            first = [exp.column(f"column{number}").as_(name) for number, name in enumerate(names, start=1)]
+            return exp.Select(expressions=first).from_(exp.Values(expressions=rows), copy=False)
+        alias = exp.TableAlias(this=exp.to_identifier("known"), columns=[exp.to_identifier(name) for name in names])
+        return exp.Select(expressions=[exp.Star()]).from_(exp.Values(expressions=rows, alias=alias), copy=False)
+
+    def _missing(self, name: str) -> Any:
+        """Whether a row lacks a value: NULL, or NaN where that is another thing."""
+        missing = exp.Is(this=_column(name), expression=exp.null())
+        if self.kinds[name] is not Kind.NUMBER:
+            return missing
+        value = exp.cast(_column(name), "double")  # numbers of any type may be in the column
+        if self.dialect in TOLD_BY_FUNCTION:
+            return exp.paren(exp.or_(missing, exp.IsNan(this=value)))
+        if self.dialect in EQUAL_TO_ITSELF:
+            nan = exp.cast(exp.Literal.string("NaN"), "double")
+            return exp.paren(exp.or_(missing, exp.EQ(this=value, expression=nan)))
+        return missing
+
+    def _literal(self, name: str, kind: Kind, value: Any) -> Any:
+        """A value of a key, as a literal of its type."""
+        match kind:
+            case Kind.TEXT:
+                return exp.Literal.string(value)
+            case Kind.INTEGER:
+                return exp.Literal.number(int(value))
+            case Kind.NUMBER:
+                return _number(name, value)
+            case Kind.BOOLEAN:
+                return exp.Boolean(this=bool(value))
+        date = kind is Kind.DATE
+        text = exp.Literal.string(str(value.date() if date else value))
+        return text if self.dialect == "sqlite" else exp.cast(text, "date" if date else "timestamp")
+
+
+def _number(name: str, value: Any) -> Any:
+    """A number with all its digits; the exponent says that it is no decimal."""
+    value = float(value)
+    if not isfinite(value):
+        raise InputError(
+            f"{name!r} needs the number {value}, and there is no SQL for it. Leave such values out at fit."
+        )
+    text = repr(abs(value))
+    literal = exp.Literal(this=text if "e" in text else f"{text}e0", is_string=False)
+    return literal if value >= 0 else exp.Neg(this=literal)
+
+
+def _column(name: str) -> Any:
+    return exp.Column(this=_quoted(name), table=exp.to_identifier(ROWS))
+
+
+def _quoted(name: str) -> Any:
+    return exp.to_identifier(name, quoted=True)

@@ -1,0 +1,251 @@
+"""One face for every table in memory: names, column types, and one column at a time.
+
+A table is a numpy array (or nested lists), or a frame that narwhals reads: pandas, polars, pyarrow. Columns are
+handed out as they are, never copied into another library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from catbayes._validation import is_number
+from catbayes.errors import InputError
+
+__all__ = [
+    "CATEGORICAL",
+    "Table",
+    "check_free",
+    "find_column",
+    "find_columns",
+    "make_frame",
+    "no_column",
+    "shown",
+]
+
+CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
+"""Column types, as narwhals has them, that `columns="auto"` encodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table in memory, of any kind.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes._tables import Table
+    >>> table = Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "age": [31, 45]}))
+    >>> table.names, table.n_rows, table.categorical()
+    (['city', 'age'], 2, [0])
+    """
+
+    frame: nw.DataFrame[Any] | None
+    array: np.ndarray[Any, Any] | None
+
+    @classmethod
+    def of(cls, X: Any) -> Table:
+        """Wrap a frame or a two-dimensional array."""
+        if isinstance(X, np.ndarray):
+            return cls(None, X)
+        try:
+            frame = nw.from_native(X)
+        except nw.exceptions.DuplicateError as error:
+            raise InputError(f"Column names must be unique. {error}. Rename the columns that repeat.") from error
+        except TypeError as error:
+            raise InputError(
+                f"X is a {type(X).__name__}: expected a two-dimensional array or a frame of pandas, polars or pyarrow."
+            ) from error
+        if isinstance(frame, nw.LazyFrame):
+            raise InputError("X is a lazy frame: call .collect() first.")
+        return cls(frame, None)
+
+    @staticmethod
+    def is_frame(X: Any) -> bool:
+        """Tell whether X is a frame (eager or lazy), not an array or a list."""
+        return bool(nw.dependencies.is_into_dataframe(X)) or _is_lazy(X)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.array) if self.array is not None else len(self._frame)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.array.shape[1] if self.array is not None else len(self._frame.columns)
+
+    @property
+    def _frame(self) -> nw.DataFrame[Any]:
+        assert self.frame is not None
+        return self.frame
+
+    @property
+    def native(self) -> Any:
+        """The array, or the frame of its library."""
+        return self.array if self.frame is None else self.frame.to_native()
+
+    @property
+    def names(self) -> list[Any]:
+        """Column names; an array has positions only."""
+        return list(range(self.n_columns)) if self.frame is None else list(self.frame.columns)
+
+    @property
+    def backend(self) -> Any:
+        """The library that holds the frame, as narwhals names it; None for an array."""
+        return None if self.frame is None else self.frame.implementation
+
+    def column(self, position: int) -> Any:
+        """One column, as its library holds it."""
+        if self.array is not None:
+            return self.array[:, position]
+        return self._frame[:, position].to_native()
+
+    def categorical(self) -> list[int]:
+        """Positions of the columns whose type says category; an array has no types, so all of its columns."""
+        if self.frame is None:
+            return list(range(self.n_columns))
+        return [i for i, dtype in enumerate(self.frame.schema.values()) if isinstance(dtype, CATEGORICAL)]
+
+    def numeric(self, positions: Sequence[int]) -> bool:
+        """Tell whether all these columns hold numbers."""
+        if self.array is not None:
+            return self.array.dtype.kind in "iufb"
+        dtypes = [self._frame[:, i].dtype for i in positions]  # the whole schema would be read once for every column
+        return all(dtype.is_numeric() or dtype == nw.Boolean for dtype in dtypes)
+
+    def values(self, position: int) -> np.ndarray[Any, Any]:
+        """One column as a numpy array; a missing number becomes NaN."""
+        if self.array is not None:
+            return self.array[:, position]
+        series = self._frame[:, position]
+        if self.numeric([position]) and series.null_count():
+            series = series.cast(nw.Float64).fill_null(float("nan"))
+        return np.asarray(series.to_numpy())
+
+
+def _is_lazy(X: Any) -> bool:
+    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+
+
+def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list[int]:
+    """Positions of the columns to encode, of those with these names; `categorical` are what "auto" takes.
+
+    Examples
+    --------
+    >>> from catbayes._tables import find_columns
+    >>> find_columns(["city", "age", "shop"], [0], "auto"), find_columns(["city", "age", "shop"], [0], ["shop", 0])
+    ([0], [2, 0])
+    """
+    if isinstance(columns, str):
+        if columns not in ("auto", "all"):
+            raise InputError(f'columns="{columns}": expected "auto", "all" or a list, such as columns=["{columns}"].')
+        return list(range(len(names))) if columns == "all" else _find_by_type(names, categorical)
+    if isinstance(columns, Iterable):
+        columns = list(columns)
+    if not isinstance(columns, list) or not columns:
+        raise InputError(f'columns={columns!r}: expected "auto", "all" or a list of names or positions.')
+    positions = [find_column(names, column) for column in columns]
+    if len(set(positions)) < len(positions):
+        raise InputError(f"columns={columns!r} names a column twice. Name each one once.")
+    return positions
+
+
+def _find_by_type(names: list[Any], categorical: list[int]) -> list[int]:
+    if not categorical and not any(isinstance(name, str) for name in names):
+        return list(range(len(names)))  # columns numbered 0, 1, …: an array that was put in a frame
+    if not categorical:
+        raise InputError(
+            'columns="auto" found no string, categorical, boolean or object column. Integer codes have to be '
+            f'named: columns={names[:2]!r}, or columns="all".'
+        )
+    return categorical
+
+
+def find_column(names: list[Any], column: Any) -> int:
+    """Position of a column, by its name or its position.
+
+    Examples
+    --------
+    >>> find_column(["city", "age"], "age"), find_column(["city", "age"], -2)
+    (1, 0)
+    """
+    if column in names and not isinstance(column, bool):
+        return names.index(column)
+    if is_number(column) and column in range(-len(names), len(names)):
+        return int(column) % len(names)
+    raise InputError(f"columns names {column!r}, and X has no such column. It has {shown(names)}.")
+
+
+def check_free(names: list[str]) -> None:
+    """Refuse names that an engine's queries use for columns of their own.
+
+    Examples
+    --------
+    >>> from catbayes._tables import check_free
+    >>> check_free(["city", "age"])
+    """
+    taken = [name for name in names if name.startswith("catbayes_")]
+    if taken:
+        raise InputError(f"Column {taken[0]!r}: names that begin with 'catbayes_' are for the queries. Rename it.")
+
+
+def no_column(name: Any, names: list[Any]) -> InputError:
+    """What to raise where a table lacks a column that was named.
+
+    Examples
+    --------
+    >>> from catbayes._tables import no_column
+    >>> str(no_column("town", ["city", "age"]))
+    "The table has no column 'town'. It has 'city', 'age'."
+    """
+    return InputError(f"The table has no column {name!r}. It has {shown(names)}.")
+
+
+def shown(names: list[Any]) -> str:
+    """Column names for a message, the first twenty of them.
+
+    Examples
+    --------
+    >>> from catbayes._tables import shown
+    >>> shown(["city", "age"])
+    "'city', 'age'"
+    """
+    return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
+
+
+def make_frame(record: dict[str, Any], library: Any) -> Any:
+    """Make a frame of columns, in the library that the table came in; for an array, in one that is installed.
+
+    Examples
+    --------
+    >>> from catbayes._tables import make_frame
+    >>> make_frame({"city": ["Oslo", "Rome"], "count": [3, 4]}, "polars").shape
+    (2, 2)
+    """
+    if library is None:
+        library = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
+        if library is None:
+            raise ImportError("What was asked for is a frame: install pandas, polars or pyarrow.")
+    is_pandas = str(library).lower().endswith("pandas")
+    columns = {
+        name: _one_type(values, is_pandas) if isinstance(values, list) else values for name, values in record.items()
+    }
+    return nw.from_dict(columns, backend=library).to_native()
+
+
+def _one_type(values: list[Any], is_pandas: bool) -> Any:
+    """Names as a frame takes them: of several types, all of them text."""
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1:
+        return [value if value is None else str(value) for value in values]
+    if is_pandas and None in values and kinds and str not in kinds:
+        objects = np.empty(len(values), dtype=object)  # or the missing value would make integers floats
+        objects[:] = values
+        return objects
+    return values

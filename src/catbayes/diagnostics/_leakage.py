@@ -1,0 +1,191 @@
+"""Does a training encoding give y back? What it tells of y, less what held-out rows support."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import r2_score
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from catbayes._encoder import read_table, read_y
+from catbayes._evidence import Target, read_target
+from catbayes._one_column import alone, check_encoder, outputs, part
+from catbayes._random import Purpose, stream
+from catbayes._scoring import all_classes, area_under_curve, corrected_interval, overlap_of
+from catbayes._tables import Table, find_columns, make_frame
+from catbayes._validation import Array, Codes, check_count
+from catbayes.errors import InputError
+
+REPEATS = 2
+COVERAGE = 0.9
+ROWS_PER_LEAF = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leakage:
+    """How much better each column's training encoding tells y than its held-out encoding does.
+
+    Attributes
+    ----------
+    columns : list
+        Names of the columns, or their positions in an array.
+    score : "AUC" or "R²"
+        What `trained` and `held_out` are: 0.5 or 0 says that the encoding tells nothing.
+    trained, held_out : ndarray of shape (n_columns,)
+        Scores on training encodings and on held-out ones, averaged over folds.
+    gap, lower, upper : ndarray of shape (n_columns,)
+        `trained` - `held_out`, and its 90 % interval.
+    verdicts : list of str
+        "leaks": the interval lies above 0, and the gap above 0.01. "cannot tell": the interval holds 0 and reaches
+        above 0.05, so more rows are needed. "no leak found": anything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.diagnostics import leakage
+    >>> random = np.random.default_rng(0)
+    >>> X, y = random.integers(9, size=(200, 2)), random.integers(2, size=200)
+    >>> found = leakage(SamplingBayesianEncoder(), X, y, cv=2)
+    >>> found.columns, found.score, found.gap.shape
+    ([0, 1], 'AUC', (2,))
+    """
+
+    columns: list[Any]
+    score: str
+    trained: Array
+    held_out: Array
+    gap: Array
+    lower: Array
+    upper: Array
+    verdicts: list[str]
+    library: Any = field(default=None, repr=False)
+
+    def record(self) -> dict[str, Any]:
+        """All of it as columns, one entry for each column of the table."""
+        numbers = {name: getattr(self, name) for name in ("trained", "held_out", "gap", "lower", "upper")}
+        scores = [self.score] * len(self.columns)
+        return {"column": self.columns, "score": scores, **numbers, "verdict": self.verdicts}
+
+    def frame(self) -> Any:
+        """All of it as a frame, one row for each column, in the library that the table came in."""
+        return make_frame(self.record(), self.library)
+
+
+def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5, random_state: int = 0) -> Leakage:
+    """Measure whether an encoder lets a row's own target into its training features.
+
+    Each column is encoded by itself. In every fold, `encoder.fit_transform` encodes the training rows; a decision tree
+    learns y from the encodings of one half of them and is scored on the other half (`trained`), and on the held-out
+    rows (`held_out`), and the same with the halves exchanged. Held-out rows are encoded by one draw if the encoder has
+    `sample`, since its training encodings are draws too, and else by `transform`. A model can use no more of a column
+    than held-out rows support: the rest, `gap`, is what it is misled by.
+
+    A tree is asked, and no monotone measure, because a leak may run backwards: leave-one-out means fall where the own
+    target rises. The tree sees this column alone. Models that also see the category by another route can read more.
+
+    The folds are repeated twice, and their training sets overlap; the interval is Student's, with the variance of the
+    mean enlarged to s² (1/J + n_test/n_train) for J folds (Nadeau and Bengio, Machine Learning 52, 2003).
+
+    Parameters
+    ----------
+    encoder : transformer
+        With `fit_transform(X, y)` and `transform(X)`, not fitted: one of ours, scikit-learn's TargetEncoder, or any
+        of category_encoders. It is cloned.
+    X : table of shape (n_rows, n_columns)
+        Array, or frame of pandas, polars or pyarrow.
+    y : array-like of shape (n_rows,)
+        Target. Classes are scored by AUC, one against the rest and averaged, numbers by R²; which of them y holds is
+        read as `SamplingBayesianEncoder` reads it, and by the encoder's `family` if it has one.
+    columns : "auto", "all", or list of names or positions
+        What to measure. "auto" takes the columns that the encoder names in its own `columns`, and else string, object,
+        categorical, enum and boolean ones, or all of an array.
+    cv : int, default=5
+        Number of folds.
+    random_state : int, default=0
+        Seed of the folds, of the halves, and of an encoder that has none.
+
+    Returns
+    -------
+    Leakage
+        Numbers and a verdict for each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.diagnostics import leakage
+    >>> random = np.random.default_rng(0)
+    >>> X, y = random.integers(500, size=(2000, 1)), random.integers(2, size=2000)  # noise, four rows a category
+    >>> leakage(SamplingBayesianEncoder(), X, y).verdicts
+    ['no leak found']
+    >>> leakage(SamplingBayesianEncoder(own_target="include", prior=0), X, y).verdicts
+    ['leaks']
+    """
+    check_encoder(encoder)
+    check_count("cv", cv, 2)
+    check_count("random_state", random_state, 0)
+    table, y = read_table(X, encoder), read_y(y)
+    if table.n_rows < 4 * ROWS_PER_LEAF:
+        raise InputError(f"X has {table.n_rows} rows: expected {4 * ROWS_PER_LEAF} or more to find a leak in.")
+    target = read_target(y, getattr(encoder, "family", "auto"), table.n_rows)
+    if isinstance(columns, str) and columns == "auto":
+        columns = getattr(encoder, "columns", "auto")
+    positions = find_columns(table.names, table.categorical(), columns)
+    kind = RepeatedKFold if target.classes is None else RepeatedStratifiedKFold
+    splits = list(kind(n_splits=cv, n_repeats=REPEATS, random_state=random_state).split(y, target.values))
+    scores = np.array([_scores(encoder, table, position, y, target, splits, random_state) for position in positions])
+    trained, held_out = scores[..., 0], scores[..., 1]  # (column, fold)
+    gap, _, half = corrected_interval(trained - held_out, overlap_of(splits), COVERAGE)
+    return Leakage(
+        columns=[table.names[position] for position in positions],
+        score="R²" if target.classes is None else "AUC",
+        trained=trained.mean(axis=1),
+        held_out=held_out.mean(axis=1),
+        gap=gap,
+        lower=gap - half,
+        upper=gap + half,
+        verdicts=[_verdict(*bounds) for bounds in zip(gap, gap - half, gap + half, strict=True)],
+        library=table.backend,
+    )
+
+
+def _scores(
+    encoder: Any, table: Table, position: int, y: Any, target: Target, splits: list[tuple[Codes, Codes]], seed: int
+) -> Array:
+    """Scores of one column on training and on held-out encodings, (fold, 2)."""
+    scores, n_classes = [], None if target.classes is None else len(target.classes)
+    for number, (train, test) in enumerate(splits):
+        # One generator a column and fold: its first number seeds the encoder, the rest shuffles the rows.
+        random = stream(seed, Purpose.LEAKAGE, position, number)
+        own_seed = int(random.integers(np.iinfo(np.int32).max))
+        fitted = alone(encoder, table, position, classes=target.classes is not None, seed=own_seed)
+        features = outputs(fitted.fit_transform(part(table, position, train), y[train]))
+        new = part(table, position, test)
+        held_out = outputs(fitted.sample(new, n_draws=1)[0] if hasattr(fitted, "sample") else fitted.transform(new))
+        first, second = np.array_split(random.permutation(len(train)), 2)
+        values = target.values[train]
+        pairs = []
+        for learn, check in ((first, second), (second, first)):
+            tree = DecisionTreeRegressor if target.classes is None else DecisionTreeClassifier
+            model = tree(min_samples_leaf=ROWS_PER_LEAF, random_state=0).fit(features[learn], values[learn])
+            sides = ((features[check], values[check]), (held_out, target.values[test]))
+            pairs.append([_score(model, *side, n_classes) for side in sides])
+        scores.append(np.mean(pairs, axis=0))
+    return np.array(scores)
+
+
+def _score(model: Any, features: Array, values: Any, n_classes: int | None) -> float:
+    """R² of numbers, AUC of classes; 0.5 for rows of one class."""
+    if n_classes is None:
+        return float(r2_score(values, model.predict(features)))
+    return float(np.nan_to_num(area_under_curve(values, all_classes(model, features, n_classes)), nan=0.5))
+
+
+def _verdict(gap: float, lower: float, upper: float) -> str:
+    if lower > 0 and gap > 0.01:
+        return "leaks"
+    return "cannot tell" if lower <= 0 and upper > 0.05 else "no leak found"

@@ -1,7 +1,0 @@
-"""Models that learn from draws: whole tables in, predictions averaged over draws and their spread out."""
-
-from catbayes.estimators._fitting import last_step
-from catbayes.estimators.classifier import SamplingClassifier
-from catbayes.estimators.regressor import SamplingRegressor
-
-__all__ = ["SamplingClassifier", "SamplingRegressor", "last_step"]
