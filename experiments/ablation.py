@@ -146,11 +146,6 @@ CROSSED: tuple[tuple[Strategy, float], ...] = (
     ("cross_fit", 0.3),
     ("cross_fit", 0.0),
 )
-    ("exclude", 1.0),
-    ("exclude", 0.3),
-    ("cross_fit", 0.3),
-    ("cross_fit", 0.0),
-)
 
 
 def _changed(setting: Setting, name: str, value: Any) -> Setting:
