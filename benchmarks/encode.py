@@ -21,7 +21,7 @@ import pandas
 import polars
 from sklearn.preprocessing import TargetEncoder
 
-from catbayes import SamplingBayesianEncoder
+from catbayes import Draws, SamplingBayesianEncoder
 
 LEVELS = (2, 20, 300, 5_000, 30_000, 100_000)
 
@@ -68,7 +68,7 @@ def peers(n_jobs: int) -> dict[str, Callable[[], Any]]:
     return {
         "catbayes": lambda: SamplingBayesianEncoder(random_state=0),
         f"catbayes n_jobs={n_jobs}": lambda: SamplingBayesianEncoder(random_state=0, n_jobs=n_jobs),
-        "catbayes exact": lambda: SamplingBayesianEncoder(random_state=0, sampler="exact"),
+        "catbayes exact": lambda: SamplingBayesianEncoder(random_state=0, draws=Draws(sampler="exact")),
         "scikit-learn": lambda: TargetEncoder(),
         "LeaveOneOut": lambda: category_encoders.LeaveOneOutEncoder(),
         "TargetEncoder (c_e)": lambda: category_encoders.TargetEncoder(),
@@ -116,12 +116,12 @@ def compare_draws(n_rows: int, repeat: int) -> None:
         column = table.select(f"levels_{levels}")
         line = f"{levels:>9,} levels"
         for sampler in ("auto", "exact"):
-            encoder = SamplingBayesianEncoder(random_state=0, sampler=sampler).fit(column, y)
+            encoder = SamplingBayesianEncoder(random_state=0, draws=Draws(sampler=sampler)).fit(column, y)
             expectation, _ = measure(repeat, encoder.transform, column)
             sampled, _ = measure(repeat, encoder.sample, column, 5)
-            fitted = encoder.columns_fitted_[0].posterior
-            rows = fitted.posterior.take(fitted.categories.codes(column.to_series()))
-            plain, _ = measure(repeat, random.beta, rows.alpha, rows.beta)
+            fitted = encoder.encoding_.columns[0]
+            rows = fitted.family.take(fitted.posteriors.index.sources[0].codes(column.to_series()))
+            plain, _ = measure(repeat, random.beta, *rows.arrays().values())
             line += f"   {sampler} {(sampled - expectation) / 5 / plain:.2f}×"
         print(line)
 

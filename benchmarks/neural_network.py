@@ -90,7 +90,7 @@ def main() -> None:
         mean, scale = numeric[train_rows].mean(axis=0), numeric[train_rows].std(axis=0)
         numbers = torch.tensor((numeric - mean) / scale, dtype=torch.float32)
         target = torch.tensor(y, dtype=torch.float32)
-        sizes = [column.posterior.categories.n_slots for column in encoder.columns_fitted_]
+        sizes = [column.index.n_slots for column in encoder.evidence_.columns]
         print(f"{name}: {len(y):,} rows, {len(sizes)} categorical columns with {sum(sizes):,} categories")
         for label, make in (
             ("learned embeddings", lambda s=sizes: LearnedEmbedding(s)),

@@ -26,7 +26,7 @@ X_new, y_new = random.integers(400, size=(4000, 1)), random.integers(2, size=400
 count, ones = np.bincount(X[:, 0]), np.bincount(X[:, 0], y)
 left_out = (ones[X[:, 0]] - y) / np.maximum(count[X[:, 0]] - 1, 1)
 
-encoder = SamplingBayesianEncoder(prior=0, temperature=1.0, random_state=0)
+encoder = SamplingBayesianEncoder(prior=0, draws=1.0, random_state=0)
 drawn = encoder.fit_transform(X, y)[:, 0]
 
 # %%

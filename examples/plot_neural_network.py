@@ -38,7 +38,7 @@ class Learned(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        sizes = [column.posterior.categories.n_slots for column in encoder.columns_fitted_]
+        sizes = [column.index.n_slots for column in encoder.evidence_.columns]
         self.tables = nn.ModuleList(nn.Embedding(size, 8) for size in sizes)
         self.n_outputs = 8 * len(sizes)
 

@@ -27,16 +27,17 @@ def main() -> None:
     y = np.array([1] * 27 + [0] * 3 + [1, 0] * 20 + [1] * 3 + [0] * 27 + [1, 1] + [0])
     encoder = SamplingBayesianEncoder(random_state=0)
     drawn = encoder.fit_transform(X, y)[:, 0]
-    fitted = encoder.columns_fitted_[0].posterior
-    prior = float(fitted.unseen.mean()[0])
+    fitted = encoder.encoding_.columns[0]
+    cities = fitted.posteriors.index.sources[0]
+    prior = float(fitted.posteriors.prior.unseen.mean()[0])
 
     plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
     figure, axes = plt.subplots(1, 3, figsize=(10.4, 4.3), sharey=True, layout="constrained")
     grid, random = np.linspace(0.001, 0.999, 400), np.random.default_rng(1)
     for row, name in enumerate(SHOWN):
         own = np.flatnonzero(X["city"].to_numpy() == name)
-        slot = fitted.categories.codes([name])[0]
-        belief = fitted.posterior.take([slot])
+        slot = cities.codes([name])[0]
+        belief = fitted.family.take([slot])
         alpha, beta = belief.alpha[0], belief.beta[0]
         mean = float(belief.mean()[0, 0])
         if own.size:
