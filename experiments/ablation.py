@@ -197,13 +197,13 @@ class Fold:
 def read_table(name: str, n_rows: int | None) -> Rows:
     """A table as a comparison takes it; counts are taken for numbers."""
     data = _load(name)
-    task = "regression" if data.task in ("regression", "count") else data.task
+    family = "normal" if data.task in ("regression", "count") else "auto"
     return read_rows(
         data.table,
         data.y,
         columns=list(data.categorical),
         drop=(),
-        task=task,
+        family=family,
         groups=None,
         time=None,
         sample=n_rows,

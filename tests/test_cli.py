@@ -129,7 +129,7 @@ def test_every_command_has_help_with_an_example(capsys):
         (["update", "part-0.parquet", "--model", "m.catbayes", "--target", "normal", "-o", "x"], 1, "fractions"),
         (["posteriors", "m.catbayes", "--column", "q"], 1, "encodes no column 'q'"),
         (["posteriors", "m.catbayes", "--format", "parquet"], 1, "name a file by -o"),
-        (["compare", "none.csv", "--target", "y"], 1, "There is no file 'none.csv'"),
+        (["compare", "none.csv", "--target", "y"], 1, "No file matches 'none.csv'"),
         (["compare", "part-0.csv", "--target", "paid"], 1, "no column 'paid'"),
         (["compare", "part-0.csv", "--target", "bernoulli", "--encoders", "tarot"], 1, "'tarot' is not one of"),
         (["compare", "part-0.csv", "--target", "bernoulli", "--by", "r2"], 1, "by='r2': expected one of"),

@@ -1,7 +1,5 @@
 """compare: the same numbers as a loop written by hand, and no table that stops it."""
 
-import datetime
-import gzip
 import json
 import time
 from decimal import Decimal
@@ -23,7 +21,6 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler,
 
 from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, compare
 from catbayes._comparison import ENCODERS, Cell, Comparison, _native
-from catbayes._comparison._files import read_file
 from catbayes._comparison._rows import read_rows
 from catbayes._comparison._running import make_folds
 from catbayes._comparison._scores import OF_TASK, calibration_error, score
@@ -136,7 +133,7 @@ def comparison(scores, n_rows=100, by="auc"):
         np.arange(n_rows) % 3 == 0,
         columns="auto",
         drop=(),
-        task="auto",
+        family="auto",
         groups=None,
         time=None,
         sample=None,
@@ -213,32 +210,6 @@ def test_containers_and_files_give_the_same_scores(tmp_path):
     assert array.rows.numeric == ("x3", "x4")
 
 
-def test_a_csv_file_is_read_as_people_write_it(tmp_path):
-    (tmp_path / "t.csv").write_bytes(
-        b"\xef\xbb\xbfcity; day ;paid\r\n" + b'"Oslo; N";2024-02-01; yes\r\n;2024-02-02;no\r\n' * 9
-    )
-    table = read_file(tmp_path / "t.csv")
-    assert table.column_names == ["city", "day", "paid"]
-    assert table.to_pylist()[1] == {"city": None, "day": datetime.date(2024, 2, 2), "paid": "no"}
-    (tmp_path / "t.data").write_text("39, State-gov, <=50K\n50, Private, >50K\n")
-    assert read_file(tmp_path / "t.data").to_pylist()[0] == {"column0": 39, "column1": "State-gov", "column2": "<=50K"}
-
-
-def test_a_csv_header_may_be_odd(tmp_path):
-    path = tmp_path / "t.csv"
-    rows = "".join(f"{i % 3:03},{i},{'yes' if i % 2 else ' '}\n" for i in range(30))
-    path.write_text('\n\n"code,\nor so",,paid\n' + rows)
-    table = read_file(path, ["code,\nor so"])
-    assert table.column_names == ["code,\nor so", "column1", "paid"]
-    assert table.to_pylist()[1] == {"code,\nor so": "001", "column1": 1, "paid": "yes"}
-    assert table.to_pylist()[0]["paid"] is None
-    path.write_text(",".join(f"a_long_name_for_column_number_{i}" for i in range(5_000)) + "\n" + ",".join("1" * 5_000))
-    assert len(read_file(path).column_names) == 5_000
-    with gzip.open(tmp_path / "T.CSV.GZ", "wt") as file:
-        file.write("city,2016\nOslo,1\n")
-    assert read_file(tmp_path / "T.CSV.GZ").to_pylist() == [{"city": "Oslo", "2016": 1}]
-
-
 @pytest.mark.parametrize(
     ("y", "task", "told"),
     [
@@ -253,13 +224,21 @@ def test_a_target_with_gaps_keeps_its_kind(y, task, told):
     rows = compare(pandas.DataFrame({"a": ["u", "v", "w"] * 40}), y, time_budget=0).rows
     assert rows.task == task
     assert told in rows.notes[0]
-    assert rows.classes in (None, (0, 1), (1, 2), ("False", "True"))
+    assert rows.classes in (None, (0, 1), (1, 2), (False, True))
 
 
 def test_time_is_no_text_out_of_order():
     X, y = small()
     days = pandas.date_range("2024-01-28", periods=len(X))
-    settings = {"columns": "auto", "drop": (), "task": "auto", "sample": None, "seed": 0, "groups": None, "time": "day"}
+    settings = {
+        "columns": "auto",
+        "drop": (),
+        "family": "auto",
+        "sample": None,
+        "seed": 0,
+        "groups": None,
+        "time": "day",
+    }
     shuffled = np.random.default_rng(0).permutation(len(X))
     rows = read_rows(X.assign(day=days.strftime("%Y-%m-%d")).iloc[shuffled], y[shuffled], **settings)
     np.testing.assert_array_equal(rows.y, y)
@@ -296,7 +275,7 @@ def test_the_best_estimator_can_be_fitted_on_the_table():
 def test_groups_stay_together_and_time_runs_forward():
     X, y = small()
     X.loc[:5, "merchant"] = None
-    rows = {"columns": "auto", "drop": (), "task": "auto", "sample": None, "seed": 0}
+    rows = {"columns": "auto", "drop": (), "family": "auto", "sample": None, "seed": 0}
     grouped = read_rows(X, y, groups="merchant", time=None, **rows)
     assert "merchant" not in grouped.X
     for train, test in make_folds(grouped, 5, None, 0)[0][0]:
@@ -318,7 +297,7 @@ def test_groups_stay_together_and_time_runs_forward():
         ([True, False] * 20, "binary"),
         ([3, 7] * 20, "binary"),
         ([1, 2, 3, 4] * 10, "multiclass"),
-        (list(range(40)), "regression"),
+        ([*range(8)] * 5, "multiclass"),
         ([0.5, 1.5, 2.5, 3.0] * 10, "regression"),
     ],
 )
@@ -371,7 +350,7 @@ def test_odd_tables_are_survived(X, y, note):
     assert note in " ".join(result.rows.notes)
 
 
-def test_what_cannot_be_compared_is_told(tmp_path):
+def test_what_cannot_be_compared_is_told():
     X, y = small()
     with pytest.raises(InputError, match="holds only 1: there is nothing to predict"):
         compare(X, np.ones(len(X), dtype=int))
@@ -381,28 +360,14 @@ def test_what_cannot_be_compared_is_told(tmp_path):
         compare(X[["hour", "amount"]], y)
     with pytest.raises(InputError, match=r"300 different values.*Is it the right column"):
         compare(X, [f"t{i}" for i in range(300)])
+    with pytest.raises(InputError, match=r"holds only 1\.5: there is nothing to predict"):
+        compare(X, np.full(len(X), 1.5))
+    with pytest.raises(InputError, match="holds no value at all"):
+        compare(X, np.full(len(X), np.nan))
     with pytest.raises(InputError, match="'city' holds no numbers, and is not among columns"):
         compare(X, y, columns=["merchant", "channel"])
     with pytest.raises(InputError, match="too few"):
         compare(X[:6], [0, 1] * 3)
-    (tmp_path / "bad.csv").write_text("a,b\n1,2\n3,4\n5,6,7\n" + "8,9\n" * 50)
-    with pytest.raises(InputError, match=r"bad.csv cannot be read as CSV: line 4: Expected 2 columns, got 3: 5,6,7"):
-        compare(tmp_path / "bad.csv", "a")
-    (tmp_path / "open.csv").write_text('a,b\n1,"2\n' + "8,9\n" * 200)
-    with pytest.raises(InputError, match="Is a quote missing"):
-        compare(tmp_path / "open.csv", "a")
-    (tmp_path / "latin.csv").write_bytes("a,b\n1,Zürich\n".encode("latin-1"))
-    with pytest.raises(InputError, match="not UTF-8"):
-        compare(tmp_path / "latin.csv", "a")
-    (tmp_path / "picture.csv").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
-    with pytest.raises(InputError, match="is not a table"):
-        compare(tmp_path / "picture.csv", "a")
-    (tmp_path / "no.parquet").write_bytes(b"nothing of the kind")
-    with pytest.raises(InputError, match=r"no.parquet cannot be read as parquet"):
-        compare(tmp_path / "no.parquet", "a")
-    (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(InputError, match="is empty"):
-        compare(tmp_path / "empty.csv", "a")
 
 
 class Passing(TransformerMixin, BaseEstimator):

@@ -87,7 +87,7 @@ def test_an_encoder_fitted_on_any_source_believes_the_same(name, family, folder)
     "request_", [{}, {"n_draws": 2, "row_id": "name"}, {"n_draws": 1, "row_id": "id", "target": True}]
 )
 def test_every_source_is_encoded_the_same(request_, family, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("catbayes._sources.BATCH_ROWS", 256)  # so that there are several batches
+    monkeypatch.setattr("catbayes._sources._batches.BATCH_ROWS", 256)  # so that there are several batches
     encoder = SamplingBayesianEncoder(COLUMNS, family=family, random_state=0).fit(TABLE.head(2_000), family)
     options = request_ | ({"target": family} if request_.get("target") else {})
     results = {}
@@ -212,11 +212,11 @@ def test_bad_sources_are_explained(tmp_path, folder):
     lazy = polars.from_pandas(TABLE).lazy()
     out = tmp_path / "out.parquet"
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and nothing else")
-    (tmp_path / "table.xlsx").write_bytes(b"")
+    (tmp_path / "table.xlsx").write_bytes(b"PK\x03\x04\x14\0\x06\0")
     (tmp_path / "empty").mkdir()
     cases = [
-        (lambda: gather(tmp_path / "broken.parquet", target="y"), "cannot be read as PARQUET"),
-        (lambda: gather(tmp_path / "table.xlsx", target="y"), "neither Parquet nor CSV"),
+        (lambda: gather(tmp_path / "broken.parquet", target="y"), "cannot be read as Parquet"),
+        (lambda: gather(tmp_path / "table.xlsx", target="y"), "is not a table: it holds bytes"),
         (lambda: gather(tmp_path / "empty", target="y"), "folder without Parquet or CSV"),
         (lambda: gather("s3://bucket/x.parquet", target="y"), "pass a lazy frame"),
         (lambda: gather(folder, target="bernoulli"), "both Parquet and CSV"),
@@ -362,7 +362,7 @@ def test_a_batch_without_weight_is_no_table_without_weight(tmp_path, monkeypatch
     table = TABLE[[*COLUMNS, "bernoulli"]].assign(w=np.r_[np.zeros(1_000), np.ones(2_000)])
     whole = gather(table, COLUMNS, "bernoulli", weight="w")
     monkeypatch.setattr("catbayes._evidence._gathering.READER_ROWS", 500)
-    monkeypatch.setattr("catbayes._sources.BATCH_ROWS", 500)
+    monkeypatch.setattr("catbayes._sources._batches.BATCH_ROWS", 500)
     reader = pyarrow.Table.from_pandas(table, preserve_index=False).to_reader(250)
     same_statistics(whole, gather(reader, COLUMNS, "bernoulli", weight="w"))
     encoder = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(whole)

@@ -19,6 +19,7 @@ from catbayes._cli._command import INTERRUPTED, described_bar, split_names
 from catbayes._comparison import ENCODERS, MEASURES, Comparison, behind, written
 from catbayes._comparison import compare as compare_encoders
 from catbayes.errors import InputWarning
+from catbayes.families import FAMILIES
 from catbayes.report import write as write_report
 
 WIDE = 100  # letters a line, below which the less important columns are left out
@@ -40,15 +41,15 @@ class Seconds(click.ParamType):
 
 
 @click.command(epilog="Example:  catbayes compare customers.csv --target churned --id customer --report churn.html")
-@click.argument("table")
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
 @click.option("--target", required=True, metavar="COLUMN", help="Column to predict.")
 @click.option("--id", "ids", default="", metavar="A,B,…", help="Columns to leave out, such as identifiers.")
 @click.option(
     "--columns", metavar="A,B,…", help="Categorical columns, or all; by default those without numbers or dates."
 )
 @click.option("--encoders", metavar="A,B,…", help=f"Some of: {', '.join(ENCODERS)}.")
+@click.option("--family", type=click.Choice(["auto", *FAMILIES]), default="auto", show_default=True)
 @click.option("--models", metavar="A,B,…", help="Some of: boosting, linear, forest.")
-@click.option("--task", type=click.Choice(["auto", "binary", "multiclass", "regression"]), default="auto")
 @click.option("--by", metavar="MEASURE", help="Measure that ranks, such as log_loss; AUC, log-loss or R² by default.")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True)
 @click.option(
@@ -63,13 +64,13 @@ class Seconds(click.ParamType):
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option("--force", is_flag=True, help="Replace the report if it exists.")
 def compare(
-    table: str,
+    tables: tuple[str, ...],
     target: str,
     ids: str,
     columns: str | None,
     encoders: str | None,
     models: str | None,
-    task: str,
+    family: str,
     by: str | None,
     folds: int,
     repeats: int | None,
@@ -89,13 +90,13 @@ def compare(
     if time_budget is not None and report is not None:
         time_budget, spare = time_budget * SHARE_OF_CELLS, time_budget * (1 - SHARE_OF_CELLS)
     result = run_compare(
-        table,
+        list(tables),
         target,
         encoders=None if encoders is None else split_names(encoders),
         models=None if models is None else split_names(models),
         columns=columns or "auto" if columns in (None, "all") else split_names(columns),
         drop=split_names(ids),
-        task=task,
+        family=family,
         by=by,
         cv=folds,
         repeats=repeats,

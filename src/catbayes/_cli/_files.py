@@ -16,6 +16,7 @@ from catbayes._cli._command import bar, cell, split_names
 from catbayes._encode import encode as encode_table
 from catbayes._encoder import SamplingBayesianEncoder, load
 from catbayes._evidence import gather
+from catbayes._sources import Engine
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES
 from catbayes.mappings import MAPPINGS
@@ -59,7 +60,7 @@ def fit(
     prior: str,
     mapping: str,
     seed: int,
-    engine: str,
+    engine: Engine,
     memory_limit: str | None,
     force: bool,
 ) -> None:
@@ -105,7 +106,7 @@ def encode(
     target: str | None,
     weight: str | None,
     drop: bool,
-    engine: str,
+    engine: Engine,
     memory_limit: str | None,
     force: bool,
 ) -> None:
@@ -145,7 +146,7 @@ def update(
     weight: str | None,
     remove: bool,
     forget: float,
-    engine: str,
+    engine: Engine,
     memory_limit: str | None,
     force: bool,
 ) -> None:

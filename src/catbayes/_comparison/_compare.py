@@ -23,7 +23,7 @@ def compare(
     models: Any = None,
     columns: Any = "auto",
     drop: Any = (),
-    task: str = "auto",
+    family: Any = "auto",
     by: str | None = None,
     cv: Any = 5,
     repeats: int | None = None,
@@ -41,8 +41,8 @@ def compare(
 
     Parameters
     ----------
-    table : frame of pandas, polars or pyarrow, array, or path of a CSV, Parquet or Arrow file
-        The columns to predict from.
+    table : frame, array, lazy frame, reader, path, glob, or list of paths
+        The columns to predict from: whatever `fit` and `gather` take, files read as they read them.
     y : str or array-like of shape (n_rows,)
         The target, or the name of its column. Rows without one are left out.
     encoders : list of names, or dict of name to transformer, optional
@@ -54,8 +54,9 @@ def compare(
         Categorical columns; "auto" takes all that hold no numbers and no dates.
     drop : list of str
         Columns to leave out, such as identifiers.
-    task : "auto", "binary", "multiclass", "regression"
-        What to predict; "auto" guesses, and `rows.described` says what it guessed.
+    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
+        Likelihood of the target, as for the encoders: classes or numbers. With "auto", a target with fractions is a
+        number, and every other one a class; `rows.described` says what it was taken for.
     by : str, optional
         Measure that ranks: "auc", "log_loss", "accuracy", "calibration_error", or "r2", "mae", "rmse"; by default AUC
         for two classes, log-loss for several, R² for numbers.
@@ -98,7 +99,7 @@ def compare(
     seed = check_count("random_state", random_state, 0, 2**32 - 1)
     if time_budget is not None:
         check_number("time_budget", time_budget, 0.0)
-    rows = _read(table, y, columns, drop, task, groups, time, sample, seed)
+    rows = _read(table, y, columns, drop, family, groups, time, sample, seed)
     if by is not None:
         check_option("by", by, OF_TASK[rows.task])
     if repeats is not None:
@@ -119,14 +120,14 @@ def compare(
 
 
 def _read(
-    table: Any, y: Any, columns: Any, drop: Any, task: str, groups: Any, time: Any, sample: Any, seed: int
+    table: Any, y: Any, columns: Any, drop: Any, family: Any, groups: Any, time: Any, sample: Any, seed: int
 ) -> Rows:
     if not find_spec("pandas"):
         raise ImportError('Comparing needs pandas: pip install "catbayes[compare]".')
     if isinstance(drop, str):
         raise InputError(f'drop="{drop}": expected a list of columns, such as drop=["{drop}"].')
     rows = read_rows(
-        table, y, columns=columns, drop=tuple(drop), task=task, groups=groups, time=time, sample=sample, seed=seed
+        table, y, columns=columns, drop=tuple(drop), family=family, groups=groups, time=time, sample=sample, seed=seed
     )
     if len(rows.y) < 10:
         raise InputError(f"{len(rows.y)} rows are too few to compare on: expected at least 10. Give more.")

@@ -107,15 +107,25 @@ def _boosting(classes: bool, seed: int) -> Model:
 # ------------------------------------------------------------------------------------------------ encoders
 
 
+def _family(rows: Rows) -> Any:
+    """The family for our models: a classifier counts the classes of its own rows, which may be fewer."""
+    return rows.family if rows.classes is None else "auto"
+
+
 def _recommended(rows: Rows, seed: int) -> Any:
     sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
-    return sampling(encoder=SamplingBayesianEncoder(list(rows.categorical)), random_state=seed)
+    encoder = SamplingBayesianEncoder(list(rows.categorical), family=_family(rows))
+    return sampling(encoder=encoder, random_state=seed)
 
 
 def _as_in_the_paper(rows: Rows, seed: int) -> Any:
-    prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0) if rows.classes is None else GAMMA_OF_THE_PAPER
+    prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0) if rows.family.free_strength else GAMMA_OF_THE_PAPER
     encoder = SamplingBayesianEncoder(
-        list(rows.categorical), prior=prior, own_target="include", draws=Draws(1.0, steady=None)
+        list(rows.categorical),
+        family=_family(rows),
+        prior=prior,
+        own_target="include",
+        draws=Draws(1.0, steady=None),
     )
     sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
     return sampling(encoder=encoder, n_draws=N_DRAWS_OF_THE_PAPER, fit_with="copies", random_state=seed)

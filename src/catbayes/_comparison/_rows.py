@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
-from catbayes._comparison._files import read_file
-from catbayes._comparison._target import is_missing, read_target, target_values
+from catbayes._comparison._target import is_missing, note_on_classes, read_labels, target_values
+from catbayes._random import Purpose, stream
+from catbayes._sources import is_source, read_arrow
 from catbayes._tables import Table, no_column, shown
 from catbayes._validation import check_count, check_option
 from catbayes.errors import InputError
-from catbayes.families import family_name, family_of_classes, family_of_numbers
-
-TASKS = ("auto", "binary", "multiclass", "regression")
+from catbayes.families import Family
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +23,7 @@ class Rows:
     X: Any
     y: np.ndarray[Any, Any]
     target: str
-    task: str
+    family: type[Family]
     classes: tuple[Any, ...] | None
     categorical: tuple[str, ...]
     numeric: tuple[str, ...]
@@ -38,9 +34,11 @@ class Rows:
     warnings: tuple[str, ...] = ()
 
     @property
-    def family(self) -> str:
-        """The family that encoders are told."""
-        return family_name(family_of_numbers() if self.classes is None else family_of_classes(len(self.classes)))
+    def task(self) -> str:
+        """What is predicted: "binary", "multiclass" or "regression"."""
+        if self.classes is None:
+            return "regression"
+        return "binary" if len(self.classes) == 2 else "multiclass"
 
     @property
     def n_classes(self) -> int | None:
@@ -67,7 +65,7 @@ def read_rows(
     *,
     columns: Any,
     drop: tuple[str, ...],
-    task: str,
+    family: Any,
     groups: str | None,
     time: str | None,
     sample: int | None,
@@ -76,10 +74,9 @@ def read_rows(
     """Read a table, and say what each column and the target were taken for; parameters are those of `compare`."""
     import pandas
 
-    check_option("task", task, TASKS)
     if groups is not None and time is not None:
         raise InputError("groups and time were both given: rows are held out by group or by time. Choose one.")
-    X, target, labels = _split(_read(table, () if isinstance(columns, str) else tuple(columns)), y)
+    X, target, labels = _split(_read(table), y)
     aside = [name for name in (groups, time) if name is not None]
     for name in (*drop, *aside, *(() if isinstance(columns, str) else columns)):
         if name not in X.columns:
@@ -90,7 +87,7 @@ def read_rows(
         notes.append(f"{(~known).sum():,} of {len(known):,} rows are left out: their {target!r} is missing.")
     kept = np.flatnonzero(known)
     if sample is not None and check_count("sample", sample, 2) < len(kept):
-        kept = np.sort(np.random.default_rng(seed).choice(kept, sample, replace=False))
+        kept = np.sort(stream(seed, Purpose.SUBSET).choice(kept, sample, replace=False))
         notes.append(f"A random sample of {sample:,} rows is used.")
     X, labels = X.iloc[kept].reset_index(drop=True), labels[kept]
     if time is not None:
@@ -100,8 +97,9 @@ def read_rows(
         X, labels = X.iloc[order].reset_index(drop=True), labels[order]
     by_group = None if groups is None else pandas.factorize(X[groups], use_na_sentinel=False)[0]
     X = X.drop(columns=[*drop, *aside])
-    task, classes, values = read_target(labels, target, task)
-    rows = Rows(X, values, target, task, classes, (), (), (), by_group, time is not None, tuple(notes))
+    chosen, classes, values = read_labels(labels, target, family)
+    notes += note_on_classes(classes, target, family)
+    rows = Rows(X, values, target, chosen, classes, (), (), (), by_group, time is not None, tuple(notes))
     return _with_roles(rows, columns)
 
 
@@ -121,20 +119,17 @@ def _in_time(series: Any) -> Any:
         ) from error
 
 
-def _read(table: Any, text: tuple[str, ...]) -> Any:
+def _read(table: Any) -> Any:
     """A pandas frame of the table, its column names text."""
     import pandas
 
-    if isinstance(table, str | os.PathLike):
-        return _to_pandas(read_file(Path(table), text))
+    if is_source(table):
+        table = read_arrow(table)
     if not Table.is_frame(table):
         array = np.asarray(table)
         if array.ndim != 2:
             raise InputError(f"The table has {array.ndim} dimensions: expected a frame, a path or a 2-d array.")
         return pandas.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])]).infer_objects()
-    lazy = nw.from_native(table, pass_through=True)
-    if isinstance(lazy, nw.LazyFrame):
-        table = lazy.collect().to_native()
     frame = Table.of(table).frame  # names are unique
     assert frame is not None
     native = frame.to_pandas() if frame.implementation.is_pandas() else _to_pandas(frame.to_arrow())
@@ -145,13 +140,16 @@ def _read(table: Any, text: tuple[str, ...]) -> Any:
 
 
 def _to_pandas(table: Any) -> Any:
-    """Numbers of any Arrow type as numpy's, dates as times, the rest as pandas has it."""
+    """Numbers of any Arrow type as numpy's, whole ones with gaps as such, dates as times, the rest as pandas has it."""
+    import pandas
     import pyarrow
 
     for i, field in enumerate(table.schema):
         if pyarrow.types.is_decimal(field.type):
             table = table.set_column(i, field.name, table.column(i).cast(pyarrow.float64()))
-    return table.to_pandas(date_as_object=False)
+    gaps = [f.name for f in table.schema if pyarrow.types.is_integer(f.type) and table[f.name].null_count]
+    whole = {name: pandas.array(table[name].to_pylist(), dtype=pandas.Int64Dtype()) for name in gaps}
+    return table.to_pandas(date_as_object=False).assign(**whole)
 
 
 def _split(X: Any, y: Any) -> tuple[Any, str, np.ndarray[Any, Any]]:

@@ -98,6 +98,11 @@ def _plan_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[li
             raise InputError("groups holds one group only, and folds need two: name another column, or no groups.")
         splits = GroupKFold(min(int(cv), n_groups), shuffle=True, random_state=seed)
         return [list(splits.split(rows.X, rows.y, rows.groups))], f"{splits.n_splits} folds of whole groups"
+    if rows.classes is not None and np.bincount(rows.y).max() < int(cv):
+        raise InputError(
+            f"cv={cv!r}: no class of {rows.target!r} has as many rows as there are folds. Use fewer folds; if it is a "
+            'number, set family="normal".'
+        )
     repeats = repeats or (5 if n_rows <= 1_000 else 2 if n_rows <= 5_000 else 1)
     repeated = RepeatedKFold if rows.classes is None else RepeatedStratifiedKFold
     splitter = repeated(n_splits=int(cv), n_repeats=repeats, random_state=seed)

@@ -1,23 +1,21 @@
-"""The target of a comparison: what is to be predicted, and whether it is a class or a number."""
+"""The target of a comparison: classes or numbers, by the rule that the encoders have."""
 
 from __future__ import annotations
 
-from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from catbayes._tables import shown
+from catbayes._evidence import read_target
 from catbayes.errors import InputError
+from catbayes.families import Family
 
-MOST_NUMBERED_CLASSES = 20
 MOST_CLASSES = 100
+MANY_CLASSES = 20
 
 
 def target_values(y: Any) -> np.ndarray[Any, Any]:
-    """The target as an array: numbers where all that is known of it is numbers, objects otherwise."""
-    import pandas
-
+    """The target as an array with one value for each row."""
     if isinstance(y, np.ma.MaskedArray):
         y = [None if value is np.ma.masked else value for value in y]
     array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
@@ -25,15 +23,7 @@ def target_values(y: Any) -> np.ndarray[Any, Any]:
         array = array[:, 0]
     if array.ndim != 1:
         raise InputError(f"The target has the shape {array.shape}: expected one value for each row.")
-    if array.dtype.kind in "mM":
-        raise InputError("The target holds times: turn them into numbers (days, seconds) first.")
-    if array.dtype.kind in "biuf":
-        return array
-    values = array.astype(object)
-    known = values[~is_missing(values)]
-    if len(known) and all(isinstance(value, Number) and not isinstance(value, bool | complex) for value in known):
-        return np.asarray(pandas.Series(values).astype(np.float64))
-    return values
+    return array
 
 
 def is_missing(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -43,43 +33,43 @@ def is_missing(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool
     return np.asarray(pandas.isna(labels))
 
 
-def read_target(
-    labels: np.ndarray[Any, Any], target: str, task: str
-) -> tuple[str, tuple[Any, ...] | None, np.ndarray[Any, Any]]:
-    """Settle the task, and translate the target: class numbers, or numbers."""
-    numbers = labels.dtype.kind in "biuf"
+def read_labels(
+    labels: np.ndarray[Any, Any], target: str, family: Any
+) -> tuple[type[Family], tuple[Any, ...] | None, np.ndarray[Any, Any]]:
+    """Settle the family, and translate the target: class numbers with their labels, or numbers."""
     if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == np.floor(labels)).all():
-        labels = labels.astype(np.int64) if np.abs(labels).max() < 2**53 else labels
-    if not numbers:
-        labels = np.array([label if isinstance(label, str) else str(label) for label in labels], dtype=object)
-    classes = np.unique(labels)
-    if len(classes) < 2:
-        held = f"only {classes.tolist()[0]!r}" if len(classes) else "no value at all"
-        raise InputError(f"The target {target!r} holds {held}: there is nothing to predict. Is it the right column?")
-    if task == "auto":
-        task = _guess_task(classes, numbers)
-    if task == "regression":
-        if not numbers:
-            raise InputError(f"The target {target!r} holds text, such as {classes[0]!r}: expected numbers.")
+        labels = labels.astype(np.int64) if np.abs(labels).max(initial=0.0) < 2**53 else labels  # 1, and not 1.0
+    if not len(labels):
+        raise InputError(f"The target {target!r} holds no value at all: there is nothing to predict.")
+    known = read_target(labels, family, len(labels))
+    if known.classes is None:
         values = labels.astype(np.float64)
-        if not np.isfinite(values).all():
-            raise InputError(f"The target {target!r} holds infinite values. Drop those rows first.")
-        return task, None, values
-    if task == "binary" and len(classes) > 2:
+        if (values == values[0]).all():
+            raise _one_value(target, float(values[0]))
+        return known.family, None, values
+    classes = tuple(known.classes.tolist())
+    if len(classes) < 2:
+        raise _one_value(target, classes[0])
+    if len(classes) > MOST_CLASSES and isinstance(family, str) and family == "auto":
         raise InputError(
-            f"The target {target!r} holds {len(classes)} classes: {shown(classes.tolist())}; binary has 2."
+            f"The target {target!r} holds {len(classes):,} different values, such as {str(classes[0])!r}. Is it the "
+            'right column? If they are classes, set family="categorical".'
         )
-    if len(classes) > MOST_CLASSES:
-        raise InputError(
-            f"The target {target!r} holds {len(classes):,} different values, such as {str(classes[0])!r}: expected at "
-            f"most {MOST_CLASSES} classes. Is it the right column?"
-        )
-    return "binary" if len(classes) == 2 else "multiclass", tuple(classes.tolist()), np.searchsorted(classes, labels)
+    return known.family, classes, np.asarray(known.values)
 
 
-def _guess_task(classes: np.ndarray[Any, Any], numbers: bool) -> str:
-    if len(classes) == 2:
-        return "binary"
-    if numbers and (len(classes) > MOST_NUMBERED_CLASSES or (classes != np.floor(classes)).any()):
-        return "regression"
-    return "multiclass"
+def _one_value(target: str, value: Any) -> InputError:
+    return InputError(
+        f"The target {target!r} holds only {value!r}: there is nothing to predict. Is it the right column?"
+    )
+
+
+def note_on_classes(classes: tuple[Any, ...] | None, target: str, family: Any) -> list[str]:
+    """What to tell of many whole numbers that are taken for classes unasked."""
+    numbers = classes is not None and all(isinstance(label, int) for label in classes)
+    if classes is None or not numbers or len(classes) <= MANY_CLASSES or family != "auto":
+        return []
+    return [
+        f"The {len(classes)} different whole numbers of {target!r} are taken for classes, as the encoders do. Set the "
+        'family to "normal" for an amount, or to "poisson" for a count.'
+    ]

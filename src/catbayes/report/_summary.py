@@ -18,6 +18,7 @@ from catbayes._comparison import ENCODERS, MEASURES, Comparison, Rows, TimeUp, d
 from catbayes._comparison import behind as behind_the_best
 from catbayes._encoder import SamplingBayesianEncoder
 from catbayes._estimators import SamplingClassifier, SamplingRegressor
+from catbayes._random import Purpose, stream
 from catbayes.diagnostics import Leakage, leakage, shrinkage
 from catbayes.displays import DrawsDisplay
 
@@ -144,7 +145,7 @@ def _legend(comparison: Comparison) -> list[dict[str, str]]:
 def _meaning(rows: Rows) -> str:
     """What the number of a category is."""
     if rows.classes is None:
-        return f"mean of {rows.target}"
+        return f"mean of {'log ' if rows.family.log_target else ''}{rows.target}"
     if len(rows.classes) == 2:
         return f"share of rows with {rows.target} = {rows.classes[1]}"
     return f"share of rows of each class of {rows.target}"
@@ -195,7 +196,7 @@ def _shortened(name: Any) -> str:
 def _sampled(rows: Rows, most: int, seed: int) -> tuple[Any, Any]:
     if len(rows.y) <= most:
         return rows.X, rows.y
-    chosen = np.sort(np.random.default_rng(seed).choice(len(rows.y), most, replace=False))
+    chosen = np.sort(stream(seed, Purpose.SUBSET).choice(len(rows.y), most, replace=False))
     return rows.X.iloc[chosen].reset_index(drop=True), rows.y[chosen]
 
 
@@ -206,7 +207,7 @@ def _draws(rows: Rows, seed: int) -> dict[str, Any] | None:
     X, y = _sampled(rows, MOST_ROWS_OF_DRAWS, seed)
     if rows.classes is not None and np.bincount(y, minlength=len(rows.classes)).min() < N_FOLDS:
         return None
-    encoder = SamplingBayesianEncoder(list(rows.categorical))
+    encoder = SamplingBayesianEncoder(list(rows.categorical), family="auto" if rows.classes else rows.family)
     if rows.classes is None:
         model: Any = SamplingRegressor(HistGradientBoostingRegressor(max_iter=N_ROUNDS), encoder, random_state=seed)
     else:

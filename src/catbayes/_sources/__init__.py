@@ -1,0 +1,23 @@
+"""Tables that stay where they are: files, lazy frames, record batches and clusters.
+
+A source is opened in one of two ways: as a lazy frame, on which the engine that owns the rows counts, or as batches of
+rows in their order, which pass through memory one at a time. `_text` tells how a text file is read.
+"""
+
+from catbayes._sources._batches import BATCH_ROWS, Batch, batches, is_reader, need_arrow
+from catbayes._sources._files import ENGINES, Engine, Files
+from catbayes._sources._opening import is_source, lazy_frame, read_arrow
+
+__all__ = [
+    "BATCH_ROWS",
+    "ENGINES",
+    "Batch",
+    "Engine",
+    "Files",
+    "batches",
+    "is_reader",
+    "is_source",
+    "lazy_frame",
+    "need_arrow",
+    "read_arrow",
+]

@@ -1,0 +1,75 @@
+"""Opening a source of any kind: as a lazy frame, or into memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import narwhals as nw
+
+from catbayes._sources._batches import batches, is_reader
+from catbayes._sources._files import Files
+from catbayes.errors import InputError
+
+
+def is_source(X: Any) -> bool:
+    """Tell whether X is a table that is not in memory: a path, a list of paths, a lazy frame or a reader.
+
+    Examples
+    --------
+    >>> from catbayes._sources import is_source
+    >>> is_source("visits/*.parquet"), is_source([["Oslo"], ["Rome"]])
+    (True, False)
+    """
+    if _are_files(X) or is_reader(X):
+        return True
+    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+
+
+def _are_files(X: Any) -> bool:
+    if isinstance(X, list | tuple):
+        return bool(X) and all(isinstance(part, str | os.PathLike) for part in X)
+    return isinstance(X, str | os.PathLike)
+
+
+@contextmanager
+def lazy_frame(
+    source: Any, engine: str, memory_limit: str | None, text: tuple[str, ...] = ()
+) -> Iterator[nw.LazyFrame[Any]]:
+    """Open a source as a lazy frame; `text` columns of a text file stay text.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from catbayes._sources import lazy_frame
+    >>> with lazy_frame(pl.LazyFrame({"city": ["Oslo"]}), "auto", None) as frame:
+    ...     print(frame.collect_schema().names())
+    ['city']
+    """
+    frame = nw.from_native(source, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        yield frame
+        return
+    with Files.of(source, engine, memory_limit, text).scan() as native:
+        yield nw.from_native(native).lazy()
+
+
+def read_arrow(source: Any) -> Any:
+    """Read a source into memory, as an Arrow table.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from catbayes._sources import read_arrow
+    >>> read_arrow(pl.LazyFrame({"city": ["Oslo", "Rome"]})).to_pydict()
+    {'city': ['Oslo', 'Rome']}
+    """
+    import pyarrow
+
+    rows = Files.of(source, "auto", None).batches() if _are_files(source) else batches(source)
+    tables = [batch.table for batch in rows]
+    if not tables:
+        raise InputError("The table holds no rows: there is nothing to read.")
+    return pyarrow.concat_tables(tables)

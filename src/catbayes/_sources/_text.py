@@ -1,0 +1,134 @@
+"""How a text file is laid out, for every engine and every purpose.
+
+- Text is UTF-8. Other encodings are refused, and the line is told.
+- Cells are separated by tabs where the name ends in .tsv or .tab; otherwise by that of comma, semicolon, tab and bar of
+  which the first line has most. The name may end in .gz as well.
+- The first line names the columns where the name ends in .csv, .tsv or .tab. Otherwise it does so unless one of its
+  cells is a number, empty or there twice; then columns are called column0, column1, …
+- Blanks around cells are dropped; what is in them is told by `_cells`.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from catbayes._sources._cells import is_number
+from catbayes.errors import InputError
+
+SEPARATORS = ",;\t|"
+TABBED = (".tsv", ".tab")
+NAMED = (".csv", *TABBED)
+LOOKED_AT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What separates the cells of a text file, the names of its columns, and the lines before its first row."""
+
+    separator: str
+    names: tuple[str, ...]
+    skipped: int
+
+    @classmethod
+    def of(cls, path: Path) -> Layout:
+        """Look at the first lines of a file."""
+        _check_text(path)
+        ending = _ending(path)
+        separator = "\t" if ending in TABBED else _most_frequent(path)
+        first, cells = next(((n, cells) for n, cells in _records(path, separator) if any(cells)), (0, []))
+        if not cells:
+            raise InputError(f"{path} is empty: expected a table.")
+        twice = next((cell for i, cell in enumerate(cells) if cell and cell in cells[:i]), None)
+        named = ending in NAMED or not (twice or not all(cells) or any(map(is_number, cells)))
+        if named and twice:
+            raise InputError(
+                f"{path}: its first line names {twice!r} twice. Rename one of them; if that line is a row, and the "
+                "file has no names, end the name of the file in .data."
+            )
+        names = tuple(cell if named and cell else f"column{i}" for i, cell in enumerate(cells))
+        layout = cls(separator, names, first - 1 + named)
+        layout.check(path, LOOKED_AT)
+        return layout
+
+    def check(self, path: Path, most: int | None = None) -> None:
+        """Refuse a file that has more or fewer cells in some line than in its first one."""
+        for number, (line, cells) in enumerate(_records(path, self.separator)):
+            if number == most:
+                return
+            if any(cells) and len(cells) != len(self.names):
+                raise InputError(
+                    f"{path}, line {line}: {len(cells)} cells where the first line has {len(self.names)}, separated by "
+                    f"{self.separator!r}. Correct or delete one of them; quotes go around text that holds a separator."
+                )
+
+
+def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """The number of the line that each record begins in, and its cells without blanks around them."""
+    before = 0
+    try:
+        with _open(path) as file:
+            reader = csv.reader(file, delimiter=separator, skipinitialspace=separator != "\t", strict=True)
+            for cells in reader:
+                yield before + 1, [cell.strip(" ") for cell in cells]
+                before = reader.line_num
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path) from error
+    except csv.Error as error:
+        raise InputError(
+            f"{path}, line {before + 1}: a quote is opened there and not closed ({error}). Correct that line; quotes "
+            "inside of quotes are doubled."
+        ) from error
+
+
+def _most_frequent(path: Path) -> str:
+    """The separator that the first line has most of, quotes aside."""
+    try:
+        with _open(path) as file:
+            first = next((line for line in file if line.strip()), "")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path) from error
+    return max(SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
+
+
+def _open(path: Path, mode: str = "rt") -> Any:
+    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    return opener(path, mode) if mode == "rb" else opener(path, mode, encoding="utf-8-sig", newline="")
+
+
+def _ending(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def _check_text(path: Path) -> None:
+    """Refuse pictures, archives and the like by the bytes that no text holds."""
+    try:
+        with _open(path, "rb") as file:
+            head = file.read(4096)
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise InputError(f"{path} cannot be read as CSV: {error}.") from error
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{path}: its text is UTF-16. Save it as UTF-8.")
+    if b"\0" in head:
+        raise InputError(f"{path} is not a table: it holds bytes that are no text. Give CSV, Parquet or Arrow.")
+
+
+def _not_utf8(path: Path) -> InputError:
+    """Find the line that is not UTF-8."""
+    number = 0
+    with _open(path, "rb") as file:
+        for line in file:
+            number += 1
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                break
+    return InputError(
+        f"{path}, line {number}: its text is not UTF-8. Save the file as UTF-8; if it is Latin-1, by "
+        f"iconv -f latin1 -t utf-8 {path.name} > new{_ending(path)}"
+    )
