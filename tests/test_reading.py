@@ -136,6 +136,8 @@ BROKEN = [
     ),
     ("t.csv", 'a,b\n1,"2\n' + "8,9\n" * 200, r"line 2: a quote is opened there and not closed"),
     ("t.csv", "v,v,2\nv,w,3\n", r"first line names 'v' twice.*end the name of the file in .data"),
+    ("t.csv", "City,city\nv,w\n", r"first line names 'city' twice, capitals aside"),
+    ("t.csv", ",column0\nv,w\n", r"first line names 'column0' twice"),
     ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0", r"is not a table: it holds bytes that are no text"),
     ("t.csv", "", r"is empty: expected a table"),
     ("t.csv", "\n\n", r"is empty: expected a table"),

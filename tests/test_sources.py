@@ -219,7 +219,7 @@ def test_bad_sources_are_explained(tmp_path, folder):
         (lambda: gather(tmp_path / "table.xlsx", target="y"), "is not a table: it holds bytes"),
         (lambda: gather(tmp_path / "empty", target="y"), "folder without Parquet or CSV"),
         (lambda: gather("s3://bucket/x.parquet", target="y"), "pass a lazy frame"),
-        (lambda: gather(folder, target="bernoulli"), "both Parquet and CSV"),
+        (lambda: gather(folder, target="bernoulli"), "both CSV and Parquet"),
         (lambda: gather(lazy), "name of one of its columns"),
         (lambda: gather(lazy, target="bernoulli", weight="city"), "weight must hold numbers"),
         (lambda: gather(lazy, target="city", family="normal"), "must hold numbers"),

@@ -40,7 +40,7 @@ def is_number(cell: str) -> bool:
     return re.fullmatch(PATTERNS["number"], cell) is not None
 
 
-def find_types(native: Any, engine: str, names: Sequence[str], text: Iterable[str]) -> dict[str, str]:
+def find_types(native: Any, engine: str, names: Sequence[str], text: Sequence[str]) -> dict[str, str]:
     """What each column of a frame of texts holds: guessed from its first rows, and then held against all of them."""
     head = native.limit(SAMPLE).fetchall() if engine == "duckdb" else native.head(SAMPLE).collect().rows()
     columns = zip(*head, strict=True) if head else [()] * len(names)

@@ -25,6 +25,7 @@ SEPARATORS = ",;\t|"
 TABBED = (".tsv", ".tab")
 NAMED = (".csv", *TABBED)
 LOOKED_AT = 1_000
+LONGEST_CELL = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,16 @@ class Layout:
         first, cells = next(((n, cells) for n, cells in _records(path, separator) if any(cells)), (0, []))
         if not cells:
             raise InputError(f"{path} is empty: expected a table.")
-        twice = next((cell for i, cell in enumerate(cells) if cell and cell in cells[:i]), None)
-        named = ending in NAMED or not (twice or not all(cells) or any(map(is_number, cells)))
-        if named and twice:
-            raise InputError(
-                f"{path}: its first line names {twice!r} twice. Rename one of them; if that line is a row, and the "
-                "file has no names, end the name of the file in .data."
-            )
+        odd = len({*cells}) < len(cells) or not all(cells) or any(map(is_number, cells))
+        named = ending in NAMED or not odd
         names = tuple(cell if named and cell else f"column{i}" for i, cell in enumerate(cells))
+        folded = [name.casefold() for name in names]  # DuckDB does not tell capitals apart
+        twice = next((name for i, name in enumerate(names) if folded[i] in folded[:i]), None)
+        if twice is not None:
+            raise InputError(
+                f"{path}: its first line names {twice!r} twice, capitals aside. Rename one of them; if that line is a "
+                "row, and the file has no names, end the name of the file in .data."
+            )
         layout = cls(separator, names, first - 1 + named)
         layout.check(path, LOOKED_AT)
         return layout
@@ -71,6 +74,7 @@ class Layout:
 def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     """The number of the line that each record begins in, and its cells without blanks around them."""
     before = 0
+    csv.field_size_limit(max(LONGEST_CELL, csv.field_size_limit()))
     try:
         with _open(path) as file:
             reader = csv.reader(file, delimiter=separator, skipinitialspace=separator != "\t", strict=True)
@@ -79,6 +83,8 @@ def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
                 before = reader.line_num
     except UnicodeDecodeError as error:
         raise _not_utf8(path) from error
+    except EOFError as error:
+        raise InputError(f"{path} cannot be read as CSV: {error}.") from error
     except csv.Error as error:
         raise InputError(
             f"{path}, line {before + 1}: a quote is opened there and not closed ({error}). Correct that line; quotes "
