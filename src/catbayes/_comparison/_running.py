@@ -21,6 +21,7 @@ from catbayes._comparison._rows import Rows
 from catbayes._comparison._scores import predict, score
 from catbayes._validation import Codes, check_count, is_number
 from catbayes.errors import InputError
+from catbayes.families import FOR_NUMBERS
 
 Progress = Callable[[int, int, str], None]
 Folds = list[tuple[Codes, Codes]]
@@ -100,8 +101,8 @@ def _plan_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[li
         return [list(splits.split(rows.X, rows.y, rows.groups))], f"{splits.n_splits} folds of whole groups"
     if rows.classes is not None and np.bincount(rows.y).max() < int(cv):
         raise InputError(
-            f"cv={cv!r}: no class of {rows.target!r} has as many rows as there are folds. Use fewer folds; if it is a "
-            'number, set family="normal".'
+            f"cv={cv!r}: no class of {rows.target!r} has as many rows as there are folds. Use fewer folds; if it is no "
+            f"class, {FOR_NUMBERS}."
         )
     repeats = repeats or (5 if n_rows <= 1_000 else 2 if n_rows <= 5_000 else 1)
     repeated = RepeatedKFold if rows.classes is None else RepeatedStratifiedKFold

@@ -8,7 +8,7 @@ import numpy as np
 
 from catbayes._evidence import read_target
 from catbayes.errors import InputError
-from catbayes.families import Family
+from catbayes.families import FOR_CLASSES, FOR_NUMBERS, Family
 
 MOST_CLASSES = 100
 MANY_CLASSES = 20
@@ -53,7 +53,7 @@ def read_labels(
     if len(classes) > MOST_CLASSES and isinstance(family, str) and family == "auto":
         raise InputError(
             f"The target {target!r} holds {len(classes):,} different values, such as {str(classes[0])!r}. Is it the "
-            'right column? If they are classes, set family="categorical".'
+            f"right column? If they are classes, set {FOR_CLASSES}."
         )
     return known.family, classes, np.asarray(known.values)
 
@@ -70,6 +70,6 @@ def note_on_classes(classes: tuple[Any, ...] | None, target: str, family: Any) -
     if classes is None or not numbers or len(classes) <= MANY_CLASSES or family != "auto":
         return []
     return [
-        f"The {len(classes)} different whole numbers of {target!r} are taken for classes, as the encoders do. Set the "
-        'family to "normal" for an amount, or to "poisson" for a count.'
+        f"The {len(classes)} different whole numbers of {target!r} are taken for classes, as the encoders do: "
+        f"{FOR_NUMBERS}."
     ]

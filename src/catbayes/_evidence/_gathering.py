@@ -70,8 +70,7 @@ def gather(
     like : Evidence, optional
         Evidence that this is to be added to or taken from, for the same columns and kind of target.
     engine : "auto", "duckdb", "polars"
-        What reads files; "auto" is DuckDB, if it is installed. Whether a column of a CSV file is text, a number or a
-        date is the engine's guess, and they differ: DuckDB takes 007 for text.
+        What reads files; "auto" is DuckDB, if it is installed. Types of a CSV file are found by the same rules.
     memory_limit : str, optional
         Limit for DuckDB, such as "1GB"; what does not fit goes to disk.
     progress : callable, optional

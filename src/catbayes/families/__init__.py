@@ -17,6 +17,8 @@ from catbayes.families.poisson import GammaPoisson
 
 __all__ = [
     "FAMILIES",
+    "FOR_CLASSES",
+    "FOR_NUMBERS",
     "BetaBernoulli",
     "DirichletCategorical",
     "Family",
@@ -46,6 +48,9 @@ FAMILIES: dict[str, type[Family]] = {
 """By the names that the parameter `family` of the encoders takes."""
 
 MOST_WHOLE_CLASSES = 100
+FOR_NUMBERS = 'set family="normal" for an amount, "poisson" for a count'
+FOR_CLASSES = 'family="categorical"'
+"""What to say where a target may have been taken for the wrong kind."""
 
 
 def find_family(family: Any) -> type[Family] | None:
@@ -132,6 +137,5 @@ def check_whole_classes(n_classes: int) -> None:
     """
     if n_classes > MOST_WHOLE_CLASSES:
         raise InputError(
-            f'y holds {n_classes} different whole numbers: set family="normal" for an amount, "poisson" for a '
-            'count, or "categorical" if each one names a class.'
+            f"y holds {n_classes} different whole numbers: {FOR_NUMBERS}, or {FOR_CLASSES} if each one names a class."
         )
