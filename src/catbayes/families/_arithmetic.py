@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaln, digamma, gammaln, softmax
 
-from catbayes._arrays import positive, rounding, tiny, where
+from catbayes._arrays import TINY, rounding, tiny, where
 from catbayes._validation import Array
 
 NO_SIGNAL = 100.0
@@ -90,7 +90,7 @@ def dirichlet_maximum(weight: Array) -> Array:
 
     def objective(x: Array) -> tuple[float, Array]:
         strength, share = np.exp(x[0]), softmax(x[1:])
-        alpha = positive(strength * share)
+        alpha = np.maximum(strength * share, TINY)
         whole, whole_slope = rise(strength, by_category)
         parts = np.array([rise(*pair) for pair in zip(alpha, by_class, strict=True)])
         slope = alpha * (parts[:, 1] - whole_slope)
