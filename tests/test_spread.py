@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from cases import PRIORS, as_read, make_target, parameters
 from catbayes import Draws, InputError, SamplingBayesianEncoder, SamplingClassifier
-from catbayes._evidence import Target, gather_codes
+from catbayes._evidence import Target
 from catbayes._posteriors import Entries
 from catbayes._spread import Spread
 from catbayes.families import FAMILIES
@@ -22,9 +22,8 @@ def posteriors(family, n_categories, rows, seed=0):
     codes = np.repeat(np.arange(n_categories), rows)
     y = make_target(family, truth[codes], random)
     classes = range(3 if family == "categorical" else 2) if FAMILIES[family].classes else None
-    statistics = gather_codes(
-        codes, Target(as_read(family, y), FAMILIES[family], classes), None, n_categories + 1
-    )  # one for unseen
+    target = Target(as_read(family, y), FAMILIES[family], classes)
+    statistics = target.gather(codes, None, n_categories + 1)  # one for unseen
     return truth, prior.update(statistics).take(np.arange(n_categories))
 
 
