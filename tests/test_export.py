@@ -342,7 +342,8 @@ def test_dialect_and_table_are_checked():
 def test_a_missing_library_is_named_with_its_extra(package, method, monkeypatch):
     encoder = SamplingBayesianEncoder().fit(polars.DataFrame({"city": ["a", "b"]}), [0, 1])
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, f"catbayes._export.{method[3:]}")
+    monkeypatch.delitem(sys.modules, f"catbayes._export.{method[3:]}", raising=False)
+    monkeypatch.delattr(f"catbayes._export.{method[3:]}", raising=False)
     with pytest.raises(ImportError, match=rf'pip install "catbayes\[{method[3:]}\]"'):
         getattr(encoder, method)()
 

@@ -14,7 +14,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
-from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier
+from catbayes import Draws, InputError, SamplingBayesianEncoder, SamplingClassifier
+from catbayes._drawing import resolve_draws
 from catbayes._estimators._fitting import choose
 from catbayes.datasets import NAMES
 from experiments import ablation, effort, findings
@@ -98,8 +99,9 @@ def test_the_design_varies_every_factor_alone_and_holds_the_paper():
 def test_the_defaults_that_are_justified_are_those_of_the_encoder_and_the_estimators():
     encoder, model = SamplingBayesianEncoder().get_params(), SamplingClassifier().get_params()
     wanted = asdict(DEFAULT)
-    for name in ("own_target", "prior", "temperature", "steady", "draw_per", "mapping"):
+    for name in ("own_target", "prior", "mapping"):
         assert encoder[name] == wanted[name], name
+    assert resolve_draws(encoder["draws"]) == Draws(wanted["temperature"], wanted["steady"], wanted["draw_per"])
     assert model["n_draws"] == wanted["n_draws"]
     for estimator in (LogisticRegression(), RandomForestClassifier(), LGBMClassifier()):
         assert choose(estimator) == wanted["fit_with"]

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from catbayes import SamplingBayesianEncoder, Scaled
+from catbayes import Draws, SamplingBayesianEncoder, Scaled
 from experiments import curves, importance, search
 from experiments import mapping as mappings
 from experiments import table as results
@@ -174,8 +174,7 @@ def test_sampling_averages_what_a_forest_says_of_each_draw(rows, numeric):
         prior=prior,
         mapping="polynomial",
         own_target="include",
-        temperature=1.0,
-        steady=None,
+        draws=Draws(1.0, steady=None),
         random_state=encoder_seed,
     )
     copies = encoder.augment(X[:180], y[:180], n_draws=6).X

@@ -49,8 +49,9 @@ FAMILIES: dict[str, type[Family]] = {
 
 MOST_WHOLE_CLASSES = 100
 FOR_NUMBERS = 'set family="normal" for an amount, "poisson" for a count'
+"""What to do where numbers were taken for classes."""
 FOR_CLASSES = 'family="categorical"'
-"""What to say where a target may have been taken for the wrong kind."""
+"""What to set where classes were taken for something else."""
 
 
 def find_family(family: Any) -> type[Family] | None:

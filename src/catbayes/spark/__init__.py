@@ -11,7 +11,7 @@ from importlib.util import find_spec
 if not find_spec("pyspark"):
     raise ImportError('catbayes.spark needs pyspark and pyarrow: pip install "catbayes[spark]".')
 
-from catbayes.spark.frames import encode_frame
+from catbayes.spark.frames import encode_frame as encode_frame  # for catbayes.encode
 from catbayes.spark.ml import BayesianEncoder, BayesianEncoderModel
 
-__all__ = ["BayesianEncoder", "BayesianEncoderModel", "encode_frame"]
+__all__ = ["BayesianEncoder", "BayesianEncoderModel"]
