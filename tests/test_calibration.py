@@ -32,9 +32,8 @@ def ranks(family, sampler, n_categories, rows, seed):
     codes = np.repeat(np.arange(n_categories), rows)
     y = make_target(family, truth[codes], random)
     classes = range(truth.shape[1] if family == "categorical" else 2) if FAMILIES[family].classes else None
-    posterior = prior.update(
-        Target(as_read(family, y), FAMILIES[family], classes).gather(codes, None, n_categories + 1)
-    )
+    target = Target(as_read(family, y), FAMILIES[family], classes)
+    posterior = prior.update(target.gather(codes, None, n_categories + 1))
     below = np.zeros(truth.shape, dtype=int)
     for k in range(N_RANKS - 1):
         below += draw_each(Entries(posterior, np.zeros(n_categories)), sampler, seed=seed, key=(k,)) < truth

@@ -24,14 +24,15 @@ from catbayes import (
     SamplingBayesianEncoder,
     SamplingClassifier,
 )
+from catbayes._encoding._own_target import STRATEGIES
 
 random = np.random.default_rng(0)
 X = pandas.DataFrame(
     {"city": random.choice(list("abcdefgh"), 300), "day": np.arange(300) // 3, "size": random.random(300)}
 )
 Y = random.integers(0, 2, 300)
-WORDS = {"exclude": Exclude(), "cross_fit": CrossFit(), "ordered": Ordered(), "include": Include()}
-STRATEGIES = [*WORDS.values(), Exclude(3), CrossFit(np.int64(7)), Ordered("day"), Ordered(1)]
+WORDS = {word: kind() for word, kind in STRATEGIES.items()}
+OBJECTS = [*WORDS.values(), Exclude(3), CrossFit(np.int64(7)), Ordered("day"), Ordered(1)]
 WAYS = ["estimate", 0.4, 1, Draws(0.4, steady=None), Draws(steady=20, per="category"), Draws(sampler="exact")]
 
 
@@ -51,6 +52,13 @@ def known(strategy):
     return {"own_target": strategy, "mapping": "mean_precision"}
 
 
+def test_strategies_are_public_and_listed_by_their_words():
+    assert {*WORDS.values()} == {Exclude(), CrossFit(), Ordered(), Include()}
+    for word, kind in STRATEGIES.items():
+        assert kind.word == word
+        assert getattr(catbayes, kind.__name__) is kind
+
+
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_is_short_for_the_object(word):
     for settings in ({}, {"mapping": "mean_precision"}):
@@ -67,7 +75,7 @@ def test_a_word_is_short_for_the_object(word):
 
 def test_each_strategy_gives_features_of_its_own():
     """The same seed and table: what differs is what a row may know. Other folds and another order are others too."""
-    features = {repr(own): encoder(**known(own)).fit_transform(X, Y)[:, 1].astype(float) for own in STRATEGIES[:-1]}
+    features = {repr(own): encoder(**known(own)).fit_transform(X, Y)[:, 1].astype(float) for own in OBJECTS[:-1]}
     same = {
         frozenset(name for name, other in features.items() if np.array_equal(other, one)) for one in features.values()
     }
@@ -75,10 +83,10 @@ def test_each_strategy_gives_features_of_its_own():
         {frozenset(group) for group in same}
         == {
             frozenset({"Exclude(cv=5)", "CrossFit(cv=5)"}),  # what is not drawn goes by folds in both
-            *(frozenset({repr(own)}) for own in STRATEGIES[2:-1]),
+            *(frozenset({repr(own)}) for own in OBJECTS[2:-1]),
         }
     )
-    drawn = [encoder(own_target=own).fit_transform(X, Y)[:, 0] for own in STRATEGIES[:-1] if own != Exclude(3)]
+    drawn = [encoder(own_target=own).fit_transform(X, Y)[:, 0] for own in OBJECTS[:-1] if own != Exclude(3)]
     assert all((one != other).mean() > 0.9 for n, one in enumerate(drawn) for other in drawn[:n])
 
 
@@ -123,7 +131,7 @@ def test_a_number_is_short_for_a_temperature(short, long):
     np.testing.assert_array_equal(one.sample(X, 2), other.sample(X, 2))
 
 
-@pytest.mark.parametrize("own_target", [*WORDS, *STRATEGIES], ids=repr)
+@pytest.mark.parametrize("own_target", [*WORDS, *OBJECTS], ids=repr)
 def test_a_strategy_is_saved_with_its_encoder(own_target):
     fitted = encoder(own_target=own_target).fit(X, Y)
     loaded = saved(fitted)
@@ -158,7 +166,7 @@ def test_a_splitter_cannot_be_saved_and_a_number_of_folds_can(kind):
     assert saved(fitted.set_params(own_target=kind(cv=3))).own_target == kind(3)
 
 
-@pytest.mark.parametrize("value", [*STRATEGIES, Draws(0.5)], ids=repr)
+@pytest.mark.parametrize("value", [*OBJECTS, Draws(0.5)], ids=repr)
 def test_they_are_values(value):
     name = "draws" if isinstance(value, Draws) else "own_target"
     made = encoder(**{name: value})
