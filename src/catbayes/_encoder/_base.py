@@ -23,7 +23,7 @@ from catbayes._evidence import Evidence, Given, Rows, check_classes, gather_sele
 from catbayes._export import write_onnx, write_sql
 from catbayes._sources import is_source
 from catbayes._tables import Table
-from catbayes._types import ByRowOrName, File, Labels, Seed, Source, TableLike
+from catbayes._types import ByRow, ByRowOrName, File, Labels, Seed, Source, TableLike
 from catbayes._validation import Array, check_number
 from catbayes.errors import InputError
 from catbayes.families import Family, find_family
@@ -90,6 +90,44 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         check_classes(evidence)
         library = "polars" if type(X).__module__.startswith("polars") else None
         return self._keep(Encoding.fit(settings, evidence, self._new_seed(), library))
+
+    def fit_transform(
+        self,
+        X: TableLike,
+        y: ByRowOrName,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        exposure: ByRowOrName = None,
+    ) -> Any:
+        """Fit, and encode the training rows, their own targets kept out.
+
+        .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        groups : array-like of shape (n_rows,), optional
+            Rows of one group stay out of each other's features; handed to `cv`.
+        exposure
+            As for `fit`.
+
+        Returns
+        -------
+        features : array or frame of shape (n_rows, n_outputs)
+            One draw for each row, and what is not drawn; columns that are not encoded as they were.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
+        >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0)
+        >>> encoder.fit_transform(X, y)[:2].round(2).tolist()  # two rows of one category, two draws
+        [[0.57], [0.44]]
+        """
+        encoding, rows = self._learn(X, y, sample_weight, exposure)
+        blocks = encoding.training_draws(rows, groups).blocks(0)
+        return self._keep(encoding)._assemble(rows.table, blocks)
 
     def partial_fit(
         self,

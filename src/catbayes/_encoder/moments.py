@@ -8,7 +8,7 @@ from catbayes._drawing import Draws
 from catbayes._encoder._base import PosteriorEncoder
 from catbayes._encoding import CrossFit, Include, Missing, Settings, Unseen, resolve_own_target
 from catbayes._selection import Selection
-from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, Seed, TableLike
+from catbayes._types import Columns, Hierarchy, Interactions, Seed
 from catbayes._validation import check_count
 from catbayes.families import resolve_family
 from catbayes.mappings import PosteriorMoments, resolve_mapping
@@ -94,36 +94,6 @@ class ConjugateMomentEncoder(PosteriorEncoder):
         self.drop_first = drop_first
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def fit_transform(
-        self,
-        X: TableLike,
-        y: ByRowOrName,
-        sample_weight: ByRowOrName = None,
-        groups: ByRow = None,
-        exposure: ByRowOrName = None,
-    ) -> Any:
-        """Fit, and encode the training rows, their own targets kept out by folds.
-
-        .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-        groups : array-like of shape (n_rows,), optional
-            Handed to `cv`.
-        exposure
-            As for `fit`.
-
-        Returns
-        -------
-        features : array or frame of shape (n_rows, n_outputs)
-            Moments for each row; columns that are not encoded as they were.
-        """
-        encoding, rows = self._learn(X, y, sample_weight, exposure)
-        blocks = encoding.training_draws(rows, groups).blocks(0)
-        return self._keep(encoding)._assemble(rows.table, blocks)
 
     def _settings(self) -> Settings:
         check_count("n_moments", self.n_moments, 1, 4)

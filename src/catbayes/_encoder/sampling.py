@@ -157,44 +157,6 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit_transform(
-        self,
-        X: TableLike,
-        y: ByRowOrName,
-        sample_weight: ByRowOrName = None,
-        groups: ByRow = None,
-        exposure: ByRowOrName = None,
-    ) -> Any:
-        """Fit, and encode the training rows by one draw each, their own targets kept out.
-
-        .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-        groups : array-like of shape (n_rows,), optional
-            Rows of one group stay out of each other's features; handed to `cv`.
-        exposure
-            As for `fit`.
-
-        Returns
-        -------
-        features : array or frame of shape (n_rows, n_outputs)
-            One draw for each row; columns that are not encoded as they were.
-
-        Examples
-        --------
-        >>> from catbayes import SamplingBayesianEncoder
-        >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
-        >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0)
-        >>> encoder.fit_transform(X, y)[:2].round(2).tolist()  # two rows of one category, two draws
-        [[0.57], [0.44]]
-        """
-        encoding, rows = self._learn(X, y, sample_weight, exposure)
-        blocks = encoding.training_draws(rows, groups).blocks(0)
-        return self._keep(encoding)._assemble(rows.table, blocks)
-
     def fit_draws(
         self,
         X: TableLike,
