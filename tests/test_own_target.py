@@ -9,7 +9,7 @@ import pandas
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold, TimeSeriesSplit
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, TimeSeriesSplit
 
 import catbayes
 from catbayes import (
@@ -23,6 +23,7 @@ from catbayes import (
     Ordered,
     SamplingBayesianEncoder,
     SamplingClassifier,
+    encode,
 )
 from catbayes._encoding._own_target import STRATEGIES
 
@@ -191,3 +192,11 @@ def test_folds_of_another_splitter_are_used():
     features = encoder(own_target=Exclude(TimeSeriesSplit(2)), draws=Draws(0.0, steady=None)).fit_transform(X, Y)
     assert len(np.unique(features[:100, 0].astype(float))) == 1
     assert len(np.unique(features[100:, 0].astype(float))) > 8
+
+
+@pytest.mark.parametrize("strategy", [Ordered(), CrossFit(GroupKFold(2)), Exclude(GroupKFold(2))], ids=str)
+def test_what_needs_all_rows_together_refuses_a_stream_of_rows(strategy, tmp_path):
+    table = pandas.DataFrame({"city": ["a", "b"] * 10, "y": [0, 1, 1, 1] * 5})
+    encoder = SamplingBayesianEncoder(["city"], own_target=strategy, random_state=0).fit(table[["city"]], table["y"])
+    with pytest.raises(InputError, match="needs all rows together"):
+        encode(table, encoder, tmp_path / "x.parquet", n_draws=1, target="y")

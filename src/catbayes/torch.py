@@ -153,6 +153,11 @@ class PosteriorEmbedding(nn.Module):
         return torch.cat(parts, dim=-1)
 
     def _check_target(self, codes: torch.Tensor, target: torch.Tensor, weight: Any) -> tuple[torch.Tensor, Any]:
+        if not self._encoding.settings.own_target.by_row:
+            raise InputError(
+                f"own_target={self._encoding.settings.own_target!r} needs all rows together: train on "
+                "SamplingBayesianEncoder.fit_draws."
+            )
         if not self._encoding.hides:
             raise InputError(
                 "Draws with these settings do not hide that a target was taken out of them (draws.temperature, "

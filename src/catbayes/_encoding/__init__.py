@@ -4,10 +4,20 @@ from catbayes._encoding._column import EncodedColumn
 from catbayes._encoding._encoding import Encoding, Missing, Settings, Unseen
 from catbayes._encoding._features import Layout, TrainingDraws
 from catbayes._encoding._lookups import lookups
-from catbayes._encoding._own_target import CrossFit, Exclude, Include, Ordered, OwnTarget, Strategy, resolve_own_target
+from catbayes._encoding._own_target import (
+    STRATEGIES,
+    CrossFit,
+    Exclude,
+    Include,
+    Ordered,
+    OwnTarget,
+    Strategy,
+    resolve_own_target,
+)
 from catbayes._encoding._plan import Plan, read_known_target
 
 __all__ = [
+    "STRATEGIES",
     "CrossFit",
     "EncodedColumn",
     "Encoding",

@@ -1,4 +1,4 @@
-"""Keeping a row's own target out of its training features: four strategies.
+"""Keeping a row's own target out of its training features: strategies.
 
 Each gives two things for every row of a column: the distribution that its θ is drawn from, and that of which its known
 outputs are functions. They are entries, and the place of each row among them.
@@ -55,6 +55,11 @@ class OwnTarget(ABC):
     renewed: ClassVar[bool] = False  # whether every draw has entries of its own
 
     @property
+    def by_row(self) -> bool:
+        """Whether a row that comes alone, as in a stream, may have its own target taken out by itself."""
+        return True
+
+    @property
     def aside(self) -> tuple[Any, ...]:
         """Columns of the table that serve the strategy alone, and are no features."""
         return ()
@@ -64,7 +69,7 @@ class OwnTarget(ABC):
         return
 
     def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
-        """Look at all rows once; `hides` says whether draws hide a closed form, `known` whether all is drawn."""
+        """Look at all rows once; draws hide a closed form or not, and some outputs are known, not drawn, or none."""
         if groups is not None:
             warn(f'own_target="{self.word}" makes no folds, so groups do nothing.')
         return Split(seed=seed)
@@ -118,6 +123,11 @@ class CrossFit(OwnTarget):
     cv: int | BaseCrossValidator = 5
 
     word: ClassVar[str] = "cross_fit"
+
+    @property
+    def by_row(self) -> bool:
+        """Folds of a splitter may keep rows together that a row by itself does not know of."""
+        return is_number(self.cv)
 
     def check(self, draws: Draws, hierarchy: Any) -> None:
         """Require folds."""
@@ -205,6 +215,11 @@ class Ordered(OwnTarget):
     renewed: ClassVar[bool] = True
 
     @property
+    def by_row(self) -> bool:
+        """A row by itself has no order."""
+        return False
+
+    @property
     def aside(self) -> tuple[Any, ...]:
         """The column of the time."""
         return () if self.column is None else (self.column,)
@@ -285,7 +300,9 @@ def read_order(table: Table, column: Any) -> Codes:
     categories, codes = Categories.of(table.column(find_columns(table.names, [], [column])[0]))
     missing = codes == categories.missing
     if missing.any():
-        raise InputError(f"Ordered({column!r}): the column is missing in {missing.sum()} rows. Drop those rows.")
+        raise InputError(
+            f"Column {column!r}, which tells the time, is missing in {missing.sum()} rows. Drop those rows."
+        )
     return codes
 
 

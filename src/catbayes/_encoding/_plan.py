@@ -146,10 +146,10 @@ class Plan:
 
 def _require_hidden(encoding: Encoding, weight: str | None) -> None:
     """Refuse draws that would give the row's own target away."""
-    if encoding.settings.own_target.renewed:
+    if not encoding.settings.own_target.by_row:
         raise InputError(
-            'target: own_target="ordered" needs all rows in their order, which fit_transform has and a stream of '
-            'rows has not. Use own_target="exclude" here.'
+            f"target: own_target={encoding.settings.own_target!r} needs all rows together, which fit_transform has and "
+            'a stream of rows has not. Use own_target="exclude" here.'
         )
     if any(column.has_known for column in encoding.columns) or not encoding.hides:
         raise InputError(

@@ -40,7 +40,7 @@ class Random(Protocol):
         """Beta(a, b)."""
 
     def spawn(self, n_children: int, /) -> Sequence[Any]:
-        """Sources that are independent of this one."""
+        """Sources independent of this one: a second draw takes one, or rows would depend on how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
