@@ -237,7 +237,7 @@ def test_what_cannot_be_joined_is_explained():
     with pytest.raises(InputError, match="gathered from"):
         SamplingBayesianEncoder(["n"]).fit(fitted.evidence_)
     SamplingBayesianEncoder([0]).fit(fitted.evidence_)
-    with pytest.raises(InputError, match="Leave y out"):
+    with pytest.raises(InputError, match="Leave it out"):
         SamplingBayesianEncoder().fit(fitted.evidence_, y)
     with pytest.raises(ValueError, match="not fitted"):
         SamplingBayesianEncoder().forget(0.5)
@@ -286,3 +286,43 @@ def test_merging_leaves_the_parts_alone():
     np.testing.assert_array_equal(one.transform(X), before[0])
     np.testing.assert_array_equal(other.transform(X), before[1])
     np.testing.assert_array_equal(merged.sample(X, row_id="n"), one.merge(other).sample(X, row_id="n"))
+
+
+def test_parameters_that_were_set_since_the_fit_count_in_updates_and_files(tmp_path):
+    X, y, _ = make_rows("bernoulli")
+    encoder = SamplingBayesianEncoder(["c"], random_state=0).fit(X, y).set_params(mapping="polynomial")
+    assert encoder.transform(X).shape[1] == 2  # as it was fitted
+    encoder.save(tmp_path / "model")
+    assert SamplingBayesianEncoder.load(tmp_path / "model").transform(X).shape[1] == 3
+    assert (encoder + SamplingBayesianEncoder(["c"]).fit(X, y)).transform(X).shape[1] == 3
+    assert encoder.forget(0.5).transform(X).shape[1] == 3
+
+
+def test_a_table_of_parents_may_change_after_the_fit():
+    X, y, _ = make_rows("bernoulli")
+    parents = {"a": "first", "b": "first", "c": "second", "d": "second"}
+    encoder = SamplingBayesianEncoder(["c"], hierarchy={"c": parents}, random_state=0).fit(X, y)
+    before = encoder.encoding_.settings.selection.hierarchy["c"]["a"]
+    parents["a"] = "third"
+    assert encoder.encoding_.settings.selection.hierarchy["c"]["a"] == before
+
+
+def test_a_column_within_another_is_not_the_column_alone():
+    X, y, _ = make_rows("bernoulli")
+    X = X.fillna("e").assign(r=X["n"] // 3)
+    nested = SamplingBayesianEncoder(["c"], hierarchy={"c": ["r"]}).fit(X, y)
+    with pytest.raises(InputError, match=r"columns differ: \[\('r', 'c'\)\] and \['c'\]"):
+        nested.merge(SamplingBayesianEncoder(["c"]).fit(X, y))
+
+
+def test_evidence_takes_no_weights_of_its_own():
+    X, y, weight = make_rows("bernoulli")
+    evidence = gather(X, ["c"], y)
+    with pytest.raises(InputError, match="sample_weight: what was gathered holds"):
+        SamplingBayesianEncoder(["c"]).fit(evidence, sample_weight=weight)
+
+
+def test_the_first_part_settles_the_library_of_the_frames():
+    X, y, _ = make_rows("bernoulli")
+    encoder = SamplingBayesianEncoder(["c"]).partial_fit(polars.from_pandas(X), y)
+    assert isinstance(encoder.posteriors_["c"], polars.DataFrame)

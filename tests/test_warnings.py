@@ -43,6 +43,8 @@ CALLS = {
     "fit_transform in order": lambda: encoder(own_target="ordered").fit_transform(X, Y, groups=X["shop"]),
     "a hierarchy": lambda: encoder(hierarchy=STRANGE).fit(X, Y),
     "transform": lambda: FITTED.transform(TEXT),
+    "threads": lambda: encoder(n_jobs=2).fit(X, Y).transform(TEXT),
+    "threads that fit": lambda: encoder(n_jobs=2, hierarchy=STRANGE).fit(X, Y),
     "sample": lambda: FITTED.sample(TEXT, 2),
     "set_output": lambda: FRAMES.transform(TEXT),
     "a pipeline fits": lambda: make_pipeline(encoder(hierarchy=STRANGE)).fit_transform(X, Y),
@@ -73,3 +75,11 @@ def test_a_thread_that_no_line_of_the_user_is_in_warns_all_the_same():
     threaded = SamplingBayesianEncoder("all", n_jobs=2).fit(X, Y)
     with pytest.warns(InputWarning, match="holds str values now"):
         threaded.transform(TEXT)
+
+
+def test_the_same_line_is_told_once():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default", InputWarning)
+        for _ in range(3):
+            FITTED.transform(TEXT)
+    assert len(caught) == 1

@@ -142,6 +142,8 @@ def _open(source: Any, plan: Plan, engine: str, memory_limit: str | None) -> tup
 def _one_batch(table: Any) -> Iterator[Batch]:
     """A table in memory, without its index."""
     frame = nw.from_native(table, eager_only=True)
+    if not len(frame):
+        return
     try:
         yield Batch(frame.to_arrow().select(frame.columns), "", 0)
     except (TypeError, ValueError) as error:

@@ -68,6 +68,10 @@ class Selection:
     hierarchy: Any = None
     aside: tuple[Any, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Read tables of parents once, so that what was given may change."""
+        object.__setattr__(self, "hierarchy", _read_hierarchy(self.hierarchy))
+
     @property
     def is_auto(self) -> bool:
         """Whether interactions are weighed, and those kept that pay."""
@@ -75,7 +79,7 @@ class Selection:
 
     def dropped(self, names: list[Any]) -> list[int]:
         """Positions of the columns that are neither encoded nor passed on."""
-        return find_columns(names, [], list(self.aside)) if self.aside else []
+        return [find_column(names, column, "own_target") for column in self.aside]
 
     def specs(self, names: list[Any], categorical: list[int]) -> list[ColumnSpec]:
         """What to encode of a table with these columns; `categorical` are those that "auto" takes."""
@@ -110,9 +114,9 @@ class Selection:
             return seen
         if len(spec.parts) > 1:
             return seen.nested()
-        for child, parents in _hierarchies(self.hierarchy).items():
-            if find_column(names, child) == spec.position:
-                table, values = read_parents(parents, spec.name), seen.sources[0].values
+        for child, table in self.hierarchy.items():
+            if find_column(names, child, "hierarchy") == spec.position:
+                values = seen.sources[0].values
                 if values and not {*values} & table.keys():
                     warn(
                         f"hierarchy: the table of parents of {spec.name!r} names none of its categories, such as "
@@ -122,23 +126,24 @@ class Selection:
         return seen
 
 
-def _find_ancestors(names: list[Any], columns: list[int], hierarchy: Any) -> dict[int, tuple[int, ...]]:
+def _find_ancestors(names: list[Any], columns: list[int], hierarchy: Mapping[Any, Any]) -> dict[int, tuple[int, ...]]:
     """Positions of the columns that hold the ancestors of each column in a hierarchy, the farthest first."""
     found: dict[int, tuple[int, ...]] = {}
-    for child, parents in _hierarchies(hierarchy).items():
-        position = find_column(names, child)
+    for child, parents in hierarchy.items():
+        position = find_column(names, child, "hierarchy")
         if position not in columns:
             raise InputError(f"hierarchy names {child!r}, which is not encoded. Name it among the columns.")
         if not is_column_list(parents):
             continue  # a table of parents
-        above = tuple(reversed([find_column(names, parent) for parent in parents]))
+        above = tuple(reversed([find_column(names, parent, "hierarchy") for parent in parents]))
         if len({*above, position}) < len(above) + 1:
             raise InputError(f"hierarchy={{{child!r}: {parents!r}}} names a column twice. Name each one once.")
         found[position] = above
     return found
 
 
-def _hierarchies(hierarchy: Any) -> Mapping[Any, Any]:
+def _read_hierarchy(hierarchy: Any) -> dict[Any, Any]:
+    """The parents of each column: names of columns, or the ancestors of each category."""
     if hierarchy is None:
         return {}
     if not isinstance(hierarchy, Mapping):
@@ -146,7 +151,10 @@ def _hierarchies(hierarchy: Any) -> Mapping[Any, Any]:
             f"hierarchy={hierarchy!r}: expected a dictionary of columns, each with its parent columns or a table of "
             'parents, such as {"postcode": ["region", "country"]}.'
         )
-    return hierarchy
+    return {
+        child: list(parents) if is_column_list(parents) else read_parents(parents, child)
+        for child, parents in hierarchy.items()
+    }
 
 
 def is_column_list(parents: Any) -> bool:
@@ -169,7 +177,7 @@ def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
     {'Oslo': ('Norway', 'Europe')}
     """
     if isinstance(parents, Mapping):
-        above = [tuple(canonical_list(list(a))) if isinstance(a, tuple | list) else (a,) for a in parents.values()]
+        above = [tuple(canonical_list(list(a) if isinstance(a, tuple | list) else [a])) for a in parents.values()]
         found = dict(zip(canonical_list(list(parents)), above, strict=True))
     elif Table.is_frame(parents):
         frame = nw.from_native(parents, eager_only=True)
@@ -210,7 +218,7 @@ def _find_interactions(names: list[Any], columns: list[int], interactions: Any) 
     for interaction in interactions:
         if isinstance(interaction, str) or not isinstance(interaction, Iterable):
             raise _no_interactions(interactions)
-        parts = tuple(find_column(names, column) for column in interaction)
+        parts = tuple(find_column(names, column, "interactions") for column in interaction)
         if len(parts) < 2 or len(set(parts)) < len(parts):
             raise InputError(f"interactions names {interaction!r}: expected two or more columns, each one once.")
         found.append(parts)

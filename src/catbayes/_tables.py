@@ -167,8 +167,8 @@ def _find_by_type(names: list[Any], categorical: list[int]) -> list[int]:
     return categorical
 
 
-def find_column(names: list[Any], column: Any) -> int:
-    """Position of a column, by its name or its position.
+def find_column(names: list[Any], column: Any, where: str = "columns") -> int:
+    """Position of a column, by its name or its position; `where` it was named is for the message.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def find_column(names: list[Any], column: Any) -> int:
         return names.index(column)
     if is_number(column) and column in range(-len(names), len(names)):
         return int(column) % len(names)
-    raise InputError(f"columns names {column!r}, and X has no such column. It has {shown(names)}.")
+    raise InputError(f"{where} names {column!r}, and X has no such column. It has {shown(names)}.")
 
 
 def check_free(names: list[str]) -> None:

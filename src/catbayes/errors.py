@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 __all__ = ["InputError", "InputWarning", "warn"]
 
+_THREAD = threading.local()
+
 BETWEEN = frozenset({"catbayes", "sklearn", "joblib", "threading", "concurrent"})
 """Packages whose lines are none of the user's: ours, and those that call us."""
+
+
+class Line(NamedTuple):
+    """A line of a program, and what was warned of in its module."""
+
+    file: str
+    number: int
+    module: str
+    told: dict[Any, Any]
 
 
 class InputError(ValueError):
@@ -54,7 +69,24 @@ def warn(message: str) -> None:
     >>> caught[0].category.__name__, str(caught[0].message)
     ('InputWarning', 'The table has one row.')
     """
-    level, frame = 1, sys._getframe()
+    line = getattr(_THREAD, "caller", None) or caller()
+    warnings.warn_explicit(message, InputWarning, *line)
+
+
+def caller() -> Line:
+    """The nearest line that is none of ours."""
+    frame = sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, InputWarning, stacklevel=level)
+        frame = frame.f_back
+    told = frame.f_globals.setdefault("__warningregistry__", {})
+    return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""), told)
+
+
+@contextmanager
+def called_from(line: Line) -> Iterator[None]:
+    """Warn at a line of another thread, in which the caller is not."""
+    _THREAD.caller = line
+    try:
+        yield
+    finally:
+        _THREAD.caller = None

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import ClassifierTags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from catbayes._encoder._file import Build, load_encoder, save_encoder
 from catbayes._encoder._frames import PosteriorFrames, interactions_frame
-from catbayes._encoder._reading import input_names, read_new, read_table, read_y
-from catbayes._encoding import Encoding, Settings, lookups, resolve_own_target
+from catbayes._encoder._reading import input_names, library_of, new_seed, read_new, read_table, read_y
+from catbayes._encoding import Encoding, Settings, lookups, splitter_of
 from catbayes._evidence import Evidence, Given, Rows, check_classes, gather_selected, read_rows, take_named
 from catbayes._export import write_onnx, write_sql
 from catbayes._sources import is_source
@@ -88,8 +88,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         settings = self._settings()
         evidence = self._gather(settings, X, y, sample_weight, exposure)
         check_classes(evidence)
-        library = "polars" if type(X).__module__.startswith("polars") else None
-        return self._keep(Encoding.fit(settings, evidence, self._new_seed(), library))
+        return self._keep(Encoding.fit(settings, evidence, new_seed(self.random_state), library_of(X)))
 
     def fit_transform(
         self,
@@ -166,8 +165,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         like = None if known is None else known.evidence
         fresh = self._gather(settings, X, y, sample_weight, exposure, classes, like)
         if known is None:
-            return self._keep(Encoding.fit(settings, fresh, self._new_seed()))
-        return self._keep(Encoding.fit(settings, known.evidence + fresh, known.seed, known.library))
+            return self._keep(Encoding.fit(settings, fresh, new_seed(self.random_state), library_of(X)))
+        return self._keep(self._refitted(known.evidence + fresh))
 
     def remove(
         self,
@@ -196,8 +195,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         ('a', 'b')
         """
         known = self._fitted()
-        gone = self._gather(known.settings, X, y, sample_weight, exposure, like=known.evidence)
-        return self._keep(known.refit(_less(known.evidence, gone)))
+        gone = self._gather(self._settings(), X, y, sample_weight, exposure, like=known.evidence)
+        return self._keep(self._refitted(_less(known.evidence, gone)))
 
     def forget(self, rate: float) -> Self:
         """Discount all evidence so far: every row counts for `1 - rate` of what it did.
@@ -222,7 +221,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         known = self._fitted()
         if check_number("rate", rate, 0.0, 1.0) == 1.0:
             raise InputError("rate=1 forgets everything: fit a new encoder instead.")
-        return self._keep(known.refit(known.evidence.discounted(1.0 - rate)))
+        return self._keep(self._refitted(known.evidence.discounted(1.0 - rate)))
 
     def merge(self, *others: Self) -> Self:
         """Join encoders that were fitted on disjoint rows: the result is an encoder fitted on all of them.
@@ -247,13 +246,12 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         >>> (north + south - south).posteriors_[0]["count"].tolist()
         [1.0, 1.0, 0.0]
         """
-        known = self._fitted()
-        evidence = known.evidence
+        evidence = self._fitted().evidence
         for other in others:
             if not isinstance(other, PosteriorEncoder):
                 raise InputError(f"merge takes fitted encoders, and was given a {type(other).__name__}.")
             evidence = evidence + other._fitted().evidence
-        return self._copy()._keep(known.refit(evidence))
+        return self._copy()._keep(self._refitted(evidence))
 
     def __add__(self, other: Self) -> Self:
         return self.merge(other) if isinstance(other, PosteriorEncoder) else NotImplemented
@@ -261,8 +259,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, PosteriorEncoder):
             return NotImplemented
-        known = self._fitted()
-        return self._copy()._keep(known.refit(_less(known.evidence, other._fitted().evidence)))
+        left = _less(self._fitted().evidence, other._fitted().evidence)
+        return self._copy()._keep(self._refitted(left))
 
     # --------------------------------------------------------------------------------------- transforming
 
@@ -375,7 +373,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         >>> SamplingBayesianEncoder.load(path).transform([["a"]]) == encoder.transform([["a"]])
         array([[ True]])
         """
-        save_encoder(type(self).__name__, self.get_params(deep=False), self._fitted(), path)
+        encoding = self._fitted()
+        if self._settings() != encoding.settings:  # parameters that were set since the fit
+            encoding = self._refitted(encoding.evidence)
+        save_encoder(type(self).__name__, self.get_params(deep=False), encoding, path)
 
     @classmethod
     def load(cls, path: File) -> Self:
@@ -419,7 +420,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         query : str
             One SELECT of all columns of the table and the new ones, called as `catbayes.encode` calls them. Names of
             columns are quoted as they were at fit, and the columns have to be of the types that they had then. Where
-            `transform` would raise an error, for `unseen="error"` or `missing="error"`, the new columns are NULL.
+            `transform` would raise an error, for `unseen="error"` or `missing="error"`, the new columns are NULL; but a
+            new combination, or a new child in a hierarchy, has an answer here.
 
         Notes
         -----
@@ -468,8 +470,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         Notes
         -----
         The empty string is a missing value unless it is a category, and NaN is one; int64 and booleans have none.
-        Where `transform` would raise an error, for `unseen="error"` or `missing="error"`, the outputs are NaN. Columns
-        that are not encoded are no part of the model.
+        Where `transform` would raise an error, for `unseen="error"` or `missing="error"`, the outputs are NaN; but a
+        new combination, or a new child in a hierarchy, has an answer here. Columns that are not encoded are no part of
+        the model.
 
         Examples
         --------
@@ -491,7 +494,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
     def get_metadata_routing(self) -> MetadataRouter:
         """Route `sample_weight` and `exposure` to `fit`, and groups to the folds of `fit_transform`."""
         router = MetadataRouter(owner=self).add_self_request(self)
-        splitter = getattr(resolve_own_target(self.own_target), "cv", None)
+        splitter = splitter_of(self.own_target)
         mapping = MethodMapping().add(caller="fit_transform", callee="split")
         return router.add(splitter=splitter, method_mapping=mapping)
 
@@ -515,8 +518,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return self.encoding_
 
-    def _new_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+    def _refitted(self, evidence: Evidence) -> Encoding:
+        """The encoding of other evidence, by the parameters as they are now and with the same seed."""
+        return Encoding.fit(self._settings(), evidence, self.encoding_.seed, self.encoding_.library)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Encoding, Rows]:
         """Fit every column of a table in memory, without touching the encoder."""
@@ -532,7 +536,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         selection, family = settings.selection, settings.family
         rows = read_rows(table, selection, y, sample_weight, exposure, family=family, run=settings.run)
         check_classes(rows.evidence)
-        return Encoding.fit(settings, rows.evidence, self._new_seed(), table.backend), rows
+        return Encoding.fit(settings, rows.evidence, new_seed(self.random_state), table.backend), rows
 
     def _gather(
         self,
@@ -546,8 +550,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
     ) -> Evidence:
         """Gather from any source; columns, classes and kind of target as in `like`."""
         if isinstance(X, Evidence):
-            if y is not None:
-                raise InputError("y: what was gathered holds its target already. Leave y out.")
+            extra = {"y": y, "sample_weight": sample_weight, "exposure": exposure, "classes": classes}
+            for name, value in extra.items():
+                if value is not None:
+                    raise InputError(f"{name}: what was gathered holds its target and weights already. Leave it out.")
             settings.selection.require(list(X.columns), list(X.inputs))
             return X
         if not is_source(X):

@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from catbayes._encoding import Encoding
@@ -48,6 +49,17 @@ def read_new(X: Any, fitted: Any) -> Table:
     table = read_table(X, fitted)
     validate_data(fitted, table.native, reset=False, skip_check_array=True)
     return table
+
+
+def new_seed(random_state: Any) -> int:
+    """A seed for draws, from whatever scikit-learn takes for one."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def library_of(X: Any) -> Any:
+    """The library that a table came in, as narwhals names it; None for an array, files and the like."""
+    frame = nw.from_native(X, pass_through=True)
+    return frame.implementation if isinstance(frame, nw.DataFrame) or type(X).__module__.startswith("polars") else None
 
 
 def read_y(y: Any) -> np.ndarray[Any, Any]:

@@ -13,7 +13,7 @@ from catbayes._encoding import STRATEGIES
 from catbayes._selection import is_column_list, read_parents
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family, family_name
-from catbayes.mappings import MAPPINGS, PredictiveQuantiles
+from catbayes.mappings import MAPPINGS, PosteriorMoments, PredictiveQuantiles
 from catbayes.priors import Empirical, Scaled
 
 
@@ -38,7 +38,8 @@ def read_family_object(record: dict[str, Any]) -> Family:
 
 
 OBJECTS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Empirical, Scaled, Draws, PredictiveQuantiles, *STRATEGIES.values())
+    kind.__name__: kind
+    for kind in (Empirical, Scaled, Draws, PosteriorMoments, PredictiveQuantiles, *STRATEGIES.values())
 }
 OBJECTS |= {type(mapping).__name__: type(mapping) for mapping in MAPPINGS.values()}
 """Our own objects, which are written by their names and fields."""
@@ -76,7 +77,9 @@ def _write_setting(name: str, value: Any) -> Any:
 
 def _write_field(value: Any, name: str) -> Any:
     return (
-        [_write_field(one, name) for one in value] if isinstance(value, list | tuple) else _write_setting(name, value)
+        [_write_field(one, name) for one in value]
+        if isinstance(value, list | tuple | np.ndarray)
+        else _write_setting(name, value)
     )
 
 

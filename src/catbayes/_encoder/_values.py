@@ -26,15 +26,17 @@ _TYPES: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
 }
 
 
-def write_values(values: Any, what: str) -> list[tuple[str, str]]:
+def write_values(values: Any, what: str) -> list[tuple[str | None, str | None]]:
     """Values as pairs of type and text."""
     if set(map(type, values)) <= {str}:
         return [("str", value) for value in values]
     return [write_value(value, what) for value in values]
 
 
-def write_value(value: Any, what: str) -> tuple[str, str]:
-    """A value as its type and text."""
+def write_value(value: Any, what: str) -> tuple[str | None, str | None]:
+    """A value as its type and text; None has neither."""
+    if value is None:
+        return None, None
     for name, (kind, write, _) in _TYPES.items():
         if type(value) is kind:
             return name, write(value)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from catbayes._drawing import Draws, resolve_draws
 from catbayes._encoder._base import PosteriorEncoder
-from catbayes._encoder._reading import read_new, read_row_keys
+from catbayes._encoder._reading import new_seed, read_new, read_row_keys
 from catbayes._encoding import Missing, OwnTarget, Settings, Strategy, TrainingDraws, Unseen, resolve_own_target
 from catbayes._selection import Selection
 from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, RowId, Seed, TableLike
@@ -269,9 +268,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         table, encoding = read_new(X, self), self.encoding_
         check_count("n_draws", n_draws)
         identity = None if row_id is None else read_row_keys(table, row_id)
-        seed = None
-        if random_state is not None:
-            seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        seed = None if random_state is None else new_seed(random_state)
         blocks = encoding.draws(encoding.slots(table.column), n_draws, seed=seed, identity=identity)
         layout = encoding.layout
         return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])

@@ -24,7 +24,7 @@ from catbayes._encoder._reading import input_names, read_table, read_targets
 from catbayes._encoder._targets_file import build_targets, save_targets
 from catbayes._encoder.moments import ConjugateMomentEncoder
 from catbayes._encoder.sampling import SamplingBayesianEncoder
-from catbayes._encoding import resolve_own_target
+from catbayes._encoding import splitter_of
 from catbayes._sources import is_source
 from catbayes._types import ByRow, ByRowOrName, File, Labels, Name, RowId, Seed, TableLike
 from catbayes.errors import InputError
@@ -277,8 +277,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         """Route `sample_weight` and `exposure` to `fit`, and groups to the splitter `cv` of the encoder."""
         router = MetadataRouter(owner=self).add_self_request(self)
         mapping = MethodMapping().add(caller="fit_transform", callee="split")
-        splitter = getattr(resolve_own_target(self._template().own_target), "cv", None)
-        return router.add(splitter=splitter, method_mapping=mapping)
+        return router.add(splitter=splitter_of(self._template().own_target), method_mapping=mapping)
 
     def __sklearn_tags__(self) -> Any:
         tags = get_tags(self._template())

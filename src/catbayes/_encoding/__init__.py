@@ -13,6 +13,7 @@ from catbayes._encoding._own_target import (
     OwnTarget,
     Strategy,
     resolve_own_target,
+    splitter_of,
 )
 from catbayes._encoding._plan import Plan, read_known_target
 
@@ -35,4 +36,5 @@ __all__ = [
     "lookups",
     "read_known_target",
     "resolve_own_target",
+    "splitter_of",
 ]

@@ -24,7 +24,7 @@ from catbayes._random import Purpose
 from catbayes._selection import Selection
 from catbayes._spread import Spread
 from catbayes._validation import Array, Codes, check_option
-from catbayes.errors import InputError, warn
+from catbayes.errors import InputError, called_from, caller, warn
 from catbayes.families import Family
 from catbayes.mappings import Mapping
 from catbayes.priors import Prior
@@ -64,7 +64,13 @@ class Settings:
         """Threads, because numpy and the frame libraries let go of the interpreter; results keep their order."""
         if self.n_jobs in (None, 1):
             return [function(item) for item in items]
-        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(function)(item) for item in items))
+        line = caller()
+
+        def called(item: In) -> Out:
+            with called_from(line):
+                return function(item)
+
+        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(called)(item) for item in items))
 
     def refuse_missing(self, count: float, name: object) -> None:
         """Raise an error, where missing values call for one."""
@@ -149,10 +155,6 @@ class Encoding:
         columns = tuple(settings.run(encode, range(len(evidence.columns))))
         layout = Layout(len(names), columns, settings.selection.dropped(names))
         return cls(settings, evidence, columns, family, layout, seed, library)
-
-    def refit(self, evidence: Evidence) -> Encoding:
-        """The same settings and seed, for other evidence."""
-        return self.fit(self.settings, evidence, self.seed, self.library)
 
     # ---------------------------------------------------------------------------------------------- slots
 

@@ -19,7 +19,7 @@ from catbayes._encoding._column import EncodedColumn
 from catbayes._evidence import Rows, Target
 from catbayes._posteriors import Entries
 from catbayes._random import Purpose, stream
-from catbayes._tables import Table, find_columns
+from catbayes._tables import Table, find_column
 from catbayes._validation import Array, Codes, check_count, is_number
 from catbayes.errors import InputError, warn
 
@@ -133,7 +133,7 @@ class CrossFit(OwnTarget):
         """Require folds."""
         if is_number(self.cv):
             check_count("cv", self.cv, 2)
-        elif isinstance(self.cv, str):
+        elif isinstance(self.cv, str | bool):
             raise InputError(f"cv={self.cv!r}: expected a number of folds or a splitter.")
 
     def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
@@ -275,6 +275,12 @@ def resolve_own_target(own_target: Any, accepted: tuple[type[OwnTarget], ...] = 
     raise InputError(f"own_target={own_target!r}: expected one of {expected}, or an object {kinds}.")
 
 
+def splitter_of(own_target: Any) -> BaseCrossValidator | None:
+    """What takes the groups of rows, where metadata are routed; folds by number keep groups together."""
+    cv = getattr(resolve_own_target(own_target), "cv", None)
+    return GroupKFold() if is_number(cv) else cv
+
+
 def _cross_fit(
     column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, folds: list[Fold], whole: Any = False
 ) -> Found:
@@ -297,7 +303,7 @@ def _cross_fit(
 
 def read_order(table: Table, column: Any) -> Codes:
     """Rank of each row by the column that tells the time; rows of one time share a rank."""
-    categories, codes = Categories.of(table.column(find_columns(table.names, [], [column])[0]))
+    categories, codes = Categories.of(table.column(find_column(table.names, column, "Ordered")))
     missing = codes == categories.missing
     if missing.any():
         raise InputError(

@@ -10,11 +10,11 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier, is_regressor
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from catbayes._encoder import SamplingBayesianEncoder, read_new, read_table
+from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new, read_table
 from catbayes._encoding import Encoding, Layout, TrainingDraws
 from catbayes._estimators import _fitting as fitting
 from catbayes._estimators._features import FittedFeatures
@@ -114,7 +114,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         used = y if weight is None else y[weight > 0]
         if classes is not None and (used == used[0]).all():
             raise InputError(f"y holds only one class, {used[0]!r}: expected two or more among rows that have weight.")
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = new_seed(self.random_state)
         encoder = self._make_encoder(table, family, seed)
         if encoder is None:
             draws = TrainingDraws(table, Layout(table.n_columns, []), lambda k: [])

@@ -99,6 +99,11 @@ class Evidence:
         pairs = [pair for column in self.columns for pair in zip(column.parts, column.index.sources, strict=True)]
         return tuple(self.inputs[part] for part in dict.fromkeys(part for part, source in pairs if source.is_text))
 
+    def made_of(self, column: ColumnEvidence) -> Any:
+        """The name of a column, or those of the columns that it is made of."""
+        names = tuple(self.inputs[part] for part in column.parts)
+        return names if len(names) > 1 else names[0]
+
     @property
     def row_weight(self) -> float:
         """Σ w² / Σ w: the weight of a row, in the eyes of a row."""
@@ -142,9 +147,10 @@ class Evidence:
     def _aligned(self, other: Evidence) -> _Aligned:
         """Bring two tables to the same categories and classes."""
         theirs = {column.name: column for column in other.columns}
-        if {column.name for column in self.columns} != theirs.keys():
+        mine, others = ({column.name: table.made_of(column) for column in table.columns} for table in (self, other))
+        if mine != others:
             raise InputError(
-                f"The encoded columns differ: {[column.name for column in self.columns]} and {list(theirs)}. "
+                f"The encoded columns differ: {list(mine.values())} and {list(others.values())}. "
                 "Only what was gathered from the same columns can be joined."
             )
         one_kind = (self.classes is None) == (other.classes is None)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +17,6 @@ from catbayes._selection import ColumnSpec, Selection
 from catbayes._tables import Table, no_column
 from catbayes._validation import Array, Codes, check_weights
 from catbayes.errors import InputError
-
-In = TypeVar("In")
-Out = TypeVar("Out")
-Run = Callable[[Callable[[In], Out], Iterable[In]], Iterable[Out]]
-"""Applies a function to each of some items: `map`, or threads."""
 
 
 @dataclass(frozen=True, slots=True)

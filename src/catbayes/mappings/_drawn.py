@@ -198,7 +198,7 @@ class WeightOfEvidence(Mapping):
     [[-0.4], [2.23]]
     """
 
-    baseline: Any = 0.0
+    baseline: Any = field(default=0.0, repr=False)
 
     EDGE: ClassVar[float] = float(np.finfo(np.float64).eps)
 

@@ -68,8 +68,6 @@ class PredictiveQuantiles(Mapping):
         Does nothing here, where there are no classes.
     labels, select
         Set when the mapping is bound to a column.
-    drop_first : bool, default=False
-        Of no use here, where there are no classes.
 
     Examples
     --------
