@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._drawing import Found, draw, draw_strata
+from catbayes._drawing import Found, LeftOut, draw, draw_strata
+from catbayes._evidence import Target
 from catbayes._posteriors import Entries, Posteriors
 from catbayes._random import Purpose
 from catbayes._selection import ColumnSpec
 from catbayes._spread import Spread
-from catbayes._validation import Array
+from catbayes._validation import Array, Codes
 from catbayes.families import Family, no_signal
 from catbayes.mappings import Mapping
 
@@ -55,6 +56,11 @@ class EncodedColumn(ColumnSpec):
     def has_known(self) -> bool:
         """Whether some outputs are functions of the posterior itself, which nothing random hides."""
         return self.mapping.known(self.family.take(slice(0, 1))) is not None
+
+    def left_out(self, slots: Codes, target: Target, weight: Array | None) -> Found | LeftOut:
+        """What training rows are drawn from: the posteriors of their slots, each without the row's own target."""
+        about = (self.entries, self.posteriors.prior, self.spread)
+        return LeftOut.find(*about, slots, target.values, weight, target.n_classes)
 
     def strata(self, n_draws: int, *, seed: int, spread: Spread | None = None, slots: Any = None) -> Array:
         """All outputs of stratified draws of every slot, or of some, to predict with, (draw, slot, output)."""

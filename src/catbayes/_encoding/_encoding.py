@@ -238,8 +238,7 @@ class Encoding:
 
         def sample(pair: tuple[EncodedColumn, Codes]) -> list[Array]:
             column, own = pair
-            about = (column.entries, column.posteriors.prior, column.spread)
-            rows = LeftOut.find(*about, own, target.values, weight, target.n_classes)
+            rows = column.left_out(own, target, weight)
             keys = self._keys(Purpose.TRAIN, column, n_draws)
             return [self._draw(column, rows, key, identity=identity) for key in keys]
 

@@ -186,8 +186,7 @@ class Exclude(CrossFit):
             known = _cross_fit(column, slots, target, weight, split.folds, steady)
         if not split.hidden:
             return known, known
-        about = (column.entries, column.posteriors.prior, column.spread)
-        return LeftOut.find(*about, slots, target.values, weight, target.n_classes), known
+        return column.left_out(slots, target, weight), known
 
 
 @dataclass(frozen=True, slots=True)
