@@ -11,6 +11,8 @@ import polars
 import pyarrow
 import pytest
 
+from catbayes._sources import FILE_ENGINES
+
 COLUMNS = ["city", "zip", "size", "vip"]
 INTERACTIONS = [("city", "size"), ("vip", "zip")]  # missing values in both parts, in one, and in none
 N_ROWS = 3_000
@@ -61,10 +63,9 @@ LAZY = {
 }
 
 FILES = {
-    "Parquet by DuckDB": ("duckdb", "*.parquet"),
-    "Parquet by polars": ("polars", "*.parquet"),
-    "CSV by DuckDB": ("duckdb", "*.csv"),
-    "CSV by polars": ("polars", "*.csv"),
+    f"{kind} by {engine.name}": (word, f"*.{kind.lower()}")
+    for kind in ("Parquet", "CSV")
+    for word, engine in FILE_ENGINES.items()
 }
 
 

@@ -16,10 +16,8 @@ import catbayes
 from catbayes import InputError, SamplingBayesianEncoder, compare, gather
 from catbayes._cli import run
 from catbayes._comparison._rows import read_rows
-from catbayes._sources import Files, read_arrow
-from catbayes._sources._cells import _likely
-
-ENGINES = ["duckdb", "polars"]
+from catbayes._sources import FILE_ENGINES, Files, read_arrow
+from catbayes._sources._cells import likely
 
 
 def rows_of(path, engine):
@@ -35,7 +33,7 @@ def written(tmp_path, name, content):
 # ------------------------------------------------------------------------------------------------ how text is read
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
@@ -59,7 +57,7 @@ def test_a_text_file_is_read_as_people_write_it(tmp_path, name, content, expecte
     assert rows_of(written(tmp_path, name, content), engine) == expected
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
@@ -99,10 +97,10 @@ def test_the_days_that_are_dates_are_those_of_the_calendar():
             return False
         return True
 
-    assert [_likely([text]) == ["date"] for text in every] == [is_date(text) for text in every]
+    assert [likely([text]) == ["date"] for text in every] == [is_date(text) for text in every]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 def test_hundreds_of_columns_and_compressed_files_are_read(tmp_path, engine):
     names = [f"a_long_name_for_column_number_{i}" for i in range(500)]
     path = written(tmp_path, "t.csv", ",".join(names) + "\n" + ",".join("1" * 500))
@@ -112,7 +110,7 @@ def test_hundreds_of_columns_and_compressed_files_are_read(tmp_path, engine):
     assert rows_of(tmp_path / "T.CSV.GZ", engine) == [{"city": "Oslo", "2016": 1}]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 def test_arrow_files_are_read_in_their_order(tmp_path, engine):
     table = pyarrow.table({"n": np.arange(5_000), "c": ["x", "y"] * 2_500})
     for number in range(2):
@@ -147,7 +145,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 @pytest.mark.parametrize(("name", "content", "message"), BROKEN)
 def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, name, content, message, engine):
     with pytest.raises(InputError, match=message) as caught:

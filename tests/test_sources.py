@@ -1,5 +1,13 @@
 """The same statistics, posteriors and draws from every container, engine and file."""
 
+import subprocess
+import sys
+import tomllib
+from itertools import chain
+from pathlib import Path
+from typing import get_args
+
+import narwhals as nw
 import numpy as np
 import pandas
 import polars
@@ -8,6 +16,8 @@ import pyarrow.parquet
 import pytest
 
 from catbayes import InputError, SamplingBayesianEncoder, encode, gather
+from catbayes._sources import ENGINES, FILE_ENGINES, Engine
+from catbayes._sources._engines import choose, owner
 from engines import COLUMNS, FILES, IN_MEMORY, INTERACTIONS, LAZY, TABLE, write_files
 
 FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson"]
@@ -115,13 +125,13 @@ def test_every_source_is_encoded_the_same(request_, family, folder, tmp_path, mo
 def test_rows_of_files_are_known_by_name_and_number(folder, tmp_path):
     encoder = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(TABLE, "bernoulli")
     found = {}
-    for engine in ("duckdb", "polars"):
+    for engine in FILE_ENGINES:
         written = encode(folder / "part-1.parquet", encoder, tmp_path / f"{engine}.parquet", n_draws=1, engine=engine)
         found[engine] = pandas.read_parquet(written)["city_draw0"].to_numpy()
     rows = pandas.read_parquet(folder / "part-1.parquet")[list(encoder.feature_names_in_)]
     sampled = encoder.sample(rows, row_id=("part-1.parquet", np.arange(len(rows))))[0, :, 2].astype(float)
-    np.testing.assert_array_equal(found["duckdb"], sampled)
-    np.testing.assert_array_equal(found["polars"], sampled)
+    for engine in FILE_ENGINES:
+        np.testing.assert_array_equal(found[engine], sampled, err_msg=engine)
     together = pandas.read_parquet(encode(str(folder / "*.parquet"), encoder, tmp_path / "all.parquet", n_draws=1))
     np.testing.assert_array_equal(together["city_draw0"][1_000:2_000], sampled)
 
@@ -161,7 +171,7 @@ def test_text_in_a_csv_stays_text(tmp_path):
     words = pandas.DataFrame({"code": ["007", "7", "x"] * 20, "y": [0, 1, 1] * 20})
     encoder = SamplingBayesianEncoder(["code"], prior=0).fit(words, "y")
     words.head(2).to_csv(tmp_path / "digits.csv", index=False)  # every code looks like a number
-    for engine in ("duckdb", "polars"):
+    for engine in FILE_ENGINES:
         out = tmp_path / f"{engine}.parquet"
         encoded = pandas.read_parquet(encode(tmp_path / "digits.csv", encoder, out, engine=engine))
         assert encoded["code"].tolist() == ["007", "7"]
@@ -172,10 +182,49 @@ def test_far_from_zero_nothing_cancels(tmp_path):
     random = np.random.default_rng(0)
     table = pandas.DataFrame({"c": random.choice(["a", "b"], 10_000), "y": 1e9 + random.normal(size=10_000)})
     table.to_parquet(tmp_path / "t.parquet")
-    for engine in ("duckdb", "polars"):
+    for engine in FILE_ENGINES:
         moments = gather(tmp_path / "t.parquet", target="y", engine=engine).columns[0].statistics
         variance = (moments.m2 / np.maximum(moments.count, 1))[:2]
         np.testing.assert_allclose(variance, table.groupby("c")["y"].var(ddof=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("engine", FILE_ENGINES)
+def test_an_engine_is_as_the_table_says(engine, folder):
+    """Its module, extra and word have one name; its frames are known; its rows come in their order, a few at a time."""
+    ours = FILE_ENGINES[engine]
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert engine in project["optional-dependencies"]
+    assert engine in ours.modules
+    with ours.scan([str(folder / "part-0.parquet")], "Parquet", None, None) as native:
+        assert isinstance(nw.from_native(native).lazy(), nw.LazyFrame)
+        assert owner(native) is ours
+        parts = [part["id"].to_pylist() for part in ours.batches(native, 250)]
+    assert [*chain(*parts)] == TABLE["id"][:1_000].tolist()
+    assert max(map(len, parts)) < 1_000
+    assert choose(engine, None) is ours
+    if ours.has_memory_limit:
+        assert choose(engine, "1GB") is ours
+    else:
+        with pytest.raises(InputError, match=r"memory_limit='1GB': only DuckDB.* has one\. .* use engine='duckdb'"):
+            choose(engine, "1GB")
+
+
+def test_the_words_for_an_engine_are_those_of_the_table(monkeypatch):
+    assert get_args(Engine) == ENGINES == ("auto", *FILE_ENGINES)
+    missing = set()
+    monkeypatch.setattr("catbayes._sources._engines.find_spec", lambda name: name not in missing)
+    for word, engine in FILE_ENGINES.items():  # the first that is installed
+        assert choose("auto", None) is engine
+        missing.add(word)
+    first, names = next(iter(FILE_ENGINES)), " or ".join(FILE_ENGINES)
+    with pytest.raises(ImportError, match=rf'needs {names}: pip install "catbayes\[{first}\]"'):
+        choose("auto", None)
+
+
+def test_engines_are_imported_when_they_read():
+    modules = {module for engine in FILE_ENGINES.values() for module in engine.modules}
+    code = f"import sys, catbayes._sources; print(sorted({modules} & {{*sys.modules}}))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def write(folder, **tables):
@@ -184,7 +233,7 @@ def write(folder, **tables):
     return str(folder / "*.parquet")
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 @pytest.mark.parametrize(
     ("tables", "target", "message"),
     [
@@ -274,7 +323,7 @@ def test_policies_hold_for_files(folder, tmp_path):
             assert encoded["city_encoded"][encoded["city"].isna()].iloc[0] == unseen
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 def test_a_file_is_read_by_its_own_name(engine, tmp_path):
     """Names that look like patterns, and files named twice."""
     for name, letters in {"d1": "ab", "d[1]": "XY", "d*": "PQ"}.items():
@@ -285,7 +334,7 @@ def test_a_file_is_read_by_its_own_name(engine, tmp_path):
         gather([tmp_path / "d1.parquet", str(tmp_path / "d?.parquet")], target="y", engine=engine)
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 def test_the_files_of_a_csv_table_have_one_schema(engine, tmp_path):
     """What looks like whole numbers in one file and like text in the next is text in both."""
     for number, parts in enumerate([["1", "2"], ["x", "2.5"]]):
@@ -325,8 +374,7 @@ def test_nan_and_null_are_one_category_and_both_zeros_another(target, weight, tm
     assert found.columns[0].values == (0.0, 2.5)
     for source, engine in [
         (polars.from_arrow(table).lazy(), "auto"),
-        (tmp_path / "t.parquet", "duckdb"),
-        (tmp_path / "t.parquet", "polars"),
+        *((tmp_path / "t.parquet", engine) for engine in FILE_ENGINES),
     ]:
         same_statistics(found, gather(source, ["k"], target, weight=weight, engine=engine))
 

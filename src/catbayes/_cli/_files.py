@@ -16,7 +16,7 @@ from catbayes._cli._command import bar, cell, split_names
 from catbayes._encode import encode as encode_table
 from catbayes._encoder import SamplingBayesianEncoder, load
 from catbayes._evidence import gather
-from catbayes._sources import Engine
+from catbayes._sources import ENGINES, Engine
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES
 from catbayes.mappings import MAPPINGS
@@ -28,7 +28,7 @@ def _reading(command: Any) -> Any:
     """Options of every command that reads tables."""
     for option in (
         click.option("--memory-limit", metavar="SIZE", help='Limit for DuckDB, such as "1GB".'),
-        click.option("--engine", type=click.Choice(["auto", "duckdb", "polars"]), default="auto", show_default=True),
+        click.option("--engine", type=click.Choice(ENGINES), default="auto", show_default=True),
         click.argument("tables", nargs=-1, required=True, metavar="TABLE..."),
     ):
         command = option(command)

@@ -1,16 +1,19 @@
 """Tables that stay where they are: files, lazy frames, record batches and clusters.
 
 A source is opened in one of two ways: as a lazy frame, on which the engine that owns the rows counts, or as batches of
-rows in their order, which pass through memory one at a time. `_text` tells how a text file is read.
+rows in their order, which pass through memory one at a time. Files are read by an engine, one of FILE_ENGINES, and
+`_text` tells how text is.
 """
 
 from catbayes._sources._batches import BATCH_ROWS, Batch, batches, is_reader, need_arrow
-from catbayes._sources._files import ENGINES, Engine, Files
+from catbayes._sources._engines import ENGINES, FILE_ENGINES, Engine
+from catbayes._sources._files import Files
 from catbayes._sources._opening import is_source, lazy_frame, read_arrow
 
 __all__ = [
     "BATCH_ROWS",
     "ENGINES",
+    "FILE_ENGINES",
     "Batch",
     "Engine",
     "Files",

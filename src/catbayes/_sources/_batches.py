@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
+
+from catbayes._sources._engine import FileEngine
+from catbayes._sources._engines import owner
 
 BATCH_ROWS = 1 << 17
 """Rows that pass through memory at a time."""
@@ -45,8 +48,8 @@ def is_reader(source: Any) -> bool:
     return type(source).__module__.startswith("pyarrow") and hasattr(source, "read_next_batch")
 
 
-def batches(source: Any, file: str = "") -> Iterator[Batch]:
-    """Read a lazy frame or a reader in batches; `Files.batches` does the same for files.
+def batches(source: Any, engine: FileEngine | None = None, file: str = "") -> Iterator[Batch]:
+    """Read a reader or a lazy frame in batches; one that is of no engine of ours is read at once.
 
     Examples
     --------
@@ -57,25 +60,20 @@ def batches(source: Any, file: str = "") -> Iterator[Batch]:
     """
     import pyarrow
 
+    engine = engine or owner(source)
+    parts: Iterable[Any]
+    if engine is not None:
+        parts = engine.batches(source, BATCH_ROWS)
+    elif is_reader(source):
+        parts = source
+    else:
+        parts = [nw.from_native(source).lazy().collect(backend="pyarrow").to_native()]
     start = 0
-    for part in source if is_reader(source) else _arrow_batches(source):
+    for part in parts:
         table = pyarrow.Table.from_batches([part]) if isinstance(part, pyarrow.RecordBatch) else part
         if len(table):
             yield Batch(table, file, start)
         start += len(table)
-
-
-def _arrow_batches(native: Any) -> Iterator[Any]:
-    """Arrow tables or record batches of a lazy frame, in the order of its rows; of a rare kind, all at once."""
-    library = type(native).__module__.partition(".")[0]
-    if library == "polars":
-        for frame in native.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
-            yield frame.to_arrow()
-    elif library in ("duckdb", "_duckdb"):
-        read = getattr(native, "to_arrow_reader", None) or native.fetch_record_batch  # its new and its old name
-        yield from read(BATCH_ROWS)
-    else:
-        yield nw.from_native(native).lazy().collect(backend="pyarrow").to_native()
 
 
 def need_arrow(what: str) -> None:

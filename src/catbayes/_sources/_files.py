@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import narwhals as nw
 
 from catbayes._sources._batches import Batch, batches, need_arrow
-from catbayes._sources._cells import convert, find_types, quoted
+from catbayes._sources._engine import FileEngine
+from catbayes._sources._engines import choose
 from catbayes._sources._text import NAMED, Layout
-from catbayes._validation import check_option
 from catbayes.errors import InputError
 
-Engine = Literal["auto", "duckdb", "polars"]
-ENGINES = get_args(Engine)
-"""What may read files; "auto" is DuckDB where it is installed, else polars."""
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
-MANY_COLUMNS = 200
 IN_FOLDERS = (*PARQUET, *ARROW, *NAMED, *(f"{ending}.gz" for ending in NAMED))
 
 
@@ -47,7 +41,7 @@ class Files:
 
     paths: tuple[Path, ...]
     kind: str
-    engine: str
+    engine: FileEngine
     memory_limit: str | None
     layout: Layout | None = None  # of text
     types: dict[str, str] | None = None  # of its columns, found in all files together
@@ -64,7 +58,7 @@ class Files:
             )
         if len({path.resolve() for path in paths}) < len(paths):
             raise InputError(f"{', '.join(map(str, given))} names a file twice. Name each one once.")
-        files = cls(tuple(paths), kinds[0], _choose(engine, memory_limit), memory_limit)
+        files = cls(tuple(paths), kinds[0], choose(engine, memory_limit), memory_limit)
         need_arrow("Reading files")
         if files.kind == "CSV":
             return files._with_types([Layout.of(path) for path in paths], text)
@@ -75,74 +69,8 @@ class Files:
     def scan(self, paths: tuple[Path, ...] | None = None) -> Iterator[Any]:
         """All files, or some, as one lazy frame of the engine."""
         names = [str(path) for path in paths or self.paths]
-        if self.engine == "polars":
-            yield self._typed(self._scan_polars(names))
-            return
-        with tempfile.TemporaryDirectory(prefix="catbayes-") as spill, self._connect(spill) as connection:
-            yield self._typed(self._scan_duckdb(connection, names))
-
-    def _scan_polars(self, names: list[str]) -> Any:
-        import polars
-
-        if self.kind == "Parquet":
-            return polars.scan_parquet(names, glob=False)
-        if self.kind == "Arrow":
-            return polars.scan_ipc([Path(name) for name in names])
-        layout = self._layout
-        frame = polars.scan_csv(
-            names,
-            glob=False,
-            separator=layout.separator,
-            has_header=False,
-            skip_rows=layout.skipped,
-            schema=dict.fromkeys(layout.names, polars.String),
-        )
-        some = polars.any_horizontal(polars.all().is_not_null())  # an empty line is no row
-        if len(layout.names) > MANY_COLUMNS:  # polars would take a minute to optimise this for thousands
-            frame = frame.map_batches(lambda rows: rows.filter(some), schema=frame.collect_schema(), streamable=True)
-        elif len(layout.names) > 1:
-            frame = frame.filter(some)
-        return frame.with_columns(polars.all().str.strip_chars(" "))
-
-    def _scan_duckdb(self, connection: Any, names: list[str]) -> Any:
-        literal = [_escaped(name) for name in names]
-        if self.kind == "Parquet":
-            return connection.read_parquet(literal)
-        if self.kind == "Arrow":
-            import pyarrow.dataset
-
-            return connection.from_arrow(pyarrow.dataset.dataset(names, format="ipc"))
-        layout = self._layout
-        cells = connection.read_csv(
-            literal,
-            delimiter=layout.separator,
-            quotechar='"',
-            escapechar='"',
-            header=False,
-            skiprows=layout.skipped,
-            columns=dict.fromkeys(layout.names, "VARCHAR"),
-            auto_detect=False,
-        )
-        return cells.project(", ".join(f"trim({name}) AS {name}" for name in map(quoted, layout.names)))
-
-    def _typed(self, native: Any) -> Any:
-        return native if self.types is None else convert(native, self.engine, self.types)
-
-    @property
-    def _layout(self) -> Layout:
-        assert self.layout is not None
-        return self.layout
-
-    def _connect(self, spill: str) -> Any:
-        import duckdb
-
-        settings: dict[str, Any] = {"temp_directory": spill}
-        if self.memory_limit is not None:
-            settings["memory_limit"] = self.memory_limit
-        try:
-            return duckdb.connect(config=settings)
-        except duckdb.Error as error:
-            raise InputError(f"memory_limit={self.memory_limit!r}: {error}".splitlines()[0]) from error
+        with self.engine.scan(names, self.kind, self.layout, self.memory_limit) as native:
+            yield native if self.types is None else self.engine.convert(native, self.types)
 
     def names(self) -> list[str]:
         """Names of the columns."""
@@ -157,7 +85,7 @@ class Files:
         """Read the files one after the other, in batches."""
         for path in self.paths:
             with self.scan((path,)) as native:
-                yield from batches(native, path.name)
+                yield from batches(native, self.engine, path.name)
 
     def _with_types(self, layouts: list[Layout], text: tuple[str, ...]) -> Files:
         """Text files with the types of their columns, which are found in all of them together."""
@@ -173,10 +101,9 @@ class Files:
         files = replace(self, layout=first)
         try:
             with files.scan() as native:
-                return replace(files, types=find_types(native, self.engine, first.names, text))
+                return replace(files, types=self.engine.find_types(native, first.names, text))
         except Exception as error:
-            library, name = type(error).__module__.partition(".")[0], type(error).__name__
-            if library not in ("duckdb", "_duckdb", "polars") or name in ("InterruptException", "OutOfMemoryException"):
+            if not self.engine.blames_file(error):
                 raise
             for path in self.paths:
                 first.check(path)  # says which line is wrong, whatever the engine
@@ -211,17 +138,6 @@ class Files:
             raise InputError(f"{path} cannot be read as {self.kind}: {str(error).splitlines()[0]}") from error
 
 
-def _choose(engine: str, memory_limit: str | None) -> str:
-    check_option("engine", engine, ENGINES)
-    wanted = ["duckdb", "polars"] if engine == "auto" else [engine]
-    found = next((name for name in wanted if find_spec(name)), None)
-    if found is None:
-        raise ImportError(f'Reading files needs {" or ".join(wanted)}: pip install "catbayes[{wanted[0]}]".')
-    if found == "polars" and memory_limit is not None:
-        raise InputError(f"memory_limit={memory_limit!r}: only DuckDB has one. Leave it out, or use engine='duckdb'.")
-    return found
-
-
 def _find(part: Any) -> list[Path]:
     path = Path(part)
     if path.is_dir():
@@ -243,8 +159,3 @@ def _kind(path: Path) -> str:
     """Parquet or Arrow by the ending of its name; whatever else is text, which we call CSV."""
     name = path.name.lower()
     return "Parquet" if name.endswith(PARQUET) else "Arrow" if name.endswith(ARROW) else "CSV"
-
-
-def _escaped(name: str) -> str:
-    """A path that DuckDB takes as it is, and not for a pattern."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
