@@ -58,13 +58,13 @@ def gather(
         Combinations of columns to count too, as for the encoders; "auto" counts all pairs and keeps those that pay.
     hierarchy : dict, optional
         Columns to count within those of their parents, as for the encoders.
-    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
+    family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
         Likelihood of the target.
     weight : str or array-like, optional
         Name of a column of weights; for a table in memory, their values.
     exposure : str or array-like, optional
         Name of a column, or its values: in how many units of time or anything else each row's events were counted. For
-        `family="poisson"`; finite and > 0.
+        families of counts; finite and > 0.
     classes : list, optional
         Class labels that are known already, though this table need not hold all of them.
     like : Evidence, optional
