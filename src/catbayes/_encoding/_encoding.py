@@ -278,9 +278,9 @@ class Encoding:
     @property
     def hides(self) -> bool:
         """Whether draws hide that a target was taken out in closed form."""
-        weight, family = self.evidence.row_weight, self.evidence.family
-        dispersion = max(family.dispersion(column.statistics, weight) for column in self.evidence.columns)
-        return self.settings.draws.hide(weight * dispersion)
+        weight, pairs = self.evidence.row_weight, zip(self.columns, self.evidence.columns, strict=True)
+        excess = (column.posteriors.prior.prior.dispersion(seen.statistics, weight) for column, seen in pairs)
+        return self.settings.draws.hide(weight * max(excess))
 
     def _keys(self, purpose: Purpose, column: EncodedColumn, n_draws: int) -> list[tuple[int, int, int]]:
         return [(purpose, column.position, k) for k in range(n_draws)]

@@ -63,10 +63,7 @@ def gain(column: ColumnEvidence, evidence: Evidence, means: dict[int, Array]) ->
     index = column.index
     every = np.arange(index.missing)
     rows: Any = column.statistics.take(every)
-    # Rows that weigh more than one, and counts that vary more than Poisson's, say less than they seem to. Those that
-    # vary less say no more: in a small table they do so by chance, and not at all where every cell holds one number.
-    dispersion = max(evidence.family.dispersion(rows, evidence.row_weight), 1.0)
-    cells = rows.scaled(1.0 / (evidence.row_weight * dispersion))
+    cells = rows.scaled(1.0 / evidence.row_weight)  # rows that weigh more than one say less than they seem to
     for number, part in enumerate(column.parts):
         if part not in means:
             parent = rows.place(index.cells[:, number], index.sources[number].n_slots)

@@ -187,9 +187,8 @@ class Family(ABC):
         """The root of a hierarchy, from what the nodes below it were told by theirs, and from what it was before."""
         return cls.empirical(told) if told.varies() else root
 
-    @classmethod
-    def dispersion(cls, statistics: Any, row: float = 1.0) -> float:
-        """Variance of the target within categories, for rows of weight `row`, as a multiple of what the family says."""
+    def dispersion(self, statistics: Any, row: float = 1.0) -> float:
+        """Variance of targets within categories, for rows of weight `row`, as a multiple of what this prior says."""
         return 1.0
 
     @abstractmethod
@@ -276,7 +275,8 @@ class Family(ABC):
         """Log-likelihood of the cells of an interaction, up to a constant, as a function of a strength ν.
 
         Cells vary about what their columns explain as if the prior were worth ν rows, θ integrated out. `parts` are the
-        means of θ that each column gives to each cell, (cell, parameter).
+        means of θ that each column gives to each cell, (cell, parameter). A family whose targets may vary more than it
+        says makes the cells worth less by itself.
         """
         raise InputError(
             f"{cls.__name__} does not say how likely the cells of an interaction are (its method `cell_likelihood`), "
