@@ -60,9 +60,17 @@ class Links:
     strengths: tuple[float, ...]  # of the leaves about their parents, …, of the topmost nodes about the root
 
     @classmethod
-    def fit(cls, index: Index, statistics: Statistics, family: type[Family], prior: Prior, column: Statistics) -> Links:
+    def fit(
+        cls,
+        index: Index,
+        statistics: Statistics,
+        family: type[Family],
+        prior: Prior,
+        column: Statistics,
+        units: float = 1.0,
+    ) -> Links:
         """Find the strengths that make the tree most likely, or take that of a prior that is given for all of them."""
-        base, proper = prior.fit(family, column)
+        base, proper = prior.fit(family, column, units)
         n_levels = len(index.levels) + 1
         if not isinstance(prior, Empirical):
             return cls(proper, (float(proper.strength),) * n_levels)

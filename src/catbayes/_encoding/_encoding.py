@@ -114,8 +114,8 @@ class Encoding:
             # A column that says nothing has nothing to make a prior of: that of the target itself.
             speaking = seen if seen.varies() else evidence.total
             if not index.levels:
-                return ColumnPrior.fit(family, settings.prior, speaking)
-            links = Links.fit(index, statistics, family, settings.prior, speaking)
+                return ColumnPrior.fit(family, settings.prior, speaking, evidence.row_units)
+            links = Links.fit(index, statistics, family, settings.prior, speaking, evidence.row_units)
             return HierarchyPrior.of(index, links, statistics)
 
         with threadpool_limits(1, user_api="blas"):  # an optimiser of four numbers only loses by waking threads

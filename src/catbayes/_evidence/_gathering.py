@@ -178,9 +178,9 @@ def _gather_memory(table: Table, selection: Selection, given: Given, whole: bool
 
 def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, progress: Progress) -> Evidence:
     """Let the engine group: one query a column, and one or two to look at the target."""
-    target, weight = given.target, given.weight
+    target, weight, units = given.target, given.weight, 1.0
     if given.exposure is not None:
-        frame, weight = per_unit_lazily(frame, target, weight, given.exposure, given.family)
+        frame, weight, units = per_unit_lazily(frame, target, weight, given.exposure, given.family)
     query, schema = Query.of(frame, target, weight, given.family, given.classes), frame.collect_schema()
     inputs = [name for name in schema.names() if name not in (target, weight)]
     categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
@@ -192,7 +192,7 @@ def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, p
         found[spec.position] = query.group(spec, inputs, schema, known)
     progress(len(found), len(specs))
     columns = tuple(found[spec.position] for spec in specs)
-    return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None)
+    return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None, units)
 
 
 def _gather_batches(reader: Any, selection: Selection, given: Given) -> Evidence:

@@ -84,6 +84,7 @@ class Family(ABC):
     support: ClassVar[Support | None] = None  # the numbers that it takes; all of them if None
     log_target: ClassVar[bool] = False  # whether the number is the logarithm of what was given
     takes_exposure: ClassVar[bool] = False  # whether y events in e units are a rate y / e that counts for e rows
+    row_units: ClassVar[bool] = False  # whether a prior is made in the units of exposure that a row has; then see `per`
     parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
     location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target
     curvature: ClassVar[float] = 0.0  # v₂, where targets of mean m vary by V = v₀ + v₁ m + v₂ m²: Var θ = V / (S - v₂)
@@ -148,6 +149,10 @@ class Family(ABC):
 
     def for_unseen(self) -> Self:
         """Where a scaled prior is too weak to be drawn from, the prior that an unseen category draws from."""
+        return self
+
+    def per(self, units: float) -> Self:
+        """What is believed of a rate in one unit of exposure, of the rate in so many; see `row_units`."""
         return self
 
     @classmethod
