@@ -200,9 +200,9 @@ def _variance(prior: Any, posterior: Any, variance: Any) -> Array:
     return np.asarray(share / positive(posterior.strength - prior.curvature) + (1.0 - share) ** 2 * variance)
 
 
-def _message(statistics: Any, strength: float, curvature: float) -> Any:
+def _message(statistics: Any, strength: float, curvature: float | Array) -> Any:
     """What children tell of their parent: n rows no more than n (ν - v₂) / (n + ν) would."""
-    share = max(strength - curvature, 0.0) / (statistics.count + strength)
+    share = np.maximum(strength - curvature, 0.0) / (statistics.count + strength)
     return statistics.scaled(np.minimum(share, 1.0))
 
 

@@ -87,7 +87,6 @@ class Family(ABC):
     row_units: ClassVar[bool] = False  # whether a prior is made in the units of exposure that a row has; then see `per`
     parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
     location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target
-    curvature: ClassVar[float] = 0.0  # v₂, where targets of mean m vary by V = v₀ + v₁ m + v₂ m²: Var θ = V / (S - v₂)
     as_differences: ClassVar[bool] = False  # whether models get means as differences from that of an unseen category
     signed: ClassVar[tuple[str, ...]] = ()  # parameters of a prior that may be zero or negative
     free_strength: ClassVar[bool] = False  # whether the strength of a scaled prior may be set apart from the rest of it
@@ -165,6 +164,14 @@ class Family(ABC):
         @property
         def strength(self) -> Array:
             """How many observations the distribution of the mean is worth."""
+
+    @property
+    def curvature(self) -> float | Array:
+        """v₂, where targets of mean m vary by V = v₀ + v₁ m + v₂ m², so that Var θ = V / (S - v₂).
+
+        A number of the family, or one for each entry where parameters decide how much targets vary.
+        """
+        return 0.0
 
     def worth(self, strength: Any) -> Self:
         """The same means, worth so many observations; of an array of distributions, each of them so many."""
