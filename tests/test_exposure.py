@@ -10,7 +10,16 @@ import sklearn
 from scipy.stats import spearmanr
 from sklearn.pipeline import make_pipeline
 
-from catbayes import ConjugateMomentEncoder, Draws, GammaPoisson, InputError, SamplingBayesianEncoder, encode, gather
+from catbayes import (
+    ConjugateMomentEncoder,
+    Draws,
+    GammaPoisson,
+    InputError,
+    SamplingBayesianEncoder,
+    encode,
+    gather,
+    load,
+)
 
 random = np.random.default_rng(0)
 N_ROWS = 600
@@ -38,6 +47,7 @@ def assert_same(one, other, exactly=1e-12):
         np.testing.assert_allclose(first.statistics.mean, second.statistics.mean, rtol=exactly, atol=1e-12)
         np.testing.assert_allclose(first.statistics.m2, second.statistics.m2, rtol=1e-9, atol=1e-9)
     assert one.squares == pytest.approx(other.squares)
+    assert one.exposure == pytest.approx(other.exposure)
 
 
 @pytest.mark.parametrize("weight", [None, W])
@@ -70,6 +80,7 @@ def test_every_source_says_the_same_and_the_named_columns_are_taken_out(source, 
     found = gather(named, ["city"], "claims", family="poisson", weight=weight, exposure="years")
     wanted = gather(X, ["city"], Y, family="poisson", weight=None if weight is None else W, exposure=E)
     assert_same(found, wanted)
+    assert found.exposure == pytest.approx(np.average(E, weights=None if weight is None else W))
     assert found.inputs == tuple(name for name in TABLE.columns if name not in ("claims", "years", weight))
     fitted = make().fit(SOURCES[source](TABLE), "claims", weight, exposure="years")
     assert_same(fitted.evidence_, wanted)
@@ -88,6 +99,15 @@ def test_parts_can_be_added_merged_and_taken_out_again():
     assert_same(
         gather(TABLE, ["city"], "claims", exposure="years", weight="weight", like=whole.evidence_), whole.evidence_
     )
+
+
+def test_without_exposure_a_row_has_one_unit_however_it_is_weighted(tmp_path):
+    whole = make().fit(X, Y, W)
+    parts = [make().fit(X[rows], Y[rows], W[rows]) for rows in (slice(0, 250), slice(250, None))]
+    for encoder in (whole, parts[0] + parts[1], (parts[0] + parts[1]) - parts[1], whole.forget(0.3)):
+        assert encoder.evidence_.exposure == 1.0
+    make().fit(X, Y, W, exposure=E).save(tmp_path / "exposed")
+    assert load(tmp_path / "exposed").evidence_.exposure == pytest.approx(np.average(E, weights=W))
 
 
 def test_exposure_is_a_rate_with_a_weight():

@@ -11,6 +11,7 @@ import reference
 from cases import PRIORS, make_target, parameters
 from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
 from catbayes.families import FAMILIES
+from catbayes.families._arithmetic import log_rising
 from catbayes.statistics import Moments, Tally
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
@@ -198,6 +199,14 @@ def test_normal_draws_have_the_mean_and_covariance_of_the_posterior(family):
 
 
 # --------------------------------------------------------------- marginal likelihood
+
+
+@pytest.mark.parametrize("alpha", [3.0, 9e5, 8e10, 4e15])
+def test_rising_factorials_are_right_however_large_they_begin(alpha):
+    """α (α + 1) … (α + n - 1), one factor after the other, where log Γ(α) itself has no digits to spare."""
+    for n in (1, 1000, 4_000_000):
+        assert log_rising(alpha, float(n)) == pytest.approx(np.log(alpha + np.arange(n)).sum(), rel=1e-13, abs=1e-8)
+    assert log_rising(alpha, 0.0) == 0.0
 
 
 def test_log_marginals_integrate_the_likelihood():

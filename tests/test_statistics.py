@@ -117,6 +117,13 @@ def test_chunks_do_not_change_the_result(monkeypatch):
     assert_close(Tally.from_codes(codes, label, w, n_slots=7, n_classes=2), whole[1])
 
 
+def test_rates_in_other_units_are_those_of_events_counted_in_them():
+    random = np.random.default_rng(0)
+    codes, events, days = random.integers(0, 5, 60), random.poisson(4.0, 60), random.gamma(2.0, 3.0, 60)
+    weeks = Moments.from_codes(codes, 7 * events / days, days / 7, n_slots=6)
+    assert_close(Moments.from_codes(codes, events / days, days, n_slots=6).per(7.0), weeks)
+
+
 def test_forgetting_a_category_leaves_the_others():
     codes, y = np.array([0, 1, 1]), np.array([3.0, 4.0, 6.0])
     assert Moments.from_codes(codes, y, n_slots=2).without(0).count.tolist() == [0.0, 2.0]

@@ -60,9 +60,17 @@ class Links:
     strengths: tuple[float, ...]  # of the leaves about their parents, …, of the topmost nodes about the root
 
     @classmethod
-    def fit(cls, index: Index, statistics: Statistics, family: type[Family], prior: Prior, column: Statistics) -> Links:
+    def fit(
+        cls,
+        index: Index,
+        statistics: Statistics,
+        family: type[Family],
+        prior: Prior,
+        column: Statistics,
+        units: float = 1.0,
+    ) -> Links:
         """Find the strengths that make the tree most likely, or take that of a prior that is given for all of them."""
-        base, proper = prior.fit(family, column)
+        base, proper = prior.fit(family, column, units)
         n_levels = len(index.levels) + 1
         if not isinstance(prior, Empirical):
             return cls(proper, (float(proper.strength),) * n_levels)
@@ -192,9 +200,9 @@ def _variance(prior: Any, posterior: Any, variance: Any) -> Array:
     return np.asarray(share / positive(posterior.strength - prior.curvature) + (1.0 - share) ** 2 * variance)
 
 
-def _message(statistics: Any, strength: float, curvature: float) -> Any:
+def _message(statistics: Any, strength: float, curvature: float | Array) -> Any:
     """What children tell of their parent: n rows no more than n (ν - v₂) / (n + ν) would."""
-    share = max(strength - curvature, 0.0) / (statistics.count + strength)
+    share = np.maximum(strength - curvature, 0.0) / (statistics.count + strength)
     return statistics.scaled(np.minimum(share, 1.0))
 
 

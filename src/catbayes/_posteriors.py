@@ -73,9 +73,9 @@ class ColumnPrior:
     unseen: Family  # what a slot without rows draws from: the prior, or a proper one where it is too weak for that
 
     @classmethod
-    def fit(cls, family: type[Family], prior: Prior, statistics: Statistics) -> ColumnPrior:
-        """Make the prior from statistics, those of the column itself as a rule."""
-        return cls(*prior.fit(family, statistics))
+    def fit(cls, family: type[Family], prior: Prior, statistics: Statistics, units: float = 1.0) -> ColumnPrior:
+        """Make the prior from statistics, those of the column itself as a rule, of rows with so much exposure."""
+        return cls(*prior.fit(family, statistics, units))
 
     def given(self, statistics: Statistics) -> Self:
         """The priors if only these statistics were known, such as those of the other folds: still the same."""

@@ -25,8 +25,11 @@ class Prior(Protocol):
     (True, [0.5])
     """
 
-    def fit(self, family: Any, statistics: Any) -> tuple[Any, Any]:
-        """Return the prior, and the distribution that an unseen category draws from."""
+    def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
+        """Return the prior, and the distribution that an unseen category draws from.
+
+        A row has so many `units` of exposure, on average: 1 where there is none.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +46,9 @@ class Empirical:
     SamplingBayesianEncoder(prior=Empirical())
     """
 
-    def fit(self, family: Any, statistics: Any) -> tuple[Any, Any]:
+    def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
         """Climb the marginal likelihood."""
-        prior = family.empirical(statistics)
+        prior = family.empirical(statistics.per(units)).per(1.0 / units)
         return prior, prior
 
 
@@ -70,10 +73,10 @@ class Scaled:
     gamma: float
     strength: float | None = None
 
-    def fit(self, family: Any, statistics: Any) -> tuple[Any, Any]:
+    def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
         """Scale the whole table."""
         check_number("gamma", self.gamma, 0.0)
-        prior = family.scaled(statistics.total(), self.gamma)
+        prior = family.scaled(statistics.total().per(units), self.gamma)
         if self.strength is not None:
             check_number("strength", self.strength, 0.0)
             if not family.free_strength:
@@ -82,7 +85,7 @@ class Scaled:
                     f"{family.__name__}."
                 )
             prior = prior.worth(self.strength)
-        return prior, prior.for_unseen()
+        return prior.per(1.0 / units), prior.for_unseen().per(1.0 / units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class Given:
 
     prior: Any
 
-    def fit(self, family: Any, statistics: Any) -> tuple[Any, Any]:
+    def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
         """Return the prior as it is, once it is known to fit the target."""
         if type(self.prior) is not family:
             raise InputError(

@@ -148,6 +148,10 @@ class Tally:
         """Let every row count for `share` of a row; a share for all, or for each category."""
         return Tally((self.weight.T * share).T)
 
+    def per(self, units: float) -> Tally:
+        """Classes have no units of exposure."""
+        return self
+
     def __add__(self, other: Tally) -> Tally:
         """Merge two disjoint samples."""
         return Tally(self.weight + other.weight)
@@ -255,6 +259,10 @@ class Moments:
     def scaled(self, share: float | Array) -> Moments:
         """Let every row count for `share` of a row; a share for all, or for each category."""
         return Moments(self.count * share, self.mean, self.m2 * share)
+
+    def per(self, units: float) -> Moments:
+        """Rates in so many units of exposure, of which there are fewer then."""
+        return Moments(self.count / units, self.mean * units, self.m2 * units)
 
     def __add__(self, other: Moments) -> Moments:
         """Merge two disjoint samples; the empty sample is the identity."""

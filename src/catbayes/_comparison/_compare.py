@@ -54,7 +54,7 @@ def compare(
         Categorical columns; "auto" takes all that hold no numbers and no dates.
     drop : list of str
         Columns to leave out, such as identifiers.
-    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
+    family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
         Likelihood of the target, as for the encoders: classes or numbers. With "auto", a target with fractions is a
         number, and every other one a class; `rows.described` says what it was taken for.
     by : str, optional

@@ -67,7 +67,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         sample_weight : array-like of shape (n_rows,), or str, optional
             A row of weight 2 counts as two rows; scale survey weights to a mean of 1. Or the name of a column in X.
         exposure : array-like of shape (n_rows,), or str, optional
-            For `family="poisson"`: in how many units of time or anything else the events of each row were counted,
+            For families of counts: in how many units of time or anything else the events of each row were counted,
             finite and > 0; or the name of a column in X. θ is then the rate in one unit, and a row counts for as many
             observations as it has units, in `posteriors_` too.
 

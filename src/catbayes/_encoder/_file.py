@@ -35,7 +35,7 @@ from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name
 from catbayes.statistics import Moments, Statistics, Tally
 
-FORMAT, VERSION = "catbayes encoder", 3
+FORMAT, VERSION = "catbayes encoder", 4
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
 
 
@@ -131,6 +131,7 @@ def encoder_table(kind: str, parameters: dict[str, Any], encoding: Encoding) -> 
         "inputs": [write_name(name) for name in evidence.inputs],
         "squares": evidence.squares,
         "weighted": evidence.weighted,
+        "exposure": evidence.exposure,
         "candidates": [
             [list(map(write_name, found.columns)), found.categories, found.gain, found.kept]
             for found in evidence.candidates
@@ -235,6 +236,7 @@ def _read_evidence(header: Any, table: Any) -> Evidence:
         tuple(header["inputs"]),
         float(header["squares"]),
         bool(header["weighted"]),
+        float(header["exposure"]),
         tuple(Candidate(tuple(names), size, gain, kept) for names, size, gain, kept in header["candidates"]),
     )
 

@@ -31,7 +31,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
         As for `SamplingBayesianEncoder`.
     n_moments : int from 1 to 4, default=2
         Mean, variance, skewness and excess kurtosis, as many as asked for.
-    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
+    family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
         Likelihood of the target.
     prior : "empirical", number ≥ 0, or prior object
         As for `SamplingBayesianEncoder`.

@@ -56,7 +56,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         its country, with strengths from the data. An unseen postcode draws from its region, an unseen region from its
         country. Instead of columns, a dictionary of each category's parent (or tuple of parent, grandparent, …), or a
         frame of categories and parents, whose categories need not have been seen.
-    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
+    family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
         Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes. "lognormal" is
         for amounts > 0 that vary by factors: everything, the posteriors and "mean" included, is then about log y.
     prior : "empirical", number ≥ 0, or prior object

@@ -120,8 +120,8 @@ class Encoding:
             # A column that says nothing has nothing to make a prior of: that of the target itself.
             speaking = seen if seen.varies() else evidence.total
             if not index.levels:
-                return ColumnPrior.fit(family, settings.prior, speaking)
-            links = Links.fit(index, statistics, family, settings.prior, speaking)
+                return ColumnPrior.fit(family, settings.prior, speaking, evidence.row_units)
+            links = Links.fit(index, statistics, family, settings.prior, speaking, evidence.row_units)
             return HierarchyPrior.of(index, links, statistics)
 
         with threadpool_limits(1, user_api="blas"):  # an optimiser of four numbers only loses by waking threads
@@ -279,9 +279,9 @@ class Encoding:
     @property
     def hides(self) -> bool:
         """Whether draws hide that a target was taken out in closed form."""
-        weight, family = self.evidence.row_weight, self.evidence.family
-        dispersion = max(family.dispersion(column.statistics, weight) for column in self.evidence.columns)
-        return self.settings.draws.hide(weight * dispersion)
+        weight, pairs = self.evidence.row_weight, zip(self.columns, self.evidence.columns, strict=True)
+        excess = (column.posteriors.prior.prior.dispersion(seen.statistics, weight) for column, seen in pairs)
+        return self.settings.draws.hide(weight * max(excess))
 
     def _keys(self, purpose: Purpose, column: EncodedColumn, n_draws: int) -> list[tuple[int, int, int]]:
         return [(purpose, column.position, k) for k in range(n_draws)]

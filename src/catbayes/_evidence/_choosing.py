@@ -62,15 +62,12 @@ def gain(column: ColumnEvidence, evidence: Evidence, means: dict[int, Array]) ->
     """Gain of an interaction over its columns, in nats; `means` remembers those of the columns."""
     index = column.index
     every = np.arange(index.missing)
-    rows: Any = column.statistics.take(every)
-    # Rows that weigh more than one, and counts that vary more than Poisson's, say less than they seem to. Those that
-    # vary less say no more: in a small table they do so by chance, and not at all where every cell holds one number.
-    dispersion = max(evidence.family.dispersion(rows, evidence.row_weight), 1.0)
-    cells = rows.scaled(1.0 / (evidence.row_weight * dispersion))
+    # Rows that weigh more than one say less than they seem to.
+    cells: Any = column.statistics.take(every).per(evidence.row_units).scaled(evidence.row_units / evidence.row_weight)
     for number, part in enumerate(column.parts):
         if part not in means:
-            parent = rows.place(index.cells[:, number], index.sources[number].n_slots)
-            means[part] = _shrunk(evidence.family, parent.scaled(1.0 / evidence.row_weight))
+            parent = cells.place(index.cells[:, number], index.sources[number].n_slots)
+            means[part] = _shrunk(evidence.family, parent)
     parts = [means[part][slots] for part, slots in zip(column.parts, index.cells.T, strict=True)]
     if isinstance(cells, Tally):  # one row has the chances of its centre, whatever ν is
         several = np.flatnonzero(np.abs(cells.count - 1.0) > 1e-9)

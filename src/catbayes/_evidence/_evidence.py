@@ -86,6 +86,7 @@ class Evidence:
     inputs: tuple[Any, ...]  # names of all columns of the table but the target, encoded or not
     squares: float  # Σ w² over the rows: with Σ w, how unequal the weights are
     weighted: bool
+    exposure: float = 1.0  # of a row on average, in units: Σ w e / Σ w
     candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
     total: Statistics = field(init=False)  # what all rows together say, as one category
 
@@ -110,6 +111,11 @@ class Evidence:
         return float(self.squares / self.total.count[0])
 
     @property
+    def row_units(self) -> float:
+        """The exposure of a row, for a family that makes its priors in units of it; 1 for the others."""
+        return self.exposure if self.family.row_units else 1.0
+
+    @property
     def class_balance(self) -> float:
         """What a row says of the classes, next to one of a fair coin: 2 (1 - Σ p²), 1 at most, and 1 for numbers."""
         total = self.total
@@ -122,19 +128,15 @@ class Evidence:
         """Join what two disjoint sets of rows say."""
         joint = self._aligned(other)
         columns = tuple(column.joined(column.mine + column.theirs) for column in joint.columns)
-        squares, weighted = self.squares + other.squares, self.weighted or other.weighted
-        return replace(
-            self, columns=columns, family=joint.family, classes=joint.classes, squares=squares, weighted=weighted
-        )
+        about = self._about(other, 1.0) | {"family": joint.family, "classes": joint.classes}
+        return replace(self, columns=columns, **about)
 
     def __sub__(self, other: Evidence) -> Evidence:
         """Take rows out again; a category or class of which nothing is left is forgotten altogether."""
         joint = self._aligned(other)
         columns = tuple(column.without(column.subtract(self.family)) for column in joint.columns)
-        squares, weighted = max(self.squares - other.squares, 0.0), self.weighted or other.weighted
-        left = replace(
-            self, columns=columns, family=joint.family, classes=joint.classes, squares=squares, weighted=weighted
-        )
+        about = self._about(other, -1.0) | {"family": joint.family, "classes": joint.classes}
+        left = replace(self, columns=columns, **about)
         if not left.total.count[0] > 0:
             raise InputError("Nothing would be left: every row is to be taken out. Fit a new encoder instead.")
         return left._without_classes(joint.mine_had)
@@ -143,6 +145,14 @@ class Evidence:
         """Let every row count for `share` of a row."""
         columns = tuple(replace(column, statistics=column.statistics.scaled(share)) for column in self.columns)
         return replace(self, columns=columns, squares=self.squares * share**2, weighted=True)
+
+    def _about(self, other: Evidence, sign: float) -> dict[str, Any]:
+        """Weights and exposure of the rows, once those of another table are put in (1) or taken out (-1)."""
+        mine, theirs = float(self.total.count[0]), sign * float(other.total.count[0])
+        count, rows = mine + theirs, mine / self.exposure + theirs / other.exposure
+        squares = max(self.squares + sign * other.squares, 0.0)
+        exposure = count / rows if count > 0 and rows > 0 else self.exposure
+        return {"squares": squares, "weighted": self.weighted or other.weighted, "exposure": exposure}
 
     def _aligned(self, other: Evidence) -> _Aligned:
         """Bring two tables to the same categories and classes."""

@@ -1,7 +1,8 @@
 """Exposure: y events in e units of time, distance or policies are a rate y / e that counts for e observations.
 
 For a Poisson target y ~ Poisson(λ e) the posterior is Gamma(α + Σ y, rate β + Σ e). With the target y / e and the
-weight e the ordinary update says the same: α + Σ e · (y / e), β + Σ e. So only what reads a table knows of exposure.
+weight e the ordinary update says the same: α + Σ e · (y / e), β + Σ e. So what reads a table turns exposure into that,
+and keeps how many units a row has on average: priors are learnt in the unit of a row, which makes rates counts again.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family, resolve_family
 
 
-def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Target, Array]:
-    """Events per unit as the target, and the weight of a row times its units.
+def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Target, Array, float]:
+    """Events per unit as the target, the weight of a row times its units, and the units of a row on average.
 
     Examples
     --------
     >>> from catbayes._evidence import read_target
-    >>> target, weight = per_unit(read_target(np.array([2, 3]), "poisson", 2), None, [4.0, 1.0])
-    >>> target.values.tolist(), weight.tolist()
-    ([0.5, 3.0], [4.0, 1.0])
+    >>> target, weight, units = per_unit(read_target(np.array([2, 3]), "poisson", 2), None, [4.0, 1.0])
+    >>> target.values.tolist(), weight.tolist(), units
+    ([0.5, 3.0], [4.0, 1.0], 2.5)
     """
     _check_family(target.family)
     try:
@@ -40,12 +41,13 @@ def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Targe
     if units.shape != (n_rows,):
         raise InputError(f"exposure has shape {units.shape}: expected one number for each of {n_rows} rows.")
     _check_units(int((~(np.isfinite(units) & (units > 0))).sum()))
-    return replace(target, values=target.values / units), units if weight is None else weight * units
+    counts, rows = (units, float(n_rows)) if weight is None else (weight * units, float(weight.sum()))
+    return replace(target, values=target.values / units), counts, float(counts.sum()) / rows if rows > 0 else 1.0
 
 
 def per_unit_lazily(
     frame: nw.LazyFrame[Any], target: Any, weight: Any, exposure: Any, family: Any
-) -> tuple[nw.LazyFrame[Any], str]:
+) -> tuple[nw.LazyFrame[Any], str, float]:
     """The same for a lazy frame: the target is events per unit, and the column of the exposure becomes the weight."""
     wanted, schema = resolve_family(family), frame.collect_schema()
     _check_family(wanted)
@@ -54,12 +56,17 @@ def per_unit_lazily(
     events = read_column(target, schema[target], wanted, None).cast(nw.Float64)
     units = nw.col(exposure).cast(nw.Float64)
     bad = units.is_null() | units.is_nan() | (units <= 0.0) | (units == float("inf"))
-    _check_units(int(collect(frame.select(bad.cast(nw.Int64).sum().alias(exposure)))[exposure].to_list()[0] or 0))
-    if weight is None:
-        return frame.with_columns((events / units).alias(target), units.alias(exposure)), exposure
-    check_numeric("sample_weight", weight, schema[weight])
-    counts = nw.col(weight).cast(nw.Float64) * units
-    return frame.with_columns((events / units).alias(target), counts.alias(exposure)).drop(weight), exposure
+    counts, rows = units, nw.len()
+    if weight is not None:
+        check_numeric("sample_weight", weight, schema[weight])
+        counts, rows = nw.col(weight).cast(nw.Float64) * units, nw.col(weight).cast(nw.Float64).sum()
+    sums = {"bad": bad.cast(nw.Int64).sum(), "counts": counts.sum(), "rows": rows}
+    found = collect(frame.select(*(value.alias(name) for name, value in sums.items())))
+    bad_rows, total, n_rows = (found[name].to_list()[0] or 0 for name in sums)
+    _check_units(int(bad_rows))
+    frame = frame.with_columns((events / units).alias(target), counts.alias(exposure))
+    frame = frame if weight is None else frame.drop(weight)
+    return frame, exposure, total / n_rows if n_rows > 0 else 1.0
 
 
 def _check_family(family: type[Family] | None) -> None:

@@ -58,13 +58,13 @@ def gather(
         Combinations of columns to count too, as for the encoders; "auto" counts all pairs and keeps those that pay.
     hierarchy : dict, optional
         Columns to count within those of their parents, as for the encoders.
-    family : "auto", "bernoulli", "categorical", "normal", "lognormal", "poisson", or a family class
+    family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
         Likelihood of the target.
     weight : str or array-like, optional
         Name of a column of weights; for a table in memory, their values.
     exposure : str or array-like, optional
         Name of a column, or its values: in how many units of time or anything else each row's events were counted. For
-        `family="poisson"`; finite and > 0.
+        families of counts; finite and > 0.
     classes : list, optional
         Class labels that are known already, though this table need not hold all of them.
     like : Evidence, optional
@@ -178,9 +178,9 @@ def _gather_memory(table: Table, selection: Selection, given: Given, whole: bool
 
 def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, progress: Progress) -> Evidence:
     """Let the engine group: one query a column, and one or two to look at the target."""
-    target, weight = given.target, given.weight
+    target, weight, units = given.target, given.weight, 1.0
     if given.exposure is not None:
-        frame, weight = per_unit_lazily(frame, target, weight, given.exposure, given.family)
+        frame, weight, units = per_unit_lazily(frame, target, weight, given.exposure, given.family)
     query, schema = Query.of(frame, target, weight, given.family, given.classes), frame.collect_schema()
     inputs = [name for name in schema.names() if name not in (target, weight)]
     categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
@@ -192,7 +192,7 @@ def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, p
         found[spec.position] = query.group(spec, inputs, schema, known)
     progress(len(found), len(specs))
     columns = tuple(found[spec.position] for spec in specs)
-    return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None)
+    return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None, units)
 
 
 def _gather_batches(reader: Any, selection: Selection, given: Given) -> Evidence:

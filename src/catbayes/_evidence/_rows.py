@@ -78,8 +78,9 @@ def read_rows(
     weight = check_weights(weight, n_rows, whole)
     y = np.asarray(y)
     target = read_target(y, family, n_rows, classes)
+    units = 1.0
     if exposure is not None:
-        target, weight = per_unit(target, weight, exposure)
+        target, weight, units = per_unit(target, weight, exposure)
         y = target.values
     needed = sorted({part for spec in specs for part in spec.parts})
     read = dict(zip(needed, run(lambda position: Categories.of(table.column(position)), needed), strict=True))
@@ -97,6 +98,7 @@ def read_rows(
         inputs=tuple(names),
         squares=float(n_rows if weight is None else (weight**2).sum()),
         weighted=weight is not None,
+        exposure=units,
     )
     codes = {position: slots for position, (_, slots) in read.items()}
     return Rows(table, choose(evidence) if selection.is_auto else evidence, y, target, weight, codes)

@@ -15,6 +15,9 @@ from catbayes._validation import Array
 NO_SIGNAL = 100.0
 """Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
 
+FAR = 1e6
+"""From here on Stirling's series of log Γ is as exact as a number can be."""
+
 
 def no_signal(total: Any) -> float:
     """Prior strength of a column without signal, however small its weights are.
@@ -36,7 +39,11 @@ def left_over(before: Array, taken: Any, weight: Any) -> Array:
 def log_rising(alpha: Any, count: Any) -> Array:
     """Log Γ(α + n) / Γ(α), right even where α is so large that the two logarithms agree in most digits."""
     seen = np.where(count > 0, count, 1.0)
-    return np.where(count > 0, gammaln(seen) - betaln(alpha, seen), 0.0)
+    far = np.where(alpha > FAR, alpha, FAR)
+    stirling = seen * (np.log(far) - 1.0) + (far + seen - 0.5) * np.log1p(seen / far)
+    stirling = stirling + (1.0 / (far + seen) - 1.0 / far) / 12.0
+    rising = np.where(alpha > FAR, stirling, gammaln(seen) - betaln(np.minimum(alpha, FAR), seen))
+    return np.where(count > 0, rising, 0.0)
 
 
 def maximise(

@@ -84,9 +84,9 @@ class Family(ABC):
     support: ClassVar[Support | None] = None  # the numbers that it takes; all of them if None
     log_target: ClassVar[bool] = False  # whether the number is the logarithm of what was given
     takes_exposure: ClassVar[bool] = False  # whether y events in e units are a rate y / e that counts for e rows
+    row_units: ClassVar[bool] = False  # whether a prior is made in the units of exposure that a row has; then see `per`
     parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
     location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target
-    curvature: ClassVar[float] = 0.0  # v₂, where targets of mean m vary by V = v₀ + v₁ m + v₂ m²: Var θ = V / (S - v₂)
     as_differences: ClassVar[bool] = False  # whether models get means as differences from that of an unseen category
     signed: ClassVar[tuple[str, ...]] = ()  # parameters of a prior that may be zero or negative
     free_strength: ClassVar[bool] = False  # whether the strength of a scaled prior may be set apart from the rest of it
@@ -150,6 +150,10 @@ class Family(ABC):
         """Where a scaled prior is too weak to be drawn from, the prior that an unseen category draws from."""
         return self
 
+    def per(self, units: float) -> Self:
+        """What is believed of a rate in one unit of exposure, of the rate in so many; see `row_units`."""
+        return self
+
     @classmethod
     @abstractmethod
     def empirical(cls, statistics: Any) -> Self:
@@ -160,6 +164,14 @@ class Family(ABC):
         @property
         def strength(self) -> Array:
             """How many observations the distribution of the mean is worth."""
+
+    @property
+    def curvature(self) -> float | Array:
+        """v₂, where targets of mean m vary by V = v₀ + v₁ m + v₂ m², so that Var θ = V / (S - v₂).
+
+        A number of the family, or one for each entry where parameters decide how much targets vary.
+        """
+        return 0.0
 
     def worth(self, strength: Any) -> Self:
         """The same means, worth so many observations; of an array of distributions, each of them so many."""
@@ -187,9 +199,8 @@ class Family(ABC):
         """The root of a hierarchy, from what the nodes below it were told by theirs, and from what it was before."""
         return cls.empirical(told) if told.varies() else root
 
-    @classmethod
-    def dispersion(cls, statistics: Any, row: float = 1.0) -> float:
-        """Variance of the target within categories, for rows of weight `row`, as a multiple of what the family says."""
+    def dispersion(self, statistics: Any, row: float = 1.0) -> float:
+        """Variance of targets within categories, for rows of weight `row`, as a multiple of what this prior says."""
         return 1.0
 
     @abstractmethod
@@ -276,7 +287,8 @@ class Family(ABC):
         """Log-likelihood of the cells of an interaction, up to a constant, as a function of a strength ν.
 
         Cells vary about what their columns explain as if the prior were worth ν rows, θ integrated out. `parts` are the
-        means of θ that each column gives to each cell, (cell, parameter).
+        means of θ that each column gives to each cell, (cell, parameter). A family whose targets may vary more than it
+        says makes the cells worth less by itself.
         """
         raise InputError(
             f"{cls.__name__} does not say how likely the cells of an interaction are (its method `cell_likelihood`), "

@@ -147,7 +147,12 @@ class GammaPoisson(Family):
 
     @classmethod
     def cell_likelihood(cls, cells: Moments, parts: list[Array]) -> Callable[[float], float]:
-        """Gamma(ν m, rate ν) about the rates m as the columns explain them, whose logarithms add up."""
+        """Gamma(ν m, rate ν) about the rates m as the columns explain them, whose logarithms add up.
+
+        Counts that vary more than Poisson's say less than they seem to. Those that vary less say no more: in a small
+        table they do so by chance, and not at all where every cell holds one number.
+        """
+        cells = cells.scaled(1.0 / max(cls.dispersion(cells), 1.0))
         base, events = np.log(max(float(cells.total().mean[0]), TINY)), cells.count * cells.mean
 
         def likelihood(logarithm: Array) -> tuple[float, Array]:

@@ -65,7 +65,7 @@ class BayesianEncoder(Estimator, _Parameters, DefaultParamsReadable, DefaultPara
         columns of doubles, `city_encoded` or `city_draw0` and so on.
     weightCol : str, optional
         Column of weights.
-    family : "auto", "bernoulli", "categorical", "normal", "poisson"
+    family : "auto", or a name in `catbayes.families.FAMILIES`
         As for `SamplingBayesianEncoder`.
     prior : "empirical", or the paper's γ as text
         Such as "0.01".
