@@ -71,12 +71,6 @@ def test_a_warning_is_about_the_line_that_called(case):
     assert {warning.lineno for warning in ours} == {inspect.getsourcelines(call)[1]}
 
 
-def test_a_thread_that_no_line_of_the_user_is_in_warns_all_the_same():
-    threaded = SamplingBayesianEncoder("all", n_jobs=2).fit(X, Y)
-    with pytest.warns(InputWarning, match="holds str values now"):
-        threaded.transform(TEXT)
-
-
 def test_the_same_line_is_told_once():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default", InputWarning)
