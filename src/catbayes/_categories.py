@@ -81,11 +81,6 @@ class Categories:
         return [*self.values, None, None]
 
     @property
-    def lacking(self) -> Codes:
-        """Slots of the categories that are missing values."""
-        return np.array([self.missing])
-
-    @property
     def is_text(self) -> bool:
         """Whether every category is text."""
         return set(map(type, self.values)) <= {str}
