@@ -62,11 +62,7 @@ LAZY = {
     "dask": lambda table, folder: _dask(folder),
 }
 
-FILES = {
-    f"{kind} by {engine.name}": (word, f"*.{kind.lower()}")
-    for kind in ("Parquet", "CSV")
-    for word, engine in FILE_ENGINES.items()
-}
+FILES = {f"{kind} by {engine}": (engine, f"*.{kind.lower()}") for kind in ("Parquet", "CSV") for engine in FILE_ENGINES}
 
 
 def write_files(table, folder):

@@ -18,7 +18,6 @@ _SQL = {"whole": "BIGINT", "number": "DOUBLE", "truth": "BOOLEAN", "date": "DATE
 class DuckDB(FileEngine):
     """Relations of a connection, which writes to disk what does not fit in memory."""
 
-    name = "DuckDB"
     modules = ("duckdb", "_duckdb")
     has_memory_limit = True
 

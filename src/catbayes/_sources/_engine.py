@@ -21,7 +21,6 @@ SAMPLE = 1_000
 class FileEngine(ABC):
     """Reads files as lazy frames that narwhals knows; its library is imported inside of methods only."""
 
-    name: ClassVar[str]  # what people call it
     modules: ClassVar[tuple[str, ...]]  # where its lazy frames and its errors are defined
     has_memory_limit: ClassVar[bool] = False
 

@@ -26,11 +26,7 @@ def choose(word: str, memory_limit: str | None) -> FileEngine:
     if found is None:
         raise ImportError(f'Reading files needs {" or ".join(wanted)}: pip install "catbayes[{wanted[0]}]".')
     if memory_limit is not None and not FILE_ENGINES[found].has_memory_limit:
-        limited = {name: engine for name, engine in FILE_ENGINES.items() if engine.has_memory_limit}
-        raise InputError(
-            f"memory_limit={memory_limit!r}: only {' or '.join(engine.name for engine in limited.values())} has one. "
-            f"Leave it out, or use {' or '.join(f'engine={name!r}' for name in limited)}."
-        )
+        raise InputError(f"memory_limit={memory_limit!r}: only DuckDB has one. Leave it out, or use engine='duckdb'.")
     return FILE_ENGINES[found]
 
 

@@ -17,7 +17,6 @@ MANY_COLUMNS = 200
 class Polars(FileEngine):
     """Lazy frames, which polars runs in its streaming engine."""
 
-    name = "polars"
     modules = ("polars",)
 
     @contextmanager
