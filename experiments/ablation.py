@@ -30,6 +30,7 @@ from catbayes._estimators import SamplingClassifier, SamplingRegressor
 from catbayes._validation import Codes
 from catbayes.datasets import NAMES, Dataset, load, make_transactions
 from catbayes.datasets._recipes import RECIPES
+from catbayes.mappings import MappingWord
 from catbayes.priors import Scaled
 from experiments.effort import Effort
 from experiments.paper import SYNTHETIC, TABLES
@@ -55,7 +56,7 @@ class Setting:
     draw_per: Literal["row", "category"] = "row"
     fit_with: Literal["copies", "members", "rounds"] = "copies"
     n_draws: int = 5
-    mapping: str = "mean"
+    mapping: MappingWord = "mean"
 
     @property
     def name(self) -> str:

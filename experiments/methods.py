@@ -17,6 +17,7 @@ from catbayes import Draws
 from catbayes._comparison._scores import predict
 from catbayes._encoder import SamplingBayesianEncoder
 from catbayes._validation import Array
+from catbayes.mappings import MappingWord
 from catbayes.priors import Scaled
 
 Target = np.ndarray[Any, Any]
@@ -91,7 +92,7 @@ class Sampling:
 
     gamma: float | str  # or "empirical"
     n_draws: int
-    mapping: str
+    mapping: MappingWord
     max_depth: int
     max_features: int
     min_samples_leaf: int
@@ -121,7 +122,7 @@ class Linear:
 
     gamma: float | str
     n_draws: int
-    mapping: str
+    mapping: MappingWord
 
     @property
     def name(self) -> str:

@@ -19,7 +19,7 @@ from catbayes._evidence import gather
 from catbayes._sources import ENGINES, Engine
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES
-from catbayes.mappings import MAPPINGS
+from catbayes.mappings import MAPPINGS, MappingWord
 
 FORMATS = ("table", "csv", "json", "parquet")
 
@@ -58,7 +58,7 @@ def fit(
     weight: str | None,
     family: str,
     prior: str,
-    mapping: str,
+    mapping: MappingWord,
     seed: int,
     engine: Engine,
     memory_limit: str | None,

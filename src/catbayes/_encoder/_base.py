@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,10 @@ from catbayes._types import ByRow, ByRowOrName, File, Labels, Seed, Source, Tabl
 from catbayes._validation import Array, check_number
 from catbayes.errors import InputError
 from catbayes.families import Family, find_family
+from catbayes.priors import Prior
+
+PriorLike: TypeAlias = Literal["empirical"] | float | Prior | Family
+"""What the parameter `prior` takes."""
 
 
 class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):

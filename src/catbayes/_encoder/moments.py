@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from catbayes._drawing import Draws
-from catbayes._encoder._base import PosteriorEncoder
+from catbayes._encoder._base import PosteriorEncoder, PriorLike
 from catbayes._encoding import CrossFit, Include, Missing, Settings, Unseen, resolve_own_target
 from catbayes._selection import Selection
 from catbayes._types import Columns, Hierarchy, Interactions, Seed
@@ -74,7 +74,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
         hierarchy: Hierarchy = None,
         n_moments: int = 2,
         family: Any = "auto",
-        prior: Any = "empirical",
+        prior: PriorLike = "empirical",
         own_target: CrossFit | Include | Literal["cross_fit", "include"] = "cross_fit",
         unseen: Unseen = "prior",
         missing: Missing = "category",

@@ -7,14 +7,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from catbayes._drawing import Draws, resolve_draws
-from catbayes._encoder._base import PosteriorEncoder
+from catbayes._encoder._base import PosteriorEncoder, PriorLike
 from catbayes._encoder._reading import new_seed, read_new, read_row_keys
 from catbayes._encoding import Missing, OwnTarget, Settings, Strategy, TrainingDraws, Unseen, resolve_own_target
 from catbayes._selection import Selection
 from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, RowId, Seed, TableLike
 from catbayes._validation import Array, Codes, check_count
 from catbayes.families import resolve_family
-from catbayes.mappings import resolve_mapping
+from catbayes.mappings import MappingLike, resolve_mapping
 from catbayes.priors import resolve_prior
 
 
@@ -134,8 +134,8 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         interactions: Interactions = None,
         hierarchy: Hierarchy = None,
         family: Any = "auto",
-        prior: Any = "empirical",
-        mapping: Any = "mean",
+        prior: PriorLike = "empirical",
+        mapping: MappingLike = "mean",
         own_target: OwnTarget | Strategy = "exclude",
         draws: Draws | float | Literal["estimate"] = "estimate",
         unseen: Unseen = "prior",

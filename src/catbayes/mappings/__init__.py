@@ -5,8 +5,10 @@ posterior itself, such as its precision. The difference matters: a known output 
 own target back, because nothing random hides it, so the encoder takes known outputs from other folds.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
 
+from catbayes._validation import Array
 from catbayes.errors import InputError
 from catbayes.mappings._drawn import (
     Function,
@@ -41,6 +43,11 @@ MAPPINGS: dict[str, Mapping] = {
     "identity": Identity(),
 }
 """By the names that the parameter `mapping` of the encoders takes."""
+
+
+MappingWord: TypeAlias = Literal["mean", "mean_precision", "polynomial", "weight_of_evidence", "identity"]
+MappingLike: TypeAlias = MappingWord | Mapping | Callable[[Array], Any]
+"""What the parameter `mapping` takes."""
 
 
 def resolve_mapping(mapping: Any) -> Mapping:
