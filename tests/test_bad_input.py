@@ -179,3 +179,14 @@ def test_a_million_categories_are_no_problem():
     assert abs(np.corrcoef(features[:, 0], y)[0, 1]) < 0.005
     assert np.ptp(SamplingBayesianEncoder(random_state=0).fit_transform(table, y)) == 0  # nothing to be learned
     assert encoder.encoding_.columns[0].posteriors.prior.prior.strength > n_rows
+
+
+def test_two_columns_of_one_name_are_refused_by_our_own_sentence():
+    table = pandas.DataFrame([["a", "b"]] * 4, columns=["c", "c"])
+    with pytest.raises(InputError, match="Column names must be unique"):
+        SamplingBayesianEncoder().fit(table, [0, 1, 0, 1])
+
+
+def test_weights_must_be_numbers():
+    with pytest.raises(InputError, match="sample_weight must hold numbers"):
+        SamplingBayesianEncoder().fit([["a"], ["b"]] * 2, [0, 1, 0, 1], sample_weight=["w"] * 4)

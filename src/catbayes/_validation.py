@@ -49,7 +49,10 @@ def check_weights(weight: Any, n_rows: int, whole: bool = True) -> Array | None:
     """Require one finite weight ≥ 0 a row, a `whole` table's not all zero; a single number serves all rows."""
     if weight is None:
         return None
-    weights: Array = np.asarray(weight, dtype=np.float64)
+    try:
+        weights: Array = np.asarray(weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sample_weight must hold numbers: {error}.") from error
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.shape != (n_rows,):

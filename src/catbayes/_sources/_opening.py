@@ -25,7 +25,10 @@ def is_source(X: Any) -> bool:
     """
     if _are_files(X) or is_reader(X):
         return True
-    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+    try:
+        return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+    except nw.exceptions.DuplicateError:  # a table in memory, which whoever reads it refuses
+        return False
 
 
 def _are_files(X: Any) -> bool:
