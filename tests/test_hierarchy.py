@@ -392,3 +392,17 @@ def test_a_table_of_parents_may_have_numbered_columns_or_lists():
     for parents in (pd.DataFrame(pairs), {town: [parent] for town, parent in pairs}):
         found = SamplingBayesianEncoder(hierarchy={"town": parents}).fit(table, y).transform(table)
         np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("n_named", [1, 4, 30])
+def test_categories_that_a_table_of_parents_does_not_name_speak_for_the_root(n_named):
+    """Learnt from the named ones alone, a root below one parent of ones would believe in nothing else."""
+    random = np.random.default_rng(0)
+    shop = np.repeat([f"s{number}" for number in range(60)], 10)
+    y = np.where(shop == "s1", 1, random.integers(0, 2, 600))
+    table, new = pd.DataFrame({"shop": shop}), pd.DataFrame({"shop": ["s2", "s40", "new"]})
+    parents = {f"s{number}": "ab"[number % 2] for number in range(1, n_named + 1)}
+    with_parents = SamplingBayesianEncoder(["shop"], hierarchy={"shop": parents}).fit(table, y)
+    alone = SamplingBayesianEncoder(["shop"]).fit(table, y)
+    np.testing.assert_allclose(with_parents.transform(new), alone.transform(new), atol=0.1)
+    assert with_parents.posteriors_["shop"]["sd"].iloc[-1] < 0.3

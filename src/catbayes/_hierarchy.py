@@ -124,10 +124,26 @@ class Links:
             levels.insert(0, _Beliefs(known[number], cavity.around(self.strengths[number]), variance, cavity))
         return levels
 
+    def _top(self, index: Index, levels: list[_Beliefs]) -> Any:
+        """What is told of the topmost nodes; an entry that has no parent tells of one of its own."""
+        told = [levels[-1].statistics]
+        for number, level in enumerate(index.levels):
+            own = levels[number].statistics
+            own = own.take(np.flatnonzero((level.above < 0) & (own.count > 0)))
+            for strength in self.strengths[number : len(index.levels)]:
+                own = _message(own, strength, self.root.curvature)
+            told.append(own)
+        sizes = [len(each.count) for each in told]
+        places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+        top = told[0] if sizes[0] == sum(sizes) else told[0].place(places[0], sum(sizes))
+        for each, place in zip(told[1:], places[1:], strict=True):
+            top = top + each.place(place, sum(sizes)) if len(place) else top
+        return top
+
     def _improved(self, index: Index, statistics: Any, family: type[Family]) -> Links:
         """Better strengths, each given the others."""
         levels = self._propagate(index, statistics)
-        root = family.of_nodes(levels[-1].statistics, self.root)
+        root = family.of_nodes(self._top(index, levels), self.root)
         strengths = [float(root.strength)]
         for level in reversed(levels[:-1]):
             strengths.insert(0, likeliest_strength(level.cavity, level.statistics, root))
