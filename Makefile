@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test golden calibration lint types layers docs check bench bench-estimators bench-interactions bench-scale walk clean
+.PHONY: demo reproduce test golden calibration lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-scale walk clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -49,6 +49,9 @@ bench-estimators: $(VENV)/.dev  ## cost and score of copies, members and rounds;
 
 bench-interactions: $(VENV)/.dev  ## pairs of columns against CatBoost's own; needs CATBAYES_DATA, half an hour
 	$(RUN)/python benchmarks/interactions.py
+
+bench-quality: $(VENV)/.dev  ## us against others on every table, published folds, and noise; needs CATBAYES_DATA, hours
+	OMP_NUM_THREADS=1 $(RUN)/python -m experiments.quality --all --folder results --page docs/quality.md
 
 walk: $(VENV)/.dev  ## calls and files that five tasks walk through; --write puts them into docs/architecture.md
 	$(RUN)/python benchmarks/walk.py

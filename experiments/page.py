@@ -33,20 +33,27 @@ NAMES = {
 
 def render(found: dict[str, Any], effort: Effort, folder: Path, page: Path) -> None:
     """Write the page; pictures are linked from where it is."""
+    pictures = Path(os.path.relpath(folder, page.parent)).as_posix()
+    labels = {name: measure.label for name, measure in MEASURES.items()}
+    every = [environment for part in found.values() if part for environment in part["environments"]]
+    values = {"found": found, "effort": effort, "pictures": pictures, "labels": labels, "close": CLOSE}
+    write(TEMPLATE, page, values | {"environments": distinct(every)})
+
+
+def write(template: Path, page: Path, values: dict[str, Any]) -> None:
+    """Fill in a template; a name that it lacks is an error."""
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     environment.filters |= {"number": number, "signed": signed, "called": called, "setting": setting}
-    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
-    pictures = Path(os.path.relpath(folder, page.parent)).as_posix()
-    labels = {name: measure.label for name, measure in MEASURES.items()}
-    every = [environment for part in found.values() if part for environment in part["environments"]]
-    distinct = [environment for number, environment in enumerate(every) if environment not in every[:number]]
-    text = template.render(
-        found=found, effort=effort, pictures=pictures, labels=labels, close=CLOSE, environments=distinct
-    )
+    text = environment.from_string(template.read_text(encoding="utf-8")).render(values)
     with replacing(page) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def distinct(environments: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Each of them once."""
+    return [environment for place, environment in enumerate(environments) if environment not in environments[:place]]
 
 
 def number(value: float | None, digits: int = 4) -> str:

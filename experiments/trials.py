@@ -8,7 +8,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import Field, asdict
+from dataclasses import Field, asdict, fields
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,7 +21,10 @@ from catbayes._atomic import replacing
 from catbayes.errors import InputError
 
 Progress = Callable[[int, int, str], None]
-LIBRARIES = ("catbayes", "numpy", "scipy", "scikit-learn", "pandas", "category_encoders", "lightgbm", "catboost")
+LIBRARIES = (
+    *("catbayes", "numpy", "scipy", "scikit-learn", "pandas", "category_encoders", "statsmodels"),
+    *("lightgbm", "catboost", "gpboost"),
+)
 DIGITS = 8  # that mean something
 
 
@@ -120,9 +123,10 @@ def environment() -> dict[str, str]:
 
 
 def digest(trial: Trial) -> str:
-    """What tells whether the values of a trial have changed."""
-    values = json.dumps(asdict(trial), sort_keys=True)
-    return blake2b(values.encode(), digest_size=6).hexdigest()
+    """What tells whether the values of a trial have changed; fields that are not compared have no say."""
+    values, compared = asdict(trial), [field.name for field in fields(trial) if field.compare]
+    told = json.dumps({name: values[name] for name in compared}, sort_keys=True)
+    return blake2b(told.encode(), digest_size=6).hexdigest()
 
 
 def _run(trial: Trial) -> tuple[str, dict[str, Any]]:
