@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
+from catbayes import (
+    BetaBernoulli,
+    BetaNegativeBinomial,
+    DirichletCategorical,
+    GammaPoisson,
+    LogNormalGamma,
+    NormalGamma,
+)
 
 PRIORS = {
     "bernoulli": BetaBernoulli(alpha=2.0, beta=3.0),
@@ -10,6 +17,7 @@ PRIORS = {
     "normal": NormalGamma(centre=1.0, strength=2.0, alpha=3.0, beta=4.0),
     "lognormal": LogNormalGamma(centre=1.0, strength=2.0, alpha=3.0, beta=4.0),
     "poisson": GammaPoisson(alpha=3.0, beta=1.5),
+    "negative_binomial": BetaNegativeBinomial(centre=2.0, strength=3.0, size=4.0),
 }
 
 
@@ -27,6 +35,9 @@ def make_target(family, theta, random):
     if family in ("normal", "lognormal"):
         y = theta[:, 0] + random.standard_normal(len(theta)) / np.sqrt(theta[:, 1])
         return np.exp(y) if family == "lognormal" else y
+    if family == "negative_binomial":
+        size = PRIORS[family].size
+        return random.negative_binomial(size, size / (size + theta[:, 0])).astype(float)
     return random.poisson(theta[:, 0]).astype(float)
 
 

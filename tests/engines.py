@@ -35,6 +35,7 @@ def make_table():
             "poisson": random.poisson(2.0, N_ROWS),
             "weight": random.integers(0, 4, N_ROWS) / 2,
             "lognormal": np.exp(random.normal(size=N_ROWS)),
+            "negative_binomial": random.negative_binomial(2.0, 0.4, N_ROWS),
         }
     )
 

@@ -20,6 +20,12 @@ def posterior(family, prior, y, weight):
         for value, w in zip(y, weight, strict=True):
             alpha, beta = alpha + w * value, beta + w
         return alpha, beta
+    if family == "negative_binomial":
+        centre, strength, size = prior
+        a, b = size * strength + 1, strength * centre  # p ~ Beta(a, b)
+        for value, w in zip(y, weight, strict=True):
+            a, b = a + w * size, b + w * value
+        return size * b / (a - 1), (a - 1) / size, size
     if family == "lognormal":
         y = np.log(y)
     centre, strength, alpha, beta = prior
@@ -34,7 +40,7 @@ def mean(family, parameters):
     """Expectation of the target's mean."""
     if family == "categorical":
         return parameters[0] / parameters[0].sum()
-    if family in ("normal", "lognormal"):
+    if family in ("normal", "lognormal", "negative_binomial"):
         return np.array([parameters[0]])
     alpha, beta = parameters
     return np.array([alpha / (alpha + beta) if family == "bernoulli" else alpha / beta])

@@ -462,7 +462,7 @@ def test_weights_that_say_nothing_are_noticed():
         SamplingBayesianEncoder("all").fit(codes[:, None], y, sample_weight=np.full(len(y), 1 / 10_000))
 
 
-@pytest.mark.parametrize("family", ["normal", "poisson"])
+@pytest.mark.parametrize("family", ["normal", "poisson", "negative_binomial"])
 def test_a_constant_target_among_the_rows_that_are_not_missing_is_no_prior(family):
     X = np.array([["a"], [None]] * 20, dtype=object)
     y = np.where(np.arange(40) % 2, np.arange(40), 0).astype(float)

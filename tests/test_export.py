@@ -40,6 +40,7 @@ TARGETS = {
     "bernoulli": RANDOM.choice(["no", "yes"], N_ROWS),
     "categorical": RANDOM.choice(["red", "it's", "blue"], N_ROWS),
     "normal": RANDOM.normal(size=N_ROWS) * 1e4,
+    "negative_binomial": np.random.default_rng(1).negative_binomial(0.5, 0.1, N_ROWS),
 }
 
 

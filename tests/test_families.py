@@ -9,7 +9,14 @@ from scipy.special import betaln
 
 import reference
 from cases import PRIORS, make_target, parameters
-from catbayes import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
+from catbayes import (
+    BetaBernoulli,
+    BetaNegativeBinomial,
+    DirichletCategorical,
+    GammaPoisson,
+    LogNormalGamma,
+    NormalGamma,
+)
 from catbayes.families import FAMILIES
 from catbayes.families._arithmetic import log_rising
 from catbayes.statistics import Moments, Tally
@@ -36,6 +43,9 @@ def marginals(family):
         return [stats.beta(family.alpha[..., c], rest[..., c]) for c in range(family.alpha.shape[-1])]
     if isinstance(family, GammaPoisson):
         return [stats.gamma(family.alpha, scale=1 / family.beta)]
+    if isinstance(family, BetaNegativeBinomial):
+        a, b = family.size * family.strength + 1, family.strength * family.centre
+        return [stats.betaprime(b, a, scale=family.size)]
     scale = np.sqrt(family.beta / (family.alpha * family.strength))
     return [
         stats.t(2 * family.alpha, loc=family.centre, scale=scale),
@@ -86,7 +96,7 @@ def test_normal_gamma_beta_is_a_rate_and_grows_with_the_variance():
 def test_update_and_leave_out_equal_the_loop(family, data):
     size = data.draw(st.integers(1, 12))
     value = {"bernoulli": st.integers(0, 1), "categorical": st.integers(0, 2), "poisson": st.integers(0, 30)}
-    value["lognormal"] = st.floats(1e-6, 1e6)
+    value |= {"lognormal": st.floats(1e-6, 1e6), "negative_binomial": st.integers(0, 30)}
     y = data.draw(st.lists(value.get(family, st.floats(-50, 50)), min_size=size, max_size=size))
     weight = data.draw(st.lists(st.floats(0.1, 4.0), min_size=size, max_size=size))
     prior = PRIORS[family]
@@ -119,7 +129,7 @@ def test_moments_and_quantiles_are_those_of_scipy(family):
         np.testing.assert_allclose(kurtosis[:, i], wanted[1], rtol=1e-8, atol=1e-12)
 
 
-@pytest.mark.parametrize("family", ["normal", "lognormal", "poisson"])
+@pytest.mark.parametrize("family", ["normal", "lognormal", "poisson", "negative_binomial"])
 @pytest.mark.parametrize("probability", [0.02, 0.5, 0.9])
 def test_predictive_quantiles_are_those_of_new_targets(family, probability):
     """θ is drawn from the posterior and y given θ: a share of at most p lies below the quantile, and p at or below."""
@@ -171,6 +181,7 @@ def test_the_normal_error_is_bounded_as_promised(scale):
         for family in (
             BetaBernoulli(alpha=size, beta=size * (1 - scale) / scale),
             GammaPoisson(alpha=size, beta=3.0),
+            BetaNegativeBinomial(centre=size / 3.0, strength=3.0, size=1.0 + size * scale),
             NormalGamma(centre=0.0, strength=2.0, alpha=size + 1.0, beta=5.0),
             DirichletCategorical(alpha=[size, 2 * size, size / scale]),
         ):

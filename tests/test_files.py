@@ -39,6 +39,7 @@ TARGETS = {
     "normal": random.normal(size=400),
     "poisson": random.poisson(2, 400),
     "lognormal": random.lognormal(size=400),
+    "negative_binomial": random.negative_binomial(2.0, 0.4, 400),
 }
 
 ENCODERS = [

@@ -26,10 +26,10 @@ from catbayes import (
 )
 from catbayes._hierarchy import HierarchyPrior, Links
 from catbayes._posteriors import Posteriors
-from catbayes.families import DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes.families import BetaNegativeBinomial, DirichletCategorical, GammaPoisson, NormalGamma
 
 HIERARCHY = {"postcode": ["region", "country"]}
-TARGETS = ["bernoulli", "categorical", "normal", "poisson"]
+TARGETS = ["bernoulli", "categorical", "normal", "poisson", "negative_binomial"]
 
 
 def simulate(n_postcodes=20_000, n_regions=500, n_rows=100_000, seed=0):
@@ -53,6 +53,7 @@ def make_y(family, chance, seed=0):
         "categorical": lambda: random.binomial(2, chance),
         "normal": lambda: 1e6 + 5 * chance + random.normal(size=len(chance)),
         "poisson": lambda: random.poisson(3 * chance),
+        "negative_binomial": lambda: random.negative_binomial(2.0, 2.0 / (2.0 + 3 * chance)),
     }[family]()
 
 
@@ -81,6 +82,7 @@ def test_strengths_of_every_level_are_found(family, ours, top):
         "categorical": DirichletCategorical([[0.2 * top, 0.3 * top, 0.5 * top]]),
         "normal": NormalGamma([5.0], [top], [1e6], [1e6]),
         "poisson": GammaPoisson([2.0 * top], [top]),
+        "negative_binomial": BetaNegativeBinomial([2.0], [top], [10.0]),
     }[family]
 
     def of_children(theta, strength):
@@ -90,6 +92,9 @@ def test_strengths_of_every_level_are_found(family, ours, top):
             return np.stack([random.dirichlet(strength * row) for row in theta])
         if family == "poisson":
             return random.gamma(strength * theta[:, 0], 1 / strength)[:, None]
+        if family == "negative_binomial":
+            shape = np.ones(len(theta))
+            return BetaNegativeBinomial(theta[:, 0], strength * shape, 10.0 * shape).sample(random)
         return random.normal(theta[:, 0], 1 / np.sqrt(strength))[:, None]
 
     above = root.take(np.zeros(200, dtype=int)).sample(random)
@@ -101,6 +106,7 @@ def test_strengths_of_every_level_are_found(family, ours, top):
         "categorical": lambda: (random.random(len(codes))[:, None] > np.cumsum(theta, axis=1)[:, :2]).sum(axis=1),
         "normal": lambda: random.normal(theta[:, 0]),
         "poisson": lambda: random.poisson(theta[:, 0]),
+        "negative_binomial": lambda: random.negative_binomial(10.0, 10.0 / (10.0 + theta[:, 0])),
     }[family]()
     table = pd.DataFrame({"child": codes, "parent": children[codes]}).astype(str)
     encoder = SamplingBayesianEncoder(["child"], hierarchy={"child": ["parent"]}, family=family).fit(table, y)
@@ -160,6 +166,10 @@ def test_the_variances_of_a_parent_and_of_its_children_add_up():
     assert dirichlet.variance()[0, 0] == pytest.approx(beta.variance()[0, 0], rel=1e-12)
     gamma = GammaPoisson(np.array([6.0]), np.array([3.0])).around(9.0)
     assert gamma.variance()[0, 0] == pytest.approx(2.0 / 3 + 2.0 / 9, rel=1e-12)
+    counts = BetaNegativeBinomial(np.array([2.0]), np.array([3.0]), np.array([0.5])).around(9.0)
+    above = (2.0 + 2.0**2 / 0.5) / (3.0 - 2.0)
+    within = (2.0 + (2.0**2 + above) / 0.5) / (9.0 - 2.0)  # E (θ + θ²/r) / (ν - 1/r) over the parent's θ
+    assert counts.variance()[0, 0] == pytest.approx(above + within, rel=1e-12)
     normal = NormalGamma(np.array([1.0]), np.array([4.0]), np.array([3.0]), np.array([2.0])).around(9.0)
     assert normal.variance()[0, 0] == pytest.approx(2.0 / 2.0 * (1 / 4 + 1 / 9), rel=1e-12)  # E σ² = β / (α - 1)
 

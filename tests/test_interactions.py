@@ -17,7 +17,7 @@ from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder
 from catbayes._categories import Categories
 from catbayes._index import Index
 
-FAMILIES = ["bernoulli", "categorical", "normal", "poisson"]
+FAMILIES = ["bernoulli", "categorical", "normal", "poisson", "negative_binomial"]
 
 
 def make_table(n_rows=3_000, seed=0):
@@ -38,6 +38,7 @@ def make_y(family, n_rows=3_000, seed=1):
         "categorical": lambda: random.integers(0, 3, n_rows),
         "normal": lambda: random.normal(size=n_rows),
         "poisson": lambda: random.poisson(2.0, n_rows),
+        "negative_binomial": lambda: random.negative_binomial(2.0, 0.5, n_rows),
     }[family]()
 
 
@@ -213,6 +214,7 @@ def planted(family, how, n_rows=20_000, n_columns=5, seed=0):
         ).sum(axis=1),
         "normal": lambda: effect + random.normal(size=n_rows),
         "poisson": lambda: random.poisson(np.exp(0.5 * effect)),
+        "negative_binomial": lambda: random.negative_binomial(1.0, 1.0 / (1.0 + 2.0 * np.exp(0.5 * effect))),
     }[family]()
     return pd.DataFrame(codes, columns=list("abcdefgh"[:n_columns])), y
 

@@ -10,6 +10,7 @@ from scipy import stats
 from cases import PRIORS, make_target
 from catbayes import (
     BetaBernoulli,
+    BetaNegativeBinomial,
     DirichletCategorical,
     Draws,
     GammaPoisson,
@@ -123,6 +124,7 @@ WEAK = {
     "categorical": DirichletCategorical([0.2, 0.5, 0.1]),
     "normal": NormalGamma(0.0, 0.5, 0.4, 1.0),
     "poisson": GammaPoisson(0.3, 0.5),
+    "negative_binomial": BetaNegativeBinomial(0.6, 0.5, 0.4),
 }
 
 

@@ -32,6 +32,7 @@ TARGETS = {
     "categorical": RANDOM.integers(0, 3, N),
     "normal": 1e6 + RANDOM.normal(size=N),
     "poisson": RANDOM.poisson(2.0, N),
+    "negative_binomial": np.random.default_rng(1).negative_binomial(2.0, 0.4, N),
 }
 CITY = RANDOM.choice(["a", "b", "c", "d"], N, p=[0.6, 0.3, 0.09, 0.01])
 DAY = RANDOM.integers(0, 60, N)  # with ties

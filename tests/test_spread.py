@@ -120,7 +120,7 @@ def test_rare_classes_need_more_rows():
     assert steady(rare) == [True, False, False]  # from 200 / 0.0396 = 5,051 rows on
 
 
-@pytest.mark.parametrize("family", ["normal", "poisson"])
+@pytest.mark.parametrize("family", ["normal", "poisson", "negative_binomial"])
 def test_of_what_was_never_seen_nothing_is_drawn_under_a_weak_prior_either(family):
     y = np.arange(60) % 7 + 0.0
     encoder = SamplingBayesianEncoder("all", family=family, prior=1e-7, random_state=0)

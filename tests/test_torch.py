@@ -248,13 +248,13 @@ def test_fitting_the_encoder_again_does_not_change_the_layer():
     torch.testing.assert_close(embedding(embedding.codes(X)), before)
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "categorical", "poisson"])
+@pytest.mark.parametrize("family", ["bernoulli", "categorical", "poisson", "negative_binomial"])
 def test_tiny_parameters_give_finite_draws(family):
     encoder, _, _ = make_encoder(family)
     embedding = PosteriorEmbedding(encoder).float()
     with torch.no_grad():
         for name, buffer in embedding.named_buffers():
-            if name.startswith("posterior_alpha"):
+            if name.startswith(("posterior_alpha", "posterior_centre")):
                 buffer.fill_(1e-6)
     assert np.isfinite(repeat(embedding, 0, 1000)).all()
 
@@ -276,7 +276,7 @@ def test_what_it_cannot_do_is_refused():
     assert embedding(embedding.codes(X), torch.tensor(y)[:, None]).shape == (60, 2)  # as losses want their targets
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "normal", "poisson", "categorical"])
+@pytest.mark.parametrize("family", ["bernoulli", "normal", "poisson", "negative_binomial", "categorical"])
 def test_rows_in_a_hierarchy_are_drawn_as_the_encoder_draws_them(family):
     random = np.random.default_rng(0)
     child = np.repeat(np.arange(120), random.choice([1, 3, 9], 120))
@@ -286,6 +286,7 @@ def test_rows_in_a_hierarchy_are_drawn_as_the_encoder_draws_them(family):
         "bernoulli": lambda: random.binomial(1, rate),
         "normal": lambda: random.normal(rate),
         "poisson": lambda: random.poisson(rate),
+        "negative_binomial": lambda: random.negative_binomial(2.0, 2.0 / (2.0 + rate)),
         "categorical": lambda: random.binomial(2, rate),
     }[family]()
     encoder = SamplingBayesianEncoder([1], hierarchy={1: [0]}, family=family, random_state=0)

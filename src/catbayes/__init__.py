@@ -16,7 +16,14 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     from catbayes._estimators import SamplingClassifier, SamplingRegressor
     from catbayes._evidence import Evidence, gather
     from catbayes.errors import InputError, InputWarning
-    from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
+    from catbayes.families import (
+        BetaBernoulli,
+        BetaNegativeBinomial,
+        DirichletCategorical,
+        GammaPoisson,
+        LogNormalGamma,
+        NormalGamma,
+    )
     from catbayes.mappings import PredictiveQuantiles
     from catbayes.priors import Empirical, Scaled
 
@@ -25,6 +32,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Augmented",
     "BetaBernoulli",
+    "BetaNegativeBinomial",
     "Comparison",
     "ConjugateMomentEncoder",
     "CrossFit",
@@ -62,7 +70,14 @@ _HOLDS = {
     "errors": ("InputError", "InputWarning"),
     "_estimators": ("SamplingClassifier", "SamplingRegressor"),
     "_evidence": ("Evidence", "gather"),
-    "families": ("BetaBernoulli", "DirichletCategorical", "GammaPoisson", "LogNormalGamma", "NormalGamma"),
+    "families": (
+        "BetaBernoulli",
+        "BetaNegativeBinomial",
+        "DirichletCategorical",
+        "GammaPoisson",
+        "LogNormalGamma",
+        "NormalGamma",
+    ),
     "mappings": ("PredictiveQuantiles",),
     "priors": ("Empirical", "Scaled"),
 }

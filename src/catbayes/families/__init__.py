@@ -12,6 +12,7 @@ from catbayes.families._family import Family, Random, Support, likeliest_strengt
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.categorical import DirichletCategorical
 from catbayes.families.lognormal import LogNormalGamma
+from catbayes.families.negative_binomial import BetaNegativeBinomial
 from catbayes.families.normal import NormalGamma
 from catbayes.families.poisson import GammaPoisson
 
@@ -20,6 +21,7 @@ __all__ = [
     "FOR_CLASSES",
     "FOR_NUMBERS",
     "BetaBernoulli",
+    "BetaNegativeBinomial",
     "DirichletCategorical",
     "Family",
     "GammaPoisson",
@@ -44,6 +46,7 @@ FAMILIES: dict[str, type[Family]] = {
     "normal": NormalGamma,
     "lognormal": LogNormalGamma,
     "poisson": GammaPoisson,
+    "negative_binomial": BetaNegativeBinomial,
 }
 """By the names that the parameter `family` of the encoders takes."""
 
