@@ -34,7 +34,6 @@ class BetaBernoulli(Family):
 
     classes: ClassVar[bool] = True
     binary: ClassVar[bool] = True
-    curvature: ClassVar[float] = -1.0
 
     @classmethod
     def scaled(cls, total: Tally, gamma: float) -> Self:
@@ -47,6 +46,11 @@ class BetaBernoulli(Family):
         """Maximise the marginal likelihood: a Dirichlet of two classes."""
         beta, alpha = dirichlet_maximum(statistics.weight)
         return cls(alpha, beta)
+
+    @property
+    def curvature(self) -> float:
+        """V = m - m²."""
+        return -1.0
 
     @property
     def strength(self) -> Array:

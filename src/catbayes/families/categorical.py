@@ -31,7 +31,6 @@ class DirichletCategorical(Family):
     alpha: Array
 
     classes: ClassVar[bool] = True
-    curvature: ClassVar[float] = -1.0
 
     @classmethod
     def scaled(cls, total: Tally, gamma: float) -> Self:
@@ -42,6 +41,11 @@ class DirichletCategorical(Family):
     def empirical(cls, statistics: Tally) -> Self:
         """Maximise the marginal likelihood over α; see `dirichlet_maximum`."""
         return cls(dirichlet_maximum(statistics.weight))
+
+    @property
+    def curvature(self) -> float:
+        """V = m - m²."""
+        return -1.0
 
     @property
     def strength(self) -> Array:
