@@ -174,7 +174,7 @@ class _Draws:
             prior=prior,
             mapping=method.mapping,
             own_target="include",
-            draws=Draws(1.0, steady=None),
+            draws=Draws(1.0),
             random_state=seed,
         )
         drawn = encoder.augment(X[categorical], y, n_draws=method.n_draws)

@@ -117,7 +117,7 @@ def encoder(kind: str = "draws", **words: Any) -> Any:
     common["own_target"] = strategies[own_target]
     if kind == "moments":
         return ConjugateMomentEncoder(**{**common, "n_moments": 2, "drop_first": drop_first, **words})
-    drawing = {"per": "row", "temperature": "estimate", "steady": 200, "sampler": "auto"}
+    drawing = {"per": "row", "temperature": "estimate", "sampler": "auto"}
     spelled = {"draw_per": "per"}
     given = {spelled.get(name, name): words.pop(name) for name in list(words) if spelled.get(name, name) in drawing}
     mapping = words.pop("mapping", "mean")
@@ -128,7 +128,14 @@ def encoder(kind: str = "draws", **words: Any) -> Any:
 
 def model(estimator: Any, kind: Any, fit_with: str, predict_with: str = "draws", **words: Any) -> Any:
     """A sampling model with every parameter named."""
-    given = {"encoder": encoder(random_state=None), "interactions": None, "n_draws": 4, "random_state": 3, **words}
+    given = {
+        "encoder": encoder(random_state=None),
+        "interactions": None,
+        "keep_categories": None,
+        "n_draws": 4,
+        "random_state": 3,
+        **words,
+    }
     return kind(estimator, fit_with=fit_with, predict_with=predict_with, n_jobs=None, verbose=0, **given)
 
 
@@ -139,7 +146,7 @@ def predicting(fitted: Any, way: str) -> Any:
 
 def counted(evidence: Any) -> Answers:
     """What evidence holds of each column."""
-    about = [evidence.squares, evidence.row_weight, evidence.class_balance, evidence.weighted]
+    about = [evidence.squares, evidence.row_weight, evidence.weighted]
     found: Answers = {"counted rows": about}
     for column in evidence.columns:
         name = f"counted {column.name}"
@@ -286,7 +293,7 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "weight_of_evidence": {"mapping": "weight_of_evidence"},
     "weight_of_evidence of classes": {"target": "grade", "mapping": "weight_of_evidence", "temperature": 1.0},
     "identity": {"target": "amount", "mapping": "identity"},
-    "callable": {"mapping": square_root, "temperature": 1.0, "steady": None},
+    "callable": {"mapping": square_root, "temperature": 1.0},
     "callable of classes": {"target": "grade", "mapping": square_root},
     "quantiles": {"target": "price", "mapping": QUANTILES},
     "quantiles of amounts": {"target": "amount", "mapping": QUANTILES, "own_target": "include"},
@@ -297,7 +304,7 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "cross_fit and groups": {"target": "visits", "own_target": "cross_fit", "given": ["groups"], "cv": 4},
     "exclude and groups": {"target": "grade", "own_target": "exclude", "given": ["groups"]},
     "ordered": {"own_target": "ordered"},
-    "ordered numbers": {"target": "price", "own_target": "ordered", "steady": 20, "mapping": "mean_precision"},
+    "ordered numbers": {"target": "price", "own_target": "ordered", "mapping": "mean_precision"},
     "ordered by time": {"target": "amount", "own_target": "ordered", "order": "when", "columns": [*FEW, "when"]},
     "ordered and weights": {"target": "visits", "own_target": "ordered", "weight": 1},
     "include": {"target": "grade", "own_target": "include"},
@@ -305,18 +312,17 @@ ENCODERS: dict[str, dict[str, Any]] = {
     # draws
     "draw_per category": {"draw_per": "category"},
     "draw_per category of the whole": {"target": "price", "draw_per": "category", "own_target": "include"},
-    "temperature 1": {"temperature": 1.0, "steady": None},
-    "temperature 0.5": {"target": "price", "temperature": 0.5, "steady": 20},
-    "temperature 0.1": {"target": "grade", "temperature": 0.1, "steady": 20},
+    "temperature 1": {"temperature": 1.0},
+    "temperature 0.5": {"target": "price", "temperature": 0.5},
+    "temperature 0.1": {"target": "grade", "temperature": 0.1},
     "temperature 0": {"temperature": 0.0, "n_rows": 80},
-    "steady 20": {"steady": 20},
-    "steady None": {"target": "amount", "steady": None},
+    "amounts": {"target": "amount"},
     "sampler exact": {"target": "grade", "sampler": "exact"},
     "sampler normal": {"sampler": "normal"},
-    "sampler normal of counts": {"target": "visits", "sampler": "normal", "temperature": 1.0, "steady": None},
+    "sampler normal of counts": {"target": "visits", "sampler": "normal", "temperature": 1.0},
     # rows
     "weights": {"weight": 1},
-    "weights of numbers": {"target": "price", "weight": 1, "steady": 20},
+    "weights of numbers": {"target": "price", "weight": 1},
     "heavy weights": {"weight": 6},
     "missing prior": {"missing": "prior"},
     "few rows": {"target": "price", "n_rows": 60},
@@ -326,7 +332,7 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "hierarchy by table": {"columns": FEW, "hierarchy": {"town": PARENTS}},
     "hierarchy by frame": {"target": "price", "columns": FEW, "hierarchy": {"town": PARENT_FRAME}},
     "hierarchy and folds": {"target": "price", **WITHIN, "own_target": "cross_fit", "missing": "prior"},
-    "hierarchy of the paper": {**WITHIN, "temperature": 1.0, "steady": None, "prior": 0.01, "own_target": "include"},
+    "hierarchy of the paper": {**WITHIN, "temperature": 1.0, "prior": 0.01, "own_target": "include"},
     # interactions
     "interactions": {"target": "price", "interactions": [("town", "shop")]},
     "interactions pairs": {"columns": PLACES, "interactions": "pairs", "n_jobs": 2, "n_rows": 150},
@@ -486,7 +492,7 @@ def saving() -> Answers:
     asked: dict[str, tuple[str, list[str], dict[str, Any]]] = {
         "pairs": ("grade", FEW, {"interactions": "pairs", "drop_first": True}),
         "hierarchy": ("price", PLACES, {"hierarchy": {"town": ["region", "country"]}, "mapping": "polynomial"}),
-        "parents": ("sold", FEW, {"hierarchy": {"town": PARENTS}, "steady": 20}),
+        "parents": ("sold", FEW, {"hierarchy": {"town": PARENTS}}),
         "given": ("visits", FEW, {"family": "poisson", "prior": GIVEN["visits"], "mapping": QUANTILES}),
         "paper": ("amount", FEW, {"family": "lognormal", "prior": Scaled(1e-3, strength=0), "temperature": 0.5}),
         "moments": ("sold", FEW, {"kind": "moments", "n_moments": 4}),
@@ -544,7 +550,7 @@ def encoding_files() -> Answers:
             "expectation": ("rows.parquet", "grade", {}, {"drop": True}),
             "draws": ("rows.parquet", "price", {"interactions": [("town", "shop")]}, {"n_draws": 2}),
             "draws by row": ("rows.parquet", "sold", {"draw_per": "category"}, {"n_draws": 2, "row_id": "row"}),
-            "own target": ("rows.parquet", "sold", {"steady": 20}, {"n_draws": 2, "target": "sold"}),
+            "own target": ("rows.parquet", "sold", {}, {"n_draws": 2, "target": "sold"}),
             "own target by row": ("rows.csv", "grade", {}, {"n_draws": 1, "target": "grade", "row_id": "row"}),
             "own amount": ("rows.parquet", "amount", {"family": "lognormal"}, {"n_draws": 1, "target": "amount"}),
             "by polars": ("rows.parquet", "price", WITHIN | {"columns": ["town"]}, {"n_draws": 1, "engine": "polars"}),
@@ -706,7 +712,7 @@ SETTINGS |= {
     "model with pairs": partial(predicted, Ridge(2.0), NUMBERS, "auto", "price", SMOOTH, encoder=PAIRS, n_draws=3),
     "model of counts": partial(
         predicted, Ridge(2.0), NUMBERS, "copies", "visits", SMOOTH,
-        encoder=encoder(family="poisson", temperature=1.0, steady=None, random_state=None),
+        encoder=encoder(family="poisson", temperature=1.0, random_state=None),
     ),
     "model lightgbm": partial(predicted, LIGHT, CLASSES, "auto", "sold"),
     "model lightgbm rounds": partial(predicted, LIGHT, CLASSES, "rounds", "grade", STEPS, ["weight"]),
@@ -769,9 +775,9 @@ TORCH: dict[str, Any] = {
     **{f"torch {FAMILY[y]}": partial(embedded, y) for y in Y},
     "torch in single precision": partial(embedded, "price", double=False),
     "torch hierarchy": partial(embedded, "sold", **WITHIN),
-    "torch hierarchy of numbers": partial(embedded, "price", **WITHIN, steady=20),
-    "torch weights": partial(embedded, "grade", weight=1, mapping="polynomial", temperature=1.0, steady=None),
-    "torch weight_of_evidence": partial(embedded, "sold", mapping="weight_of_evidence", temperature=0.5, steady=20),
+    "torch hierarchy of numbers": partial(embedded, "price", **WITHIN),
+    "torch weights": partial(embedded, "grade", weight=1, mapping="polynomial", temperature=1.0),
+    "torch weight_of_evidence": partial(embedded, "sold", mapping="weight_of_evidence", temperature=0.5),
 }
 SETTINGS |= TORCH
 

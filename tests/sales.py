@@ -9,8 +9,12 @@ from catbayes import Draws, SamplingBayesianEncoder
 WAYS = ["copies", "members", "rounds"]
 
 
-DRAWN = SamplingBayesianEncoder(draws=Draws(1.0, steady=None))
+DRAWN = SamplingBayesianEncoder(draws=Draws(1.0))
 """Draws from the whole posterior, as in the paper."""
+
+
+PLAIN = {"interactions": None, "keep_categories": None}
+"""Posteriors of single columns, and nothing beside them."""
 
 
 SILENT = {"verbose": False, "allow_writing_files": False, "thread_count": 1}

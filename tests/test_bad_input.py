@@ -74,7 +74,6 @@ BAD_SETTINGS = {
     "draws per table": ({"draws": Draws(per="table")}, 'draws.per=.table.: expected one of "row", "category"'),
     "unknown sampler": ({"draws": Draws(sampler="gibbs")}, 'draws.sampler=.gibbs.: expected one of "auto", "exact"'),
     "draws by a word": ({"draws": "posterior"}, 'draws=.posterior.: expected "estimate", a temperature from 0 to 1'),
-    "one steady row": ({"draws": Draws(steady=1)}, "draws.steady=1: expected a whole number ≥ 2"),
     "one fold": ({"own_target": CrossFit(1)}, "cv=1: expected a whole number ≥ 2"),
     "classes dropped by number": ({"mapping": Mean(drop_first=2)}, "drop_first=2: expected True or False"),
     "unknown unseen": ({"unseen": "ignore"}, "unseen"),

@@ -15,7 +15,7 @@ from catbayes.families import FAMILIES
 from catbayes.mappings import Identity
 
 N_RANKS = 20
-WHOLE_POSTERIOR = Draws(1.0, steady=None)
+WHOLE_POSTERIOR = Draws(1.0)
 
 
 def draw_each(entries, sampler, **key):
@@ -121,7 +121,7 @@ def test_draws_are_independent_across_rows_columns_and_draws():
 
 def test_draws_per_category_are_independent_across_categories_and_draws():
     X, y = np.arange(20_000)[:, None] % 10_000, np.tile([0, 1], 10_000)
-    draws = Draws(1.0, steady=None, per="category")
+    draws = Draws(1.0, per="category")
     encoder = SamplingBayesianEncoder("all", draws=draws, prior=1.0, random_state=0).fit(X, y)
     first, second = encoder.sample(X, 2)[:, :, 0]
     assert (first[:10_000] == first[10_000:]).all()  # one θ for all rows of a category

@@ -51,7 +51,7 @@ def make_table(family, n_rows=60, seed=0):
 def mean_encoder(family, **settings):
     """An encoder without spread, so that its features are the means of the posteriors it draws from."""
     return SamplingBayesianEncoder(
-        "all", family=family, prior=PRIORS[family], draws=Draws(0.0, steady=None), random_state=0, **settings
+        "all", family=family, prior=PRIORS[family], draws=Draws(0.0), random_state=0, **settings
     )
 
 

@@ -23,7 +23,7 @@ from catbayes import (
     SamplingClassifier,
     SamplingRegressor,
 )
-from sales import SILENT, WAYS, make_table
+from sales import PLAIN, SILENT, WAYS, make_table
 
 
 @pytest.mark.parametrize("fit_with", WAYS)
@@ -157,14 +157,14 @@ def test_parameters_of_fit_are_routed_to_the_estimator():
 def test_importances_and_coefficients_have_names_and_can_be_averaged_by_column():
     X, y = make_table()
     encoder = SamplingBayesianEncoder(mapping="polynomial")
-    model = SamplingRegressor(RandomForestRegressor(10), encoder, random_state=0).fit(X, y)
+    model = SamplingRegressor(RandomForestRegressor(10), encoder, random_state=0, **PLAIN).fit(X, y)
     names = ["city_mean", "city_square", "shop_mean", "shop_square", "number"]
     assert model.get_feature_names_out().tolist() == names
     by_column = model.by_column(model.feature_importances_)
     assert list(by_column) == ["city", "shop", "number"]
     assert by_column["city"] == pytest.approx(model.feature_importances_[:2].mean())
     assert not hasattr(model, "coef_")
-    linear = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+    linear = SamplingRegressor(Ridge(), random_state=0, **PLAIN).fit(X, y)
     assert linear.coef_.shape == (3,)
     assert not hasattr(linear, "feature_importances_")
 

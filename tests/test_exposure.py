@@ -128,7 +128,7 @@ def test_exposure_is_a_rate_with_a_weight():
 def test_a_training_draw_comes_from_the_other_events_in_the_other_units():
     """The average of many draws of a row is (α + Σ y) / (β + Σ e) over the other rows of its category."""
     rows, n_draws = slice(0, 12), 3000
-    encoder = make(draws=Draws(1.0, steady=None), missing="prior")
+    encoder = make(draws=Draws(1.0), missing="prior")
     draws = encoder.fit_draws(X[rows], Y[rows], exposure=E[rows])
     features = np.stack([draws.features(k)[:, 0] for k in range(n_draws)]).astype(float)
     for row, city in enumerate(X["city"][rows]):

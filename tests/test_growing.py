@@ -27,6 +27,7 @@ from xgboost import XGBClassifier, XGBRegressor, XGBRFClassifier
 
 from catbayes import Draws, InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
 from catbayes._estimators._growing import FOREST_POINTS, Grid, Job, way_to_grow
+from sales import PLAIN
 
 QUIET = {"verbose": False, "allow_writing_files": False, "thread_count": 2}
 CLASSIFIERS = [
@@ -210,7 +211,7 @@ def test_every_point_of_the_grid_is_taken_and_values_move_little():
 def test_boosters_score_their_earlier_trees_on_the_new_draw(estimator):
     """A leaf of the last tree holds the mean of what the trees before it left, *they* scored on the last draw too."""
     X, y = make_table(0)
-    draws = SamplingBayesianEncoder(family="normal", draws=Draws(1.0, steady=None), random_state=0).fit_draws(X, y)
+    draws = SamplingBayesianEncoder(family="normal", draws=Draws(1.0), random_state=0).fit_draws(X, y)
     last = []
 
     def feed(k):
@@ -283,7 +284,7 @@ def test_portions_have_seeds_of_their_own(estimator):
 
 def test_a_pipeline_of_one_step_grows_and_others_get_their_own_parameters():
     X, y = make_table()
-    alone = SamplingClassifier(make_pipeline(RandomForestClassifier(20)), random_state=0).fit(X, y)
+    alone = SamplingClassifier(make_pipeline(RandomForestClassifier(20)), random_state=0, **PLAIN).fit(X, y)
     assert alone.score(X, y) > 0.7
     assert alone.feature_importances_.shape == (2,)
     piped = make_pipeline(StandardScaler(), RandomForestClassifier(20))

@@ -107,7 +107,7 @@ Y = np.random.default_rng(1).integers(0, 2, 5_000)
 
 @pytest.mark.parametrize("sampler", ["auto", "exact", "normal"])
 def test_a_row_has_the_same_draws_in_any_order_batch_and_library(sampler):
-    encoder = SamplingBayesianEncoder(draws=Draws(sampler=sampler, steady=None), random_state=0).fit(X, Y)
+    encoder = SamplingBayesianEncoder(draws=Draws(sampler=sampler), random_state=0).fit(X, Y)
     whole = encoder.sample(X, 2, row_id="id")
     order = np.random.default_rng(2).permutation(5_000)
     shuffled = encoder.sample(X.iloc[order], 2, row_id=order)

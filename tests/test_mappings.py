@@ -25,7 +25,7 @@ NAMES = {
 }
 
 
-def fitted(family, mapping, temperature=1.0, steady=None):
+def fitted(family, mapping, temperature=1.0):
     random = np.random.default_rng(0)
     codes = np.repeat(np.arange(5), [1, 3, 9, 40, 200])
     prior = PRIORS[family]
@@ -34,13 +34,13 @@ def fitted(family, mapping, temperature=1.0, steady=None):
     y[:3] = [0, 1, 2] if family == "categorical" else y[:3]
     if family == "categorical":
         y = np.array(["x", "y", "z"])[y]
-    draws = Draws(temperature, steady, sampler="exact")
+    draws = Draws(temperature, sampler="exact")
     settings = {"prior": prior, "mapping": mapping, "draws": draws, "random_state": 0}
     encoder = SamplingBayesianEncoder("all", family=family, **settings)
     return encoder.fit(codes[:, None], y)
 
 
-@pytest.mark.parametrize("spread", [{}, {"temperature": "estimate", "steady": 100}])
+@pytest.mark.parametrize("spread", [{}, {"temperature": "estimate"}])
 @pytest.mark.parametrize("family", PRIORS)
 @pytest.mark.parametrize("mapping", MAPPINGS)
 def test_outputs_are_named_and_the_expectation_averages_the_draws(family, mapping, spread):

@@ -21,7 +21,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from sales import DRAWN, WAYS, make_table
+from sales import DRAWN, PLAIN, WAYS, make_table
 
 
 class Reads(RegressorMixin, BaseEstimator):
@@ -46,7 +46,7 @@ def test_draws_of_a_linear_model_converge_to_the_mean_at_the_rate_of_strata():
     X, y = make_table()
     errors = []
     for n_draws in (4, 16, 64, 256):
-        model = SamplingRegressor(LinearRegression(), DRAWN, n_draws=n_draws, random_state=0).fit(X, y)
+        model = SamplingRegressor(LinearRegression(), DRAWN, predict_with=n_draws, random_state=0, **PLAIN).fit(X, y)
         gap = model.predict(X) - model.set_params(predict_with="mean").predict(X)
         errors.append(np.sqrt(np.mean(gap**2)))
     slope = np.polyfit(np.log([4, 16, 64, 256]), np.log(errors), 1)[0]
@@ -59,8 +59,8 @@ def test_strata_need_a_quarter_of_the_independent_draws_at_most(link):
     """The error of 10 stratified draws is at most that of 40 independent ones, on average over seeds and rows."""
     X, y = make_table()
     f = {"identity": lambda z: z, "logistic": expit}[link]
-    model = SamplingRegressor(Reads(lambda features: f(features.sum(axis=1))), fit_with="copies", n_draws=10)
-    truth = clone(model).set_params(n_draws=2_000, random_state=0).fit(X, y).predict(X[:50])
+    model = SamplingRegressor(Reads(lambda features: f(features.sum(axis=1))), n_draws=1, predict_with=10, **PLAIN)
+    truth = clone(model).set_params(predict_with=2_000, random_state=0).fit(X, y).predict(X[:50])
     stratified, independent = [], []
     for seed in range(30):
         few = model.set_params(random_state=seed).fit(X, y).predict(X[:50])
@@ -74,11 +74,11 @@ def test_strata_need_a_quarter_of_the_independent_draws_at_most(link):
 def test_the_draws_of_a_category_have_the_moments_of_its_posterior(column):
     X, y = make_table()
     number = list(X).index(column)
-    model = SamplingRegressor(Reads(lambda features: features[:, number]), DRAWN, fit_with="copies", n_draws=2000)
-    model.set_params(random_state=0).fit(X, y)
+    model = SamplingRegressor(Reads(lambda features: features[:, number]), DRAWN, n_draws=1, random_state=0, **PLAIN)
+    model.fit(X, y)
     believed = model.encoder_.posteriors_[column]
     new = pandas.DataFrame({"city": "c0", "shop": "s0", "number": 0.0, column: believed["category"].fillna("unseen")})
-    draws = model.predict_draws(new) + usual(model, X)[number]
+    draws = model.predict_draws(new, n_draws=2_000) + usual(model, X)[number]
     assert np.abs((draws.mean(axis=0) - believed["mean"]) / believed["sd"]).max() < 0.01
     np.testing.assert_allclose(draws.std(axis=0), believed["sd"], rtol=0.1)
 
@@ -86,8 +86,8 @@ def test_the_draws_of_a_category_have_the_moments_of_its_posterior(column):
 def test_columns_are_shuffled_apart():
     X, y = make_table()
     both = Reads(lambda features: features.sum(axis=1))
-    model = SamplingRegressor(both, fit_with="copies", n_draws=400, random_state=0).fit(X, y)
-    first, second = (model.predict_draws(X[:1], columns=[column])[:, 0] for column in ("city", "shop"))
+    model = SamplingRegressor(both, n_draws=1, random_state=0, **PLAIN).fit(X, y)
+    first, second = (model.predict_draws(X[:1], columns=[column], n_draws=400)[:, 0] for column in ("city", "shop"))
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.15
 
 
@@ -101,9 +101,10 @@ def test_taylor_beats_the_mean_for_a_logistic_model(classes, exact):
     estimator = LogisticRegression(C=100, max_iter=5000)
     if not exact:
         estimator = make_pipeline(StandardScaler(with_mean=False, with_std=False), estimator)
-    model = SamplingClassifier(estimator, n_draws=5, random_state=0).fit(X, y)
+    model = SamplingClassifier(estimator, n_draws=5, random_state=0, **PLAIN).fit(X, y)
     fitted = FrozenEstimator(model.estimator_)
-    truth = SamplingClassifier(fitted, n_draws=2_000, fit_with="copies", random_state=0).fit(X, y).predict_proba(X[:40])
+    truth = SamplingClassifier(fitted, n_draws=1, predict_with=2_000, random_state=0, **PLAIN).fit(X, y)
+    truth = truth.predict_draws(X[:40], n_draws=2_000).mean(axis=0)
     error = {
         way: np.abs(model.set_params(predict_with=way).predict_proba(X[:40]) - truth).mean()
         for way in ("mean", "taylor")
@@ -158,17 +159,17 @@ def test_a_row_alone_is_predicted_as_in_a_batch(fit_with, predict_with):
 
 def test_members_have_a_draw_each_and_are_averaged():
     X, y = make_table()
-    model = SamplingRegressor(Ridge(), fit_with="members", n_draws=4, random_state=0).fit(X, y)
+    model = SamplingRegressor(Ridge(), fit_with="members", n_draws=4, random_state=0, **PLAIN).fit(X, y)
     assert len(model.estimators_) == 4
     draws = SamplingBayesianEncoder(family="normal", random_state=model.encoder_.random_state).fit_draws(X, y)
     for k, member in enumerate(model.estimators_):
         np.testing.assert_allclose(member.coef_, Ridge().fit(draws.features(k), y).coef_, rtol=1e-9)
     np.testing.assert_allclose(model.coef_, np.mean([member.coef_ for member in model.estimators_], axis=0))
-    np.testing.assert_allclose(model.predict_draws(X).mean(axis=0), model.predict(X))
     expected = model.encoder_.transform(X)
     expected[:, :2] -= model.encoder_.transform(X.assign(city="unseen", shop="unseen"))[:, :2]
     of_members = [member.predict(expected) for member in model.estimators_]
-    np.testing.assert_allclose(model.predict_draws(X, columns=[]), of_members)
+    np.testing.assert_allclose(model.predict_draws(X, columns=[], n_draws=4), of_members)
+    np.testing.assert_allclose(model.set_params(predict_with="mean").predict(X), np.mean(of_members, axis=0))
     with pytest.raises(AttributeError, match="4 fitted members"):
         _ = model.estimator_
 

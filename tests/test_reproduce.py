@@ -93,7 +93,7 @@ def test_the_design_varies_every_factor_alone_and_holds_the_paper():
     for name in asdict(DEFAULT):
         alone = [s for s in found if [k for k, v in asdict(s).items() if v != getattr(CENTRE, k)] == [name]]
         assert alone, name
-    assert {(s.own_target, s.temperature) for s in found if s.steady is None} >= {("exclude", 1.0), ("cross_fit", 0.0)}
+    assert {(s.own_target, s.temperature) for s in found} >= {("exclude", 1.0), ("cross_fit", 0.0)}
 
 
 def test_the_defaults_that_are_justified_are_those_of_the_encoder_and_the_estimators():
@@ -101,7 +101,7 @@ def test_the_defaults_that_are_justified_are_those_of_the_encoder_and_the_estima
     wanted = asdict(DEFAULT)
     for name in ("own_target", "prior", "mapping"):
         assert encoder[name] == wanted[name], name
-    assert resolve_draws(encoder["draws"]) == Draws(wanted["temperature"], wanted["steady"], wanted["draw_per"])
+    assert resolve_draws(encoder["draws"]) == Draws(wanted["temperature"], wanted["draw_per"])
     assert model["n_draws"] == wanted["n_draws"]
     for estimator in (LogisticRegression(), RandomForestClassifier(), LGBMClassifier()):
         assert choose(estimator) == wanted["fit_with"]

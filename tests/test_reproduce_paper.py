@@ -174,7 +174,7 @@ def test_sampling_averages_what_a_forest_says_of_each_draw(rows, numeric):
         prior=prior,
         mapping="polynomial",
         own_target="include",
-        draws=Draws(1.0, steady=None),
+        draws=Draws(1.0),
         random_state=encoder_seed,
     )
     copies = encoder.augment(X[:180], y[:180], n_draws=6).X

@@ -199,7 +199,7 @@ def test_it_is_drawn_in_torch(precision, registered):
     from catbayes.torch import PosteriorEmbedding
 
     table, y = make_queue("each", 300)
-    encoder = SamplingBayesianEncoder(["clerk"], family=NAME, draws=Draws(1.0, steady=None), random_state=0)
+    encoder = SamplingBayesianEncoder(["clerk"], family=NAME, draws=Draws(1.0), random_state=0)
     encoder.fit(table, y)
     layer = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(0)).to(getattr(torch, precision))
     row = layer.codes(table[:1]).repeat(4_000, 1)

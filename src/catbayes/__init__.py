@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     from catbayes._drawing import Draws
     from catbayes._encode import encode
     from catbayes._encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder, load
-    from catbayes._encoding import CrossFit, Exclude, Include, Ordered, TrainingDraws
+    from catbayes._encoding import CrossFit, Exclude, Include, Kept, Ordered, TrainingDraws
     from catbayes._estimators import SamplingClassifier, SamplingRegressor
     from catbayes._evidence import Evidence, gather
     from catbayes.errors import InputError, InputWarning
@@ -45,6 +45,7 @@ __all__ = [
     "Include",
     "InputError",
     "InputWarning",
+    "Kept",
     "LogNormalGamma",
     "MultiTargetEncoder",
     "NormalGamma",
@@ -63,7 +64,7 @@ __all__ = [
 
 _HOLDS = {
     "_drawing": ("Draws",),
-    "_encoding": ("CrossFit", "Exclude", "Include", "Ordered", "TrainingDraws"),
+    "_encoding": ("CrossFit", "Exclude", "Include", "Kept", "Ordered", "TrainingDraws"),
     "_comparison": ("Comparison", "compare"),
     "_encoder": ("Augmented", "ConjugateMomentEncoder", "MultiTargetEncoder", "SamplingBayesianEncoder", "load"),
     "_encode": ("encode",),

@@ -13,7 +13,7 @@ from catbayes._keyed import KeyedRandom, Keys
 from catbayes._posteriors import ColumnPrior, Entries
 from catbayes._random import chunks, stream
 from catbayes._spread import Spread, leave_one_out
-from catbayes._validation import Array, Codes, check_count, check_number, check_option, is_number
+from catbayes._validation import Array, Codes, check_number, check_option, is_number
 from catbayes.errors import InputError
 from catbayes.families import Family, Random
 from catbayes.mappings import Mapping
@@ -45,12 +45,6 @@ class Draws:
         by count, √(n / (n + ν)) for n rows and a prior worth ν: as the mean itself would vary from sample to sample,
         which is what a model meets in new categories. A category of which little is known is then near the prior's
         mean, and not anywhere in the prior.
-    steady : int or None, default=200
-        Categories with so many rows or more are encoded by their expectation, without drawing and with all their rows,
-        so that a model can tell them apart even where their means differ by less than a draw. Classes that are rare
-        need more rows: of two classes with shares p and 1 - p, `steady / (4 p (1 - p))`. It costs what category means
-        cost, about one degree of freedom a category. With `CrossFit()` or groups the mean is that of the other folds.
-        None draws all, as in the paper.
     per : "row", "category"
         A fresh θ for each row (the paper), or one for all rows of a category (in training, of a category and fold).
     sampler : "auto", "exact", "normal"
@@ -60,11 +54,10 @@ class Draws:
     Examples
     --------
     >>> from catbayes import Draws, SamplingBayesianEncoder
-    >>> paper = SamplingBayesianEncoder(draws=Draws(temperature=1.0, steady=None, sampler="exact"))
+    >>> paper = SamplingBayesianEncoder(draws=Draws(temperature=1.0, sampler="exact"))
     """
 
     temperature: float | Literal["estimate"] = "estimate"
-    steady: int | None = 200
     per: Per = "row"
     sampler: Sampler = "auto"
 
@@ -76,15 +69,11 @@ class Draws:
             check_option("draws.temperature", self.temperature, ("estimate",))
         else:
             check_number("draws.temperature", self.temperature, 0.0, 1.0)
-        if self.steady is not None:
-            check_count("draws.steady", self.steady, 2)
 
-    def spread(self, row_weight: float, class_balance: float) -> Spread:
-        """How far draws lie from the mean, for rows of this weight and classes of this balance."""
-        temperature = None if isinstance(self.temperature, str) else float(self.temperature)
-        if self.steady is None:
-            return Spread(temperature)
-        return Spread(temperature, steady=self.steady * row_weight / class_balance, row=row_weight)
+    @property
+    def spread(self) -> Spread:
+        """How far draws lie from the mean."""
+        return Spread(None if isinstance(self.temperature, str) else float(self.temperature))
 
     def hide(self, excess: float) -> bool:
         """Tell whether draws hide a target that was taken out in closed form.
@@ -142,7 +131,6 @@ class LeftOut:
 
     entries: Entries
     prior: ColumnPrior
-    spread: Spread
     slots: Codes
     target: npt.NDArray[Any]
     weight: Array | None
@@ -155,7 +143,6 @@ class LeftOut:
         cls,
         entries: Entries,
         prior: ColumnPrior,
-        spread: Spread,
         slots: Codes,
         target: npt.NDArray[Any],
         weight: Array | None,
@@ -166,15 +153,15 @@ class LeftOut:
         if weight is None and 0 < n_slots * n_classes**2 < len(slots):
             # A category has only one left-out posterior for each class: work them out once, and look them up.
             slot, label = np.divmod(np.arange(n_slots * n_classes), n_classes)
-            table = cls(entries, prior, spread, slot, label, None).of(slice(None))
+            table = cls(entries, prior, slot, label, None).of(slice(None))
             return Found(table, slots * n_classes + target)
-        return cls(entries, prior, spread, slots, target, weight)
+        return cls(entries, prior, slots, target, weight)
 
     def of(self, rows: slice) -> Entries:
         """The distributions of some rows."""
         slots = self.slots[rows]
         weight = np.ones(len(slots)) if self.weight is None else self.weight[rows]
-        return leave_one_out(self.entries.take(slots), self.prior.at(slots), self.target[rows], weight, self.spread)
+        return leave_one_out(self.entries.take(slots), self.prior.at(slots), self.target[rows], weight)
 
 
 def draw(
@@ -240,12 +227,21 @@ def draw_strata(
     >>> sorted((draws[:, 0, 0] * 4).astype(int).tolist())  # one in each quarter
     [0, 1, 2, 3]
     """
-    settled = spread.settle(entries)
+    settled, same = _distinct(spread.settle(entries))
     random, n_parameters = stream(seed, *key), settled.family.mean().shape[-1]
     order = random.permuted(np.tile(np.arange(n_draws), (n_parameters, 1)), axis=1).T
     uniform = (order + random.random(order.shape)) / n_draws
     theta = np.stack([spread.apply(settled.family.transport(u), settled) for u in uniform])
-    return mapping.outputs(theta, entries.family)
+    return mapping.outputs(theta[:, same], entries.family)
+
+
+def _distinct(entries: Entries) -> tuple[Entries, Codes]:
+    """Entries that differ, and which of them each one is: rare categories share few posteriors, slow to invert."""
+    variance = np.broadcast_to(entries.prior_variance, entries.count.shape)
+    arrays = [*entries.family.arrays().values(), entries.count, variance]
+    table = np.hstack([values.reshape(len(values), int(np.prod(values.shape[1:]))) for values in arrays])
+    _, first, same = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return entries.take(first), same.reshape(-1)
 
 
 def _generators(

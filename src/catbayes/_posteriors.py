@@ -40,11 +40,6 @@ class Entries:
         variance = self.prior_variance[index] if self.prior_variance.ndim else self.prior_variance
         return Entries(self.family.take(index), self.count[index], variance)
 
-    def where(self, keep: Any, other: Entries) -> Entries:
-        """Take entries from `self` where `keep`, else from `other`; what their priors vary by is the same."""
-        count = np.where(keep, self.count, other.count)
-        return Entries(self.family.where(keep, other.family), count, self.prior_variance)
-
     @classmethod
     def join(cls, parts: Sequence[Entries]) -> Entries:
         """Put entries one after the other."""

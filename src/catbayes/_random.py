@@ -28,6 +28,7 @@ class Purpose(IntEnum):
     ORDER = 7
     LEAKAGE = 8
     SUBSET = 9
+    SCREEN = 10
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

@@ -67,6 +67,7 @@ class Selection:
     interactions: Any = None
     hierarchy: Any = None
     aside: tuple[Any, ...] = ()
+    weigh: bool = False  # whether to find out which columns have a say
 
     def __post_init__(self) -> None:
         """Read tables of parents once, so that what was given may change."""
@@ -74,8 +75,13 @@ class Selection:
 
     @property
     def is_auto(self) -> bool:
-        """Whether interactions are weighed, and those kept that pay."""
+        """Whether interactions are weighed by what the rows say, and those kept that pay."""
         return isinstance(self.interactions, str) and self.interactions == "auto"
+
+    @property
+    def is_weighed(self) -> bool:
+        """Whether the rows have to be looked at before it is known what is encoded."""
+        return self.weigh or self.is_auto
 
     def dropped(self, names: list[Any]) -> list[int]:
         """Positions of the columns that are neither encoded nor passed on."""
@@ -88,8 +94,11 @@ class Selection:
         positions = [position for position in find_columns(names, categorical, self.columns) if position not in aside]
         ancestors = _find_ancestors(names, positions, self.hierarchy)
         specs = [ColumnSpec(place, names[place], (*ancestors.get(place, ()), place)) for place in positions]
-        found = _find_interactions(names, positions, self.interactions)
-        return specs + [
+        return specs + self.combined(names, _find_interactions(names, positions, self.interactions))
+
+    def combined(self, names: list[Any], found: Iterable[tuple[int, ...]]) -> list[ColumnSpec]:
+        """What to encode of interactions of columns at these positions."""
+        return [
             ColumnSpec(len(names) + number, tuple(names[part] for part in parts), parts)
             for number, parts in enumerate(found)
         ]
@@ -204,6 +213,8 @@ def _find_interactions(names: list[Any], columns: list[int], interactions: Any) 
     if isinstance(interactions, str):
         if interactions not in INTERACTIONS:
             raise _no_interactions(interactions)
+        if interactions == "auto":
+            return []  # the rows tell
         orders = (2, 3) if interactions == "triples" else (2,)
         found = [tuple(parts) for order in orders for parts in combinations(columns, order)]
         if len(found) > MOST_INTERACTIONS:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from catbayes._arrays import at_least, namespace, positive, rounding, where
 from catbayes._posteriors import Entries
 from catbayes._validation import Array
@@ -22,36 +20,35 @@ class Spread:
     A temperature is the same factor for all. Without one it goes by count: √(n / (n + ν)) after n rows, where the
     prior is worth ν rows. The draws then vary as the posterior mean itself would from one sample of n rows to the next:
     for the mean of every family here Var(mean | θ) = n / (n + ν) · Var(θ | rows), averaged over θ. A category of which
-    nothing is known has no spread. From `steady` rows on the factor is 0.
+    nothing is known has no spread.
 
     Examples
     --------
     >>> from catbayes.families import BetaBernoulli
     >>> posterior = BetaBernoulli(alpha=[2.0, 3.0, 52.0], beta=[2.0, 2.0, 152.0])
     >>> entries = Entries(posterior, count=np.array([0.0, 1.0, 200.0]))
-    >>> Spread(temperature=None, steady=100.0).factor(entries).round(3)
-    array([0.   , 0.447, 0.   ])
+    >>> Spread(temperature=None).factor(entries).round(3)
+    array([0.   , 0.447, 0.99 ])
     """
 
     temperature: float | None = 1.0
-    steady: float = np.inf  # in the weight of rows
-    row: float = 1.0  # the weight of a row
 
     @property
     def full(self) -> bool:
         """Tell whether all draws stay as they are."""
-        return self.temperature == 1.0 and np.isinf(self.steady)
+        return self.temperature == 1.0
 
     def factor(self, entries: Entries) -> Array:
         """The factor of every entry."""
         if self.temperature is not None:
-            return where(self.is_steady(entries.count), 0.0, 0.0 * entries.count + self.temperature)
+            return 0.0 * entries.count + self.temperature
         strength = positive(entries.family.strength)
         share = entries.count / strength
         # The mean of the prior varies too, and has its own share in the posterior's.
         share = share + (1.0 - share) ** 2 * entries.prior_variance * positive(strength - entries.family.curvature)
         xp = namespace(share)
-        return where(self.is_steady(entries.count), 0.0, xp.sqrt(xp.clip(share, None, 1.0)))
+        factor: Array = xp.sqrt(xp.clip(share, None, 1.0))
+        return factor
 
     def settle(self, entries: Entries) -> Entries:
         """Entries to draw from: one without rows, whose prior is in doubt, varies as the mean of its prior does.
@@ -67,14 +64,6 @@ class Spread:
         bare = (entries.count == 0) & (variance > 0)
         return Entries(family.worth(where(bare, known, family.strength)), entries.count, variance)
 
-    def is_steady(self, count: Array) -> Any:
-        """Tell which categories of so many rows are frequent enough to be encoded without drawing."""
-        return count >= self.steady * (1.0 - 1e-9)
-
-    def keeps_own(self, count: Any, weight: Any) -> Any:
-        """Tell which rows stay in the posterior of their category, being a small part of it however heavy they are."""
-        return self.is_steady(count) & (weight * self.steady <= count * self.row * (1.0 + 1e-9))
-
     def apply(self, theta: Array, entries: Entries) -> Array:
         """Draw θ closer to its mean."""
         if self.full:
@@ -83,21 +72,19 @@ class Spread:
         return mean + self.factor(entries)[:, None] * (theta - mean)
 
 
-def leave_one_out(entries: Entries, unseen: Family, own: Any, weight: Array, spread: Spread) -> Entries:
-    """Take each row's own target out of its posterior, unless its category is so frequent that it need not be.
-
-    Where nothing else is known, the row is as if unseen.
+def leave_one_out(entries: Entries, unseen: Family, own: Any, weight: Array) -> Entries:
+    """Take each row's own target out of its posterior; where nothing else is known, the row is as if unseen.
 
     Examples
     --------
     >>> from catbayes.families import BetaBernoulli
     >>> rows = Entries(BetaBernoulli(alpha=[3.0, 2.0], beta=[1.0, 1.0]), count=np.array([2.0, 1.0]))
-    >>> left = leave_one_out(rows, BetaBernoulli(1.0, 1.0), np.array([1, 1]), np.ones(2), Spread())
+    >>> left = leave_one_out(rows, BetaBernoulli(1.0, 1.0), np.array([1, 1]), np.ones(2))
     >>> left.family.alpha.tolist(), left.count.tolist()  # the second row is alone in its category
     ([2.0, 1.0], [1.0, 0.0])
     """
     count = entries.count
     alone = count - weight <= rounding(count) * count
-    taken = where(alone | spread.keeps_own(count, weight), 0.0, weight)
+    taken = where(alone, 0.0, weight)
     family = entries.family.where(~alone, unseen).leave_out(own, taken)
     return Entries(family, where(alone, 0.0, count - taken), entries.prior_variance)

@@ -86,7 +86,7 @@ class PosteriorEmbedding(nn.Module):
     def _tables(self, column: EncodedColumn) -> dict[str, Any]:
         """What is kept of a column, a row for each category, and the origin that means are measured from."""
         mapping, posterior, unseen = column.mapping, column.family, column.posteriors.prior.unseen
-        origin, shift = 0.0, np.zeros(())
+        origin, shift = 0.0, np.zeros(1)
         if posterior.as_differences and mapping.linear:
             usual = posterior.take(column.posteriors.index.unseen).mean()
             theta = np.zeros_like(usual)
@@ -95,7 +95,9 @@ class PosteriorEmbedding(nn.Module):
             posterior, unseen = posterior.less(origin), unseen.less(origin)
         coarse = torch.tensor(origin).item()  # in the precision of the buffers, which holds the rest as well
         tables: dict[str, Any] = {"origin": [coarse, origin - coarse], "variance": column.entries.prior_variance}
-        tables |= {"count": column.entries.count, "expectation": column.expectation - shift}
+        kept = column.kept.values
+        shift = np.append(np.broadcast_to(shift, column.expectation.shape[1] - kept.shape[1]), np.zeros(kept.shape[1]))
+        tables |= {"count": column.entries.count, "kept": kept, "expectation": column.expectation - shift}
         for kind, held in (("posterior", posterior), ("unseen", unseen), ("mapping", mapping)):
             tables |= {f"{kind}_{name}": values for name, values in held.arrays().items()}
         if self.eval_draws is not None:
@@ -198,10 +200,11 @@ class PosteriorEmbedding(nn.Module):
                 unseen = unseen.take(code)
             if not self._family.classes:
                 target = (target - self._buffer("origin", number).double().sum()).to(entries.count.dtype)
-            entries = leave_one_out(entries, unseen, target, weight.to(entries.count.dtype), column.spread)
+            entries = leave_one_out(entries, unseen, target, weight.to(entries.count.dtype))
         entries = column.spread.settle(entries)
         theta: Any = entries.family.sample(_TorchRandom(self.generator, entries.count))
-        return replace(column.mapping, **bound).drawn(column.spread.apply(theta, entries))
+        drawn = replace(column.mapping, **bound).drawn(column.spread.apply(theta, entries))
+        return torch.cat([drawn, self._buffer("kept", number)[code]], dim=-1)
 
 
 class _TorchRandom:

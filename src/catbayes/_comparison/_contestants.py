@@ -125,7 +125,7 @@ def _as_in_the_paper(rows: Rows, seed: int) -> Any:
         family=_family(rows),
         prior=prior,
         own_target="include",
-        draws=Draws(1.0, steady=None),
+        draws=Draws(1.0),
     )
     sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
     return sampling(encoder=encoder, n_draws=N_DRAWS_OF_THE_PAPER, fit_with="copies", random_state=seed)

@@ -132,10 +132,8 @@ def encoder_table(kind: str, parameters: dict[str, Any], encoding: Encoding) -> 
         "squares": evidence.squares,
         "weighted": evidence.weighted,
         "exposure": evidence.exposure,
-        "candidates": [
-            [list(map(write_name, found.columns)), found.categories, found.gain, found.kept]
-            for found in evidence.candidates
-        ],
+        "speaking": None if evidence.speaking is None else list(map(write_name, evidence.speaking)),
+        "candidates": [[list(map(write_name, found.columns)), found.gain, found.kept] for found in evidence.candidates],
         "columns": [
             {
                 "parts": column.parts,
@@ -237,7 +235,8 @@ def _read_evidence(header: Any, table: Any) -> Evidence:
         float(header["squares"]),
         bool(header["weighted"]),
         float(header["exposure"]),
-        tuple(Candidate(tuple(names), size, gain, kept) for names, size, gain, kept in header["candidates"]),
+        tuple(Candidate(tuple(names), gain, kept) for names, gain, kept in header["candidates"]),
+        None if header["speaking"] is None else tuple(header["speaking"]),
     )
 
 

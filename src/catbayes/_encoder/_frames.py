@@ -40,13 +40,12 @@ class PosteriorFrames(Mapping[Any, Any]):
 def interactions_frame(encoding: Encoding) -> Any:
     """The interactions, with their categories and, where they were weighed, their gain and whether they were kept."""
     found = encoding.evidence.candidates or [
-        Candidate(column.name, column.index.missing, np.nan, True)
-        for column in encoding.evidence.columns
-        if column.is_interaction
+        Candidate(column.name, np.nan, True) for column in encoding.evidence.columns if column.is_interaction
     ]
+    sizes = {column.name: column.index.missing for column in encoding.evidence.columns}
     record = {
         "interaction": ["&".join(map(str, candidate.columns)) for candidate in found],
-        "categories": [candidate.categories for candidate in found],
+        "categories": np.array([sizes.get(candidate.columns, np.nan) for candidate in found], dtype=np.float64),
         "gain": np.array([candidate.gain for candidate in found], dtype=np.float64),
         "kept": [candidate.kept for candidate in found],
     }

@@ -9,7 +9,7 @@ import numpy as np
 
 from catbayes._drawing import Draws
 from catbayes._encoder._values import read_value, write_value, write_values
-from catbayes._encoding import STRATEGIES
+from catbayes._encoding import STRATEGIES, Kept
 from catbayes._selection import is_column_list, read_parents
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family, family_name
@@ -39,7 +39,7 @@ def read_family_object(record: dict[str, Any]) -> Family:
 
 OBJECTS: dict[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (Empirical, Scaled, Draws, PosteriorMoments, PredictiveQuantiles, *STRATEGIES.values())
+    for kind in (Empirical, Scaled, Draws, Kept, PosteriorMoments, PredictiveQuantiles, *STRATEGIES.values())
 }
 OBJECTS |= {type(mapping).__name__: type(mapping) for mapping in MAPPINGS.values()}
 """Our own objects, which are written by their names and fields."""

@@ -9,7 +9,18 @@ import numpy as np
 from catbayes._drawing import Draws, resolve_draws
 from catbayes._encoder._base import PosteriorEncoder, PriorLike
 from catbayes._encoder._reading import new_seed, read_new, read_row_keys
-from catbayes._encoding import Missing, OwnTarget, Settings, Strategy, TrainingDraws, Unseen, resolve_own_target
+from catbayes._encoding import (
+    KeepCategories,
+    Kept,
+    Missing,
+    OwnTarget,
+    Settings,
+    Strategy,
+    TrainingDraws,
+    Unseen,
+    resolve_kept,
+    resolve_own_target,
+)
 from catbayes._selection import Selection
 from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, RowId, Seed, TableLike
 from catbayes._validation import Array, Codes, check_count
@@ -64,19 +75,22 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         prior to the letter; `BetaBernoulli(alpha=2, beta=8)` and its like are your own.
     mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", callable or mapping object
         From θ to features; or `PredictiveQuantiles()`, quantiles of the target of a new row. A callable gets θ of shape
-        (…, parameter), and `transform` averages it over draws of each category; with `Draws(1.0, steady=None)` a
+        (…, parameter), and `transform` averages it over draws of each category; with `draws=1.0` a
         method `expected(posterior)` of it takes their place. With three classes or more, `Mean(drop_first=True)` and
         its like leave out the outputs of the first class, which the others imply.
     own_target : "exclude", "cross_fit", "ordered", "include", or `Exclude(cv)`, `CrossFit(cv)`, `Ordered(column)`, …
         Whether row n's own y has a part in its training features. "exclude": none, but for its share in the prior that
-        all rows have in common and in steady categories; it is taken out of the posterior in closed form where the
-        draw hides the step, and by folds elsewhere. "cross_fit": by folds throughout. "ordered": of its category a row
+        all rows have in common; it is taken out of the posterior in closed form where the draw hides the step, and by
+        folds elsewhere. "cross_fit": by folds throughout. "ordered": of its category a row
         knows the rows before it only, as in CatBoost, in the order of a column or in a new random order for each draw.
         "include": as in the paper; it leaks where categories are rare.
     draws : "estimate", float from 0 to 1, or `Draws(…)`
         How far draws lie from the posterior mean: by the count of the category, or so many times as far as the
-        posterior spreads, 1 being the paper's. `Draws(temperature=…, steady=…, per=…, sampler=…)` says more: whether
-        frequent categories are drawn, whether rows of a category share a draw, and what draws.
+        posterior spreads, 1 being the paper's. `Draws(temperature=…, per=…, sampler=…)` says more: whether rows of
+        a category share a draw, and what draws.
+    keep_categories : "codes", "one_hot", `Kept(…)`, or None
+        Whether columns of few categories give these as outputs too, behind the posterior: as numbers for trees, or as
+        columns of zeros and ones for linear models. `Kept(kind, most=30)` says what few is.
     unseen : "prior", "error"
         What to do with a category that `fit` did not see.
     missing : "category", "prior", "error"
@@ -138,6 +152,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         mapping: MappingLike = "mean",
         own_target: OwnTarget | Strategy = "exclude",
         draws: Draws | float | Literal["estimate"] = "estimate",
+        keep_categories: Kept | KeepCategories | None = None,
         unseen: Unseen = "prior",
         missing: Missing = "category",
         random_state: Seed = None,
@@ -151,6 +166,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         self.mapping = mapping
         self.own_target = own_target
         self.draws = draws
+        self.keep_categories = keep_categories
         self.unseen = unseen
         self.missing = missing
         self.random_state = random_state
@@ -274,14 +290,16 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])
 
     def _settings(self) -> Settings:
-        own_target = resolve_own_target(self.own_target)
+        own_target, kept = resolve_own_target(self.own_target), resolve_kept(self.keep_categories)
+        weigh = kept is not None and kept.only_signal
         return Settings(
-            selection=Selection(self.columns, self.interactions, self.hierarchy, own_target.aside),
+            selection=Selection(self.columns, self.interactions, self.hierarchy, own_target.aside, weigh),
             family=resolve_family(self.family),
             prior=resolve_prior(self.prior),
             mapping=resolve_mapping(self.mapping),
             own_target=own_target,
             draws=resolve_draws(self.draws),
+            kept=kept,
             unseen=self.unseen,
             missing=self.missing,
             n_jobs=self.n_jobs,

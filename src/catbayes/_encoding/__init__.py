@@ -3,6 +3,7 @@
 from catbayes._encoding._column import EncodedColumn
 from catbayes._encoding._encoding import Encoding, Missing, Settings, Unseen
 from catbayes._encoding._features import Layout, TrainingDraws
+from catbayes._encoding._kept import KeepCategories, Kept, KeptTable, resolve_kept
 from catbayes._encoding._lookups import lookups
 from catbayes._encoding._own_target import (
     STRATEGIES,
@@ -24,6 +25,9 @@ __all__ = [
     "Encoding",
     "Exclude",
     "Include",
+    "KeepCategories",
+    "Kept",
+    "KeptTable",
     "Layout",
     "Missing",
     "Ordered",
@@ -35,6 +39,7 @@ __all__ = [
     "Unseen",
     "lookups",
     "read_known_target",
+    "resolve_kept",
     "resolve_own_target",
     "splitter_of",
 ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from catbayes._drawing import Found, LeftOut, draw, draw_strata
+from catbayes._encoding._kept import KeptTable
 from catbayes._evidence import Target
 from catbayes._posteriors import Entries, Posteriors
 from catbayes._random import Purpose
@@ -23,18 +24,33 @@ EXPECTATION_STRATA = 50
 
 @dataclass(frozen=True, slots=True)
 class EncodedColumn(ColumnSpec):
-    """A fitted column or interaction: its posteriors, its mapping, and E f(θ) of every slot, (slot, output)."""
+    """A fitted column or interaction: its posteriors, its mapping, and what is expected of every slot, (slot, output).
+
+    Outputs are those of the mapping, and behind them the categories themselves, where they are kept.
+    """
 
     posteriors: Posteriors
     mapping: Mapping
     spread: Spread
+    kept: KeptTable
     expectation: Array
 
     @classmethod
-    def of(cls, spec: ColumnSpec, posteriors: Posteriors, mapping: Mapping, spread: Spread, seed: int) -> EncodedColumn:
+    def of(
+        cls, spec: ColumnSpec, posteriors: Posteriors, mapping: Mapping, spread: Spread, kept: KeptTable, seed: int
+    ) -> EncodedColumn:
         """Work out what is expected of every slot; the mapping is bound to the column's prior."""
         expectation = expect(mapping, posteriors.entries, spread=spread, seed=seed, position=spec.position)
-        return cls(spec.position, spec.name, spec.parts, posteriors, mapping, spread, expectation)
+        column = cls(spec.position, spec.name, spec.parts, posteriors, mapping, spread, kept, kept.beside(expectation))
+        if not column.is_constant:
+            return column
+        same = np.broadcast_to(expectation[posteriors.index.unseen], expectation.shape)
+        return replace(column, expectation=kept.beside(same))
+
+    @property
+    def outputs(self) -> list[str]:
+        """What the outputs are called, behind the name of the column."""
+        return [*self.mapping.names(), *self.kept.names]
 
     @property
     def entries(self) -> Entries:
@@ -53,20 +69,36 @@ class EncodedColumn(ColumnSpec):
         return bool(strength >= 0.99 * no_signal(self.posteriors.statistics.count.sum()))
 
     @property
+    def is_constant(self) -> bool:
+        """Whether rows differ by kept categories at most: trees would split on what rounding leaves."""
+        return self.is_silent and not self.posteriors.index.levels and not self.has_known
+
+    def variances(self) -> tuple[Array, float]:
+        """How much the draws of each slot vary, and how much the means of rows do."""
+        family, count = self.family, self.posteriors.statistics.count
+        if self.is_silent:
+            return np.zeros(len(count)), 0.0
+        mean, variance = family.mean()[:, family.location], family.variance()[:, family.location]
+        between = ((mean - np.average(mean, axis=0, weights=count)) ** 2).sum(axis=1)
+        within = self.spread.factor(self.entries) ** 2 * np.where(np.isfinite(variance), variance, 0.0).sum(axis=1)
+        return within, float(np.average(between, weights=count))
+
+    @property
     def has_known(self) -> bool:
         """Whether some outputs are functions of the posterior itself, which nothing random hides."""
         return self.mapping.known(self.family.take(slice(0, 1))) is not None
 
     def left_out(self, slots: Codes, target: Target, weight: Array | None) -> Found | LeftOut:
         """What training rows are drawn from: the posteriors of their slots, each without the row's own target."""
-        about = (self.entries, self.posteriors.prior, self.spread)
+        about = (self.entries, self.posteriors.prior)
         return LeftOut.find(*about, slots, target.values, weight, target.n_classes)
 
     def strata(self, n_draws: int, *, seed: int, spread: Spread | None = None, slots: Any = None) -> Array:
         """All outputs of stratified draws of every slot, or of some, to predict with, (draw, slot, output)."""
         entries = self.entries if slots is None else self.entries.take(slots)
         key = (Purpose.PREDICT, self.position, n_draws)
-        return draw_strata(entries, self.mapping, n_draws, seed=seed, key=key, spread=spread or self.spread)
+        drawn = draw_strata(entries, self.mapping, n_draws, seed=seed, key=key, spread=spread or self.spread)
+        return self.kept.beside(drawn, slice(None) if slots is None else slots)
 
 
 def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, position: int) -> Array:
@@ -77,10 +109,8 @@ def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, pos
         expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, posterior, seed, position) - at_mean)
         return mapping.joined(expected, posterior)
     # Closed forms are those of the whole posterior.
-    arrays = [values.reshape(len(factor), -1) for values in (*posterior.arrays().values(), factor)]
-    _, first, same = np.unique(np.hstack(arrays), axis=0, return_index=True, return_inverse=True)
     how: dict[str, Any] = {"seed": seed, "key": (Purpose.EXPECTATION, position), "spread": spread}
-    return np.asarray(draw_strata(entries.take(first), mapping, EXPECTATION_STRATA, **how).mean(axis=0)[same])
+    return np.asarray(draw_strata(entries, mapping, EXPECTATION_STRATA, **how).mean(axis=0))
 
 
 def _in_full(mapping: Mapping, posterior: Family, seed: int, position: int) -> Array:

@@ -10,10 +10,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from catbayes._arrays import TINY
 from catbayes._categories import Categories
 from catbayes._drawing import Draws, Found, LeftOut, draw
 from catbayes._encoding._column import EncodedColumn
 from catbayes._encoding._features import Layout, TrainingDraws
+from catbayes._encoding._kept import Kept, KeptTable
 from catbayes._encoding._own_target import OwnTarget
 from catbayes._evidence import ColumnEvidence, Evidence, Rows, Target, settle_family
 from catbayes._hierarchy import HierarchyPrior, Links
@@ -50,6 +52,7 @@ class Settings:
     mapping: Mapping
     own_target: OwnTarget
     draws: Draws
+    kept: Kept | None
     unseen: Unseen
     missing: Missing
     n_jobs: int | None
@@ -138,7 +141,6 @@ class Encoding:
         library: Any = None,
     ) -> Encoding:
         """Update priors that are made here, or were made before."""
-        spread = settings.draws.spread(evidence.row_weight, evidence.class_balance)
         labels = None if evidence.classes is None else [str(label) for label in evidence.classes]
         names = list(evidence.inputs)
 
@@ -150,7 +152,10 @@ class Encoding:
                 statistics = seen.place(index.moved(column.index), index.n_slots)
             posteriors = Posteriors.of(index, statistics, make_prior(number, seen, index, statistics))
             mapping = settings.mapping.bind(posteriors.prior.prior, labels)
-            return EncodedColumn.of(column, posteriors, mapping, spread, seed)
+            kept = KeptTable.nothing(index.n_slots)
+            if settings.kept is not None and settings.kept.applies(column, evidence):
+                kept = settings.kept.table(column, index)
+            return EncodedColumn.of(column, posteriors, mapping, settings.draws.spread, kept, seed)
 
         columns = tuple(settings.run(encode, range(len(evidence.columns))))
         layout = Layout(len(names), columns, settings.selection.dropped(names))
@@ -227,7 +232,7 @@ class Encoding:
         def sample(pair: tuple[EncodedColumn, Codes]) -> list[Array]:
             column, own = pair
             rows, keys = Found(column.entries, own), self._keys(Purpose.SAMPLE, column, n_draws)
-            return [self._draw(column, rows, key, seed=seed, identity=identity) for key in keys]
+            return [column.kept.beside(self._draw(column, rows, k, seed=seed, identity=identity), own) for k in keys]
 
         return self.settings.run(sample, zip(self.columns, slots, strict=True))
 
@@ -240,7 +245,7 @@ class Encoding:
             column, own = pair
             rows = column.left_out(own, target, weight)
             keys = self._keys(Purpose.TRAIN, column, n_draws)
-            return [self._draw(column, rows, key, identity=identity) for key in keys]
+            return [column.kept.beside(self._draw(column, rows, key, identity=identity), own) for key in keys]
 
         return self.settings.run(sample, zip(self.columns, slots, strict=True))
 
@@ -260,7 +265,8 @@ class Encoding:
         def block(number: int, k: int) -> Array:
             drawn, known = found[number] if found else find(number, k)
             column = self.columns[number]
-            return self._draw(column, drawn, (Purpose.TRAIN, column.position, k), known=known)
+            block = self._draw(column, drawn, (Purpose.TRAIN, column.position, k), known=known)
+            return column.kept.beside(block, slots[number])
 
         return TrainingDraws(rows.table, self.layout, lambda k: self.settings.run(lambda n: block(n, k), every))
 
@@ -275,6 +281,12 @@ class Encoding:
             column.strata(n_draws, seed=self.seed, spread=None if column.is_silent else spread, slots=some)
             for column, some in zip(self.columns, chosen, strict=True)
         ]
+
+    def doubts(self) -> list[Array]:
+        """How far the draws of each slot lie apart, as a part of how far rows do in the column that parts them most."""
+        found = [column.variances() for column in self.columns]
+        most = max((between for _, between in found), default=0.0)
+        return [np.sqrt(within / max(most, TINY)) for within, _ in found]
 
     @property
     def hides(self) -> bool:
@@ -297,6 +309,9 @@ class Encoding:
         known: Found | None = None,
     ) -> Array:
         how = self.settings.draws
+        if column.is_constant:
+            usual = column.expectation[column.posteriors.index.unseen, : len(column.mapping.names())]
+            return np.broadcast_to(usual, (len(rows), len(usual)))
         return draw(
             rows,
             column.mapping,

@@ -21,7 +21,7 @@ class Layout:
     def __init__(self, n_inputs: int, columns: Sequence[EncodedColumn], dropped: Sequence[int] = ()) -> None:
         self.columns = columns
         outputs: dict[int, list[str]] = {position: [] for position in dropped}
-        outputs |= {column.position: column.mapping.names() for column in columns}
+        outputs |= {column.position: column.outputs for column in columns}
         self.passing = [position for position in range(n_inputs) if position not in outputs]
         self.interactions = [column for column in columns if column.is_interaction]
         n_all = n_inputs + len(self.interactions)

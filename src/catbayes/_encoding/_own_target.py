@@ -36,7 +36,6 @@ class Split:
 
     folds: list[Fold] = field(default_factory=list)
     hidden: bool = False  # whether targets are taken out in closed form
-    grouped: bool = False
     rank: Codes | None = None
     seed: int = 0
 
@@ -138,7 +137,7 @@ class CrossFit(OwnTarget):
 
     def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
         """Make the folds."""
-        return Split(read_folds(self.cv, rows.target, rows.y, groups, seed), grouped=groups is not None)
+        return Split(read_folds(self.cv, rows.target, rows.y, groups, seed))
 
     def find(
         self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
@@ -152,7 +151,7 @@ class CrossFit(OwnTarget):
 class Exclude(CrossFit):
     """A row's own target is taken out of its posterior in closed form where the draw hides the step, else by folds.
 
-    It has no part but for its share in the prior that all rows have in common, and in steady categories. Folds serve
+    It has no part but for its share in the prior that all rows have in common. Folds serve
     everything that is not drawn a row at a time (`Draws(per="category")`, a temperature below 0.3, heavy weights,
     counts far from Poisson's, the precision of "mean_precision"), and rows that come in groups.
 
@@ -174,7 +173,7 @@ class Exclude(CrossFit):
         """Make folds, where something needs them."""
         hidden = hides and groups is None
         folds = read_folds(self.cv, rows.target, rows.y, groups, seed) if known or not hidden else []
-        return Split(folds, hidden, groups is not None)
+        return Split(folds, hidden)
 
     def find(
         self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
@@ -182,8 +181,7 @@ class Exclude(CrossFit):
         """The posterior without the row, or of the other folds."""
         known = Found(column.entries, slots)
         if split.folds:
-            steady = False if split.grouped else column.spread.is_steady(column.entries.count)
-            known = _cross_fit(column, slots, target, weight, split.folds, steady)
+            known = _cross_fit(column, slots, target, weight, split.folds)
         if not split.hidden:
             return known, known
         return column.left_out(slots, target, weight), known
@@ -280,13 +278,11 @@ def splitter_of(own_target: Any) -> BaseCrossValidator | None:
     return GroupKFold() if is_number(cv) else cv
 
 
-def _cross_fit(
-    column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, folds: list[Fold], whole: Any = False
-) -> Found:
+def _cross_fit(column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, folds: list[Fold]) -> Found:
     """Posteriors of every fold from its training rows, one fold after the other, and each row's place among them.
 
     The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row that
-    no fold holds out is encoded as if its category were unseen. Slots that are `whole` keep the posterior of all rows.
+    no fold holds out is encoded as if its category were unseen.
     """
     index, entries = column.posteriors.index, column.entries
     place = np.full(len(slots), index.unseen, dtype=np.intp)
@@ -294,7 +290,6 @@ def _cross_fit(
     for number, (train, test) in enumerate(folds):
         statistics = target.gather(slots, weight, index.n_slots, train, index.unseen)
         other = column.posteriors.given(statistics)
-        other = entries.where(whole, other) if np.any(whole) else other
         parts.append(Entries(other.family, other.count, entries.prior_variance))
         place[test] = number * index.n_slots + slots[test]
     return Found(Entries.join(parts), place)

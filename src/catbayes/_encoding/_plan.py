@@ -84,7 +84,7 @@ class Plan:
     def names(self, column: EncodedColumn) -> list[str]:
         """What the new columns are called."""
         kinds = ["encoded"] if self.n_draws is None else [f"draw{k}" for k in range(self.n_draws)]
-        return ["_".join(filter(None, (column.label, kind, o))) for kind in kinds for o in column.mapping.names()]
+        return ["_".join(filter(None, (column.label, kind, o))) for kind in kinds for o in column.outputs]
 
     @property
     def added(self) -> list[str]:

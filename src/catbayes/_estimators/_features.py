@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from catbayes._encoder import input_names
-from catbayes._estimators._fitting import last_step
+from catbayes._estimators._native import last_step
 from catbayes._types import Labels
 from catbayes._validation import Array
 from catbayes.errors import InputError
@@ -86,7 +86,7 @@ class FittedFeatures:
         >>> X, y = [["red", 1], ["blue", 2], ["red", 3], ["blue", 4]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
         >>> model = SamplingRegressor(Ridge(), SamplingBayesianEncoder([0], mapping="polynomial"), random_state=0)
         >>> model.fit(X, y).get_feature_names_out().tolist()
-        ['x0_mean', 'x0_square', 'x1']
+        ['x0_mean', 'x0_square', 'x0_is_blue', 'x0_is_red', 'x1']
         >>> list(model.by_column(model.coef_))
         [0, 1]
         """

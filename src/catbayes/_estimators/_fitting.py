@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -25,11 +26,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from catbayes._estimators._growing import Job, grow, way_to_grow
+from catbayes._estimators._native import as_taken, last_step, library, told
 from catbayes._estimators._rows import TrainingRows
 from catbayes._random import Purpose, stream
 from catbayes.errors import InputError, warn
 
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+COPIED_ROWS = 30_000
+"""Rows of copies, at most, if nobody says how many: more of them cost more than they are worth."""
 PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
 """Estimators that hand weights on to those inside them."""
 COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_data_in_leaf")
@@ -37,15 +41,29 @@ COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_dat
 
 
 def choose(estimator: Any) -> str:
-    """Pick a way to fit, by what the ablation of `make reproduce` shows.
+    """Pick a way to fit, by what `make bench-quality` shows on the folds that choose.
 
     Copies are best for linear models, forests and boosters alike. Models that pass over the table many times get a draw
     for each pass; those that take no weights, or make folds of their own, which copies would spoil, become members.
+    So does CatBoost, which would learn the target of a row from its copies.
     """
     last = last_step(estimator)
+    if library(last) == "catboost":
+        return "members"
     if hasattr(last, "partial_fit") and "max_iter" in last.get_params(deep=False):
         return "rounds"
     return "members" if weight_name(estimator) is None or _reason_to_part(last) else "copies"
+
+
+def usual_draws(estimator: Any, way: str, n_rows: int) -> int:
+    """How many draws a model is fitted on, if its user does not say.
+
+    Three are enough for small tables, and the more rows there are, the less do draws differ from each other. Two
+    members of CatBoost average what one makes of the noise of its draw.
+    """
+    if way == "members" and library(last_step(estimator)) == "catboost":
+        return 2
+    return 3 if way == "members" else int(np.clip(COPIED_ROWS // n_rows, 1, 3))
 
 
 def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: int | None) -> list[Any]:
@@ -56,20 +74,27 @@ def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: i
         _require_no_splits(last_step(estimator))
     if rows.weight is not None and weight_name(estimator) is None:
         warn(f"{type(last_step(estimator)).__name__} takes no sample_weight: it learns from all rows alike.")
-    if not rows.draws.layout.columns or (rows.n_draws == 1 and way != "rounds"):
-        return [_fit_plain(fresh_clone(estimator, rows, seeded, 0), rows, 0)]
+    if not rows.varies or (rows.n_draws == 1 and way != "rounds"):
+        return [_fit_plain(*_prepared(estimator, rows, seeded, 0), 0)]
     if way == "copies":
-        return [_fit_copies(fresh_clone(estimator, rows, seeded, 0), rows)]
+        return [_fit_copies(*_prepared(estimator, rows, seeded, 0))]
     if way == "rounds":
-        return [_fit_rounds(fresh_clone(estimator, rows, seeded, 0), rows)]
+        return [_fit_rounds(*_prepared(estimator, rows, seeded, 0))]
 
     def member(k: int) -> Any:
-        fitted = _fit_plain(fresh_clone(estimator, rows, seeded, k), rows, k)
+        fitted = _fit_plain(*_prepared(estimator, rows, seeded, k), k)
         rows.report(f"member {k + 1} of {rows.n_draws}")
         return fitted
 
     # Threads: nothing is copied, nothing is left running, and what takes long lets go of the interpreter.
     return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(member)(k) for k in range(rows.n_draws)))
+
+
+def _prepared(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> tuple[Any, TrainingRows]:
+    """A clone that knows where its categories are, and the rows with what its `fit` has to be told of them."""
+    model = fresh_clone(estimator, rows, seeded, member)
+    params = told(model, rows.categories, rows.draws.layout.places[-1].stop, rows.fit_params)
+    return model, replace(rows, fit_params=params)
 
 
 def fresh_clone(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> Any:
@@ -88,11 +113,6 @@ def fresh_clone(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -
         random = stream(rows.seed, Purpose.ESTIMATOR, member)
         model.set_params(**{name: int(random.integers(np.iinfo(np.int32).max)) for name in unset})
     return model
-
-
-def last_step(estimator: Any) -> Any:
-    """The estimator itself, or the one at the end of a Pipeline."""
-    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def weight_name(estimator: Any) -> str | None:
@@ -114,7 +134,8 @@ def weight_name(estimator: Any) -> str | None:
 
 
 def _fit_plain(model: Any, rows: TrainingRows, k: int) -> Any:
-    return fit_weighted(model, rows.features(k), rows.y, rows.weight, rows.fit_params)
+    X = as_taken(model, rows.features(k), rows.categories)
+    return fit_weighted(model, X, rows.y, rows.weight, rows.fit_params)
 
 
 def fit_weighted(model: Any, X: Any, y: Any, weight: Any, params: dict[str, Any]) -> Any:
@@ -167,11 +188,29 @@ def _keep_meaning(model: Any, rows: TrainingRows) -> None:
     model.set_params(**counts)
     if isinstance(last, SGDClassifier | SGDRegressor):
         last.set_params(alpha=params["alpha"] / rows.n_draws)
-    library = type(last).__module__.split(".")[0]
-    if library == "lightgbm":
-        last.set_params(min_data_in_bin=rows.n_draws * int(params.get("min_data_in_bin") or 3))
-    if library == "catboost":
-        last.set_params(l2_leaf_reg=rows.n_draws * float(params.get("l2_leaf_reg") or 3.0))
+    if library(last) == "lightgbm":
+        counts = {"min_data_in_bin": 3, "min_data_per_group": 100}  # and their defaults
+        last.set_params(**{name: rows.n_draws * int(params.get(name) or usual) for name, usual in counts.items()})
+    if library(last) == "catboost":
+        _keep_catboost(last, rows)
+
+
+def _keep_catboost(model: Any, rows: TrainingRows) -> None:
+    """Multiply CatBoost's penalty, and keep the learning rate that it would choose by itself.
+
+    It chooses one by the number of rows, and only if it is given no penalty: one round on the rows themselves tells.
+    """
+    params = model.get_params()
+    if params.get("learning_rate") is None and params.get("eta") is None:
+
+        class Once:
+            def after_iteration(self, info: Any) -> bool:
+                return False
+
+        trial = fit_weighted(clone(model), rows.features(0), rows.y, rows.weight, {"callbacks": [Once()]})
+        model.set_params(learning_rate=trial.get_all_params()["learning_rate"])
+    name = "reg_lambda" if params.get("reg_lambda") else "l2_leaf_reg"
+    model.set_params(**{name: rows.n_draws * float(params.get(name) or 3.0)})
 
 
 def _reason_to_part(last: Any) -> str | None:

@@ -15,10 +15,11 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new, read_table
-from catbayes._encoding import Encoding, Layout, TrainingDraws
+from catbayes._encoding import Encoding, KeepCategories, Kept, Layout, TrainingDraws
 from catbayes._estimators import _fitting as fitting
 from catbayes._estimators._features import FittedFeatures
-from catbayes._estimators._predicting import NewRows, average, encode_tables, over_draws
+from catbayes._estimators._native import categories, suitable
+from catbayes._estimators._predicting import DrawnTable, NewRows, average, encode_tables, over_draws
 from catbayes._estimators._rows import TrainingRows, from_origins, wordy_columns
 from catbayes._estimators._taylor import require_smooth, second_order
 from catbayes._spread import Spread
@@ -29,6 +30,9 @@ from catbayes.errors import InputError, warn
 
 FitWith = Literal["auto", "copies", "members", "rounds"]
 PredictWith = Literal["draws", "mean", "taylor"]
+
+PREDICTED_DRAWS = 8
+"""Draws of a category that is in doubt, to predict with, unless `predict_with` says how many."""
 
 STD_DRAWS = 20
 """Draws for a standard deviation, at least: few strata leave the tails out."""
@@ -42,10 +46,11 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         estimator: Any = None,
         encoder: SamplingBayesianEncoder | None = None,
         *,
-        interactions: Interactions = None,
-        n_draws: int = 5,
+        interactions: Interactions = "auto",
+        keep_categories: Kept | KeepCategories | Literal["auto"] | None = "auto",
+        n_draws: int | None = None,
         fit_with: FitWith = "auto",
-        predict_with: PredictWith = "draws",
+        predict_with: PredictWith | int = "draws",
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -53,6 +58,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         self.estimator = estimator
         self.encoder = encoder
         self.interactions = interactions
+        self.keep_categories = keep_categories
         self.n_draws = n_draws
         self.fit_with = fit_with
         self.predict_with = predict_with
@@ -71,7 +77,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         """Check the target; return it with the family that suits it and the classes, if there are any."""
 
     @abstractmethod
-    def _respond(self, model: Any, X: Array) -> Array:
+    def _respond(self, model: Any, features: Array) -> Array:
         """Predictions of one fitted estimator, such as can be averaged: (row,) or (row, class)."""
 
     def _chosen_estimator(self) -> Any:
@@ -115,7 +121,8 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         if classes is not None and (used == used[0]).all():
             raise InputError(f"y holds only one class, {used[0]!r}: expected two or more among rows that have weight.")
         seed = new_seed(self.random_state)
-        encoder = self._make_encoder(table, family, seed)
+        way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
+        encoder = self._make_encoder(table, family, seed, suitable(estimator, way))
         if encoder is None:
             draws = TrainingDraws(table, Layout(table.n_columns, []), lambda k: [])
         else:
@@ -138,11 +145,12 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
             if get_config()["enable_metadata_routing"]:
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
             fit_params = encode_tables(fit_params, encoder, draws, number)
-        n_draws = self.n_draws if encoder is not None else 1
-        rows = TrainingRows(draws, number(y), weight, groups, fit_params, n_draws, seed, classes, self._reporter())
+        n_draws = fitting.usual_draws(estimator, way, table.n_rows) if self.n_draws is None else self.n_draws
+        found = categories(estimator, way, draws.layout)
+        about = (fit_params, n_draws, seed, classes, self._reporter(), found)
+        rows = TrainingRows(draws, number(y), weight, groups, *about)
         if weight is not None and not weight.all():
             rows = rows.take(np.flatnonzero(weight))  # rows of no weight take no part, whatever the estimator
-        way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
         fitted = fitting.fit(estimator, way, rows, seeded=self.random_state is not None, n_jobs=self.n_jobs)
 
         if self.predict_with == "taylor":
@@ -152,16 +160,17 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         self.encoder_ = encoder
         self.estimators_ = fitted
         self.fit_with_ = way
-        self._draws = encoder.encoding_.strata(n_draws) if encoder is not None else []
-        self._layout = draws.layout
+        self._draws = [] if encoder is None else DrawnTable.of(encoder.encoding_, self._n_predicted)
+        self._layout, self._categories = draws.layout, found
         if classes is not None:
             self.classes_ = classes
         return self
 
     def _check(self, estimator: Any) -> None:
         check_option("fit_with", self.fit_with, get_args(FitWith))
-        check_option("predict_with", self.predict_with, get_args(PredictWith))
-        check_count("n_draws", self.n_draws)
+        self._check_predict_with()
+        if self.n_draws is not None:
+            check_count("n_draws", self.n_draws)
         if not hasattr(estimator, "fit") or isinstance(estimator, type):
             raise InputError(f"estimator={estimator!r}: expected a scikit-learn estimator or Pipeline, not yet fitted.")
         other = is_regressor if isinstance(self, ClassifierMixin) else is_classifier
@@ -172,7 +181,18 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         if self.predict_with == "taylor":
             require_smooth(estimator)
 
-    def _make_encoder(self, table: Table, family: str, seed: int) -> SamplingBayesianEncoder | None:
+    def _check_predict_with(self) -> None:
+        if isinstance(self.predict_with, str):
+            check_option("predict_with", self.predict_with, get_args(PredictWith))
+        else:
+            check_count("predict_with", self.predict_with)
+
+    @property
+    def _n_predicted(self) -> int:
+        """Draws of a category that is in doubt, to predict with."""
+        return PREDICTED_DRAWS if isinstance(self.predict_with, str) else int(self.predict_with)
+
+    def _make_encoder(self, table: Table, family: str, seed: int, kept: Kept | None) -> SamplingBayesianEncoder | None:
         """Clone the encoder, with what this table and target need; None if no column is categorical."""
         encoder = SamplingBayesianEncoder() if self.encoder is None else clone(self.encoder)
         if isinstance(encoder.family, str) and encoder.family == "auto":
@@ -181,6 +201,9 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
             encoder.set_params(random_state=seed)
         if encoder.interactions is None:
             encoder.set_params(interactions=self.interactions)
+        if encoder.keep_categories is None:
+            by_estimator = isinstance(self.keep_categories, str) and self.keep_categories == "auto"
+            encoder.set_params(keep_categories=kept if by_estimator else self.keep_categories)
         if encoder.n_jobs is None:
             encoder.set_params(n_jobs=self.n_jobs)
         if not isinstance(encoder.columns, str) or encoder.columns != "auto":
@@ -206,7 +229,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
 
     # ------------------------------------------------------------------------------- predicting
 
-    def predict_draws(self, X: TableLike, columns: Sequence[Any] | None = None) -> Array:
+    def predict_draws(self, X: TableLike, columns: Sequence[Any] | None = None, n_draws: int = 20) -> Array:
         """Predictions under each draw of the categories.
 
         Parameters
@@ -215,6 +238,8 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
             Like the one given to `fit`.
         columns : list of encoded columns, optional
             Draw only these, and keep the others at their expectation.
+        n_draws : int, default=20
+            Draws of every category, stratified.
 
         Returns
         -------
@@ -226,9 +251,9 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         >>> from sklearn.linear_model import Ridge
         >>> from catbayes import SamplingRegressor
         >>> X, y = [["red", "S"], ["blue", "L"], ["red", "L"], ["blue", "S"]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
-        >>> model = SamplingRegressor(Ridge(), n_draws=4, random_state=0).fit(X, y)
+        >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
         >>> model.predict_draws(X[:2]).shape
-        (4, 2)
+        (20, 2)
         >>> bool((model.predict_draws(X[:2]).std(axis=0) > model.predict_draws(X[:2], columns=[1]).std(axis=0)).all())
         True
         """
@@ -239,25 +264,31 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
             if strangers:
                 raise InputError(f"columns={list(columns)!r}: {strangers[0]!r} is not encoded; those are {names!r}.")
             only = {names.index(name) for name in columns}
-        return self._stack(rows, rows.drawn(self._draws, only))
+        check_count("n_draws", n_draws)
+        draws = [] if self._encoding is None else self._encoding.strata(n_draws)
+        return self._stack(rows, rows.drawn(draws, only))
 
     def _predict_average(self, X: Any) -> Array:
         """Average over draws, or at the mean, or corrected to second order, as `predict_with` says."""
-        check_option("predict_with", self.predict_with, get_args(PredictWith))
+        self._check_predict_with()
         rows = self._read_new(X)
-        if self.predict_with == "draws":
-            return average(over_draws(self.estimators_, rows, rows.drawn(self._draws), self._respond))
-        if self.predict_with == "mean":
-            features = rows.features(rows.expected())
-            return average(self._respond(model, features) for model in self.estimators_)
-        for model in self.estimators_:
-            require_smooth(model)
-        return average(second_order(model, rows, self._respond) for model in self.estimators_)
+        if self.predict_with == "taylor":
+            for model in self.estimators_:
+                require_smooth(model)
+            return average(second_order(model, rows, self._respond) for model in self.estimators_)
+        features = rows.features(rows.expected())
+        found = average(self._respond(model, features) for model in self.estimators_)
+        doubtful = np.flatnonzero(rows.doubtful(self._draws))
+        if self.predict_with == "mean" or not len(doubtful):
+            return found
+        some = rows.take(doubtful)
+        draws = some.drawn([table.whole() for table in self._draws])
+        found[doubtful] = average(over_draws(self.estimators_, some, draws, self._respond))
+        return found
 
     def _predict_std(self, X: Any) -> Array:
         """Standard deviation of the predictions over draws from the whole posterior."""
-        n_draws = len(self._draws[0]) if self._draws else 1
-        return np.asarray(self._predict_posterior(X, max(STD_DRAWS, n_draws)).std(axis=0))
+        return np.asarray(self._predict_posterior(X, max(STD_DRAWS, self._n_predicted)).std(axis=0))
 
     def _predict_bounds(self, X: Any, coverage: float, n_draws: int) -> tuple[Array, Array]:
         """Quantiles of the predictions over draws from the whole posterior."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from catbayes._encoder import SamplingBayesianEncoder, read_table
 from catbayes._encoding import Encoding, Layout, TrainingDraws
@@ -13,6 +16,9 @@ from catbayes._estimators._rows import as_numbers, origins
 from catbayes._tables import Table
 from catbayes._validation import Array, Codes
 from catbayes.errors import InputError
+
+DOUBT = 0.1
+"""From here on a category is in doubt: its draws lie apart by more than this part of what categories differ by."""
 
 Respond = Callable[[Any, Array], Array]
 """Predictions of one fitted estimator for features: (row,) or (row, class)."""
@@ -31,6 +37,20 @@ class NewRows:
     def _pairs(self) -> Any:
         return zip(self.columns, self.codes, strict=True)
 
+    def take(self, rows: Any) -> NewRows:
+        """Some of the rows."""
+        some = copy(self)
+        some.codes = [code[rows] for code in self.codes]
+        some._features = self._features[rows]
+        return some
+
+    def doubtful(self, tables: Sequence[DrawnTable]) -> npt.NDArray[np.bool_]:
+        """Tell which rows have a category that is not well known."""
+        found = np.zeros(self.table.n_rows, dtype=bool)
+        for table, code in zip(tables, self.codes, strict=True):
+            found |= table.doubtful[code]
+        return found
+
     def reduce(self) -> list[Codes]:
         """Slots that occur; from now on, tables hold only those."""
         found = [np.unique(code, return_inverse=True) for code in self.codes]
@@ -48,13 +68,36 @@ class NewRows:
         """The expectation of every column."""
         return [column.expectation for column in self.columns]
 
-    def drawn(self, draws: list[Array], only: Collection[int] | None = None) -> Iterator[list[Array]]:
+    def drawn(self, draws: Sequence[Array], only: Collection[int] | None = None) -> Iterator[list[Array]]:
         """Draw after draw of every column; of some only if `only` tells their numbers, the others as expected."""
         for k in range(len(draws[0]) if draws else 1):
             yield [
                 table[k] if only is None or number in only else self.columns[number].expectation
                 for number, table in enumerate(draws)
             ]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTable:
+    """Draws of a column to predict with: of the slots that are in doubt, (draw, slot, output), made once."""
+
+    doubtful: npt.NDArray[np.bool_]  # of every slot
+    draws: Array  # of the doubtful ones
+    expectation: Array  # of every slot
+
+    @classmethod
+    def of(cls, encoding: Encoding, n_draws: int) -> list[DrawnTable]:
+        """Draw the slots of every column whose doubt could change a prediction."""
+        doubtful = [doubt > DOUBT for doubt in encoding.doubts()]
+        draws = encoding.strata(n_draws, slots=[np.flatnonzero(slots) for slots in doubtful])
+        expected = [column.expectation for column in encoding.columns]
+        return [cls(*table) for table in zip(doubtful, draws, expected, strict=True)]
+
+    def whole(self) -> Array:
+        """All slots, (draw, slot, output), those that are well known as they are expected."""
+        found = np.repeat(self.expectation[None], len(self.draws), axis=0)
+        found[:, self.doubtful] = self.draws
+        return found
 
 
 def over_draws(models: list[Any], rows: NewRows, values: Iterator[list[Array]], respond: Respond) -> Iterator[Array]:

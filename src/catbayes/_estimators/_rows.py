@@ -32,10 +32,16 @@ class TrainingRows:
     seed: int
     classes: Any
     report: Callable[[str], None]
+    categories: tuple[int, ...] = ()  # features that are numbers of categories, where the estimator knows them as such
     index: Any = field(default_factory=lambda: slice(None))
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def varies(self) -> bool:
+        """Whether draws differ from each other at all."""
+        return not all(column.is_silent for column in self.draws.layout.columns)
 
     def features(self, k: int) -> Array:
         """Draw k of the features, (row, output)."""
@@ -107,12 +113,13 @@ def origins(columns: Sequence[EncodedColumn]) -> list[Array]:
     Counts and classes keep theirs. Forests and XGBoost round features to single precision, in which amounts near 1e9
     are 64 apart; differences from the usual amount are not.
     """
-    return [
-        column.expectation[column.posteriors.index.unseen]
-        if column.family.as_differences
-        else np.zeros(column.expectation.shape[1])
-        for column in columns
-    ]
+
+    def origin(column: EncodedColumn) -> Array:
+        usual = column.expectation[column.posteriors.index.unseen]
+        differs = np.arange(len(usual)) < len(usual) - len(column.kept.names)  # categories are no amounts
+        return np.where(differs & column.family.as_differences, usual, 0.0)
+
+    return [origin(column) for column in columns]
 
 
 def from_origins(draws: TrainingDraws) -> TrainingDraws:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
-from catbayes._estimators._fitting import last_step
+from catbayes._estimators._native import TREES, last_step
 from catbayes._estimators._predicting import NewRows, Respond
 from catbayes._validation import Array
 from catbayes.errors import InputError
@@ -16,19 +16,15 @@ from catbayes.errors import InputError
 STEP = 0.1
 """Finite differences reach this many posterior standard deviations: small against any bend, large against rounding."""
 
-STEPPED = (
-    *("sklearn.tree", "sklearn.neighbors", "sklearn.ensemble._forest", "sklearn.ensemble._gb"),
-    *("sklearn.ensemble._hist_gradient_boosting", "lightgbm", "xgboost", "catboost"),
-)
-"""Where models come from that are constant between jumps."""
-
 
 def require_smooth(estimator: Any) -> None:
     """Refuse models that are constant between jumps: they have no curvature to correct by."""
     model = last_step(estimator)
     parts = [model, *model.get_params().values(), *np.ravel(getattr(model, "estimators_", [])).tolist()]
     votes = is_classifier(model) and not (hasattr(model, "predict_proba") or hasattr(model, "decision_function"))
-    if votes or any(hasattr(part, "fit") and type(part).__module__.startswith(STEPPED) for part in parts):
+    if votes or any(
+        hasattr(part, "fit") and type(part).__module__.startswith((*TREES, "sklearn.neighbors")) for part in parts
+    ):
         raise InputError(
             f'predict_with="taylor" needs a smooth model, and {type(model).__name__} predicts in steps, whose '
             'curvature is zero or infinite: use predict_with="draws".'
@@ -40,7 +36,9 @@ def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
 
     A linear model has no curvature, so its finite differences vanish and the prediction at θ̂ is exact.
     """
-    centres = [column.mapping.outputs(column.family.mean(), column.family) for column in rows.columns]
+    centres = [
+        column.kept.beside(column.mapping.outputs(column.family.mean(), column.family)) for column in rows.columns
+    ]
     centre = respond(model, rows.features(centres)).copy()
     if not rows.columns:
         return centre
@@ -55,7 +53,8 @@ def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
             around = -2.0 * centre
             for side in (-STEP, STEP):
                 moved = column.mapping.outputs(posterior.mean() + side * factor * direction, posterior)
-                around += respond(model, rows.features([*centres[:number], moved, *centres[number + 1 :]]))
+                beside = [*centres[:number], column.kept.beside(moved), *centres[number + 1 :]]
+                around += respond(model, rows.features(beside))
             correction += around / STEP**2 / 2.0
     return np.asarray(centre + correction)
 

@@ -12,8 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
-from catbayes._estimators._fitting import last_step
 from catbayes._estimators._model import SamplingModel
+from catbayes._estimators._native import as_taken, last_step
 from catbayes._estimators._taylor import as_probabilities
 from catbayes._evidence import plain
 from catbayes._types import TableLike
@@ -53,19 +53,27 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     encoder : SamplingBayesianEncoder, optional
         How categories are encoded; its defaults if None. With `columns="auto"`, the columns of an object array that
         hold no numbers are encoded, and none of a numeric array.
-    interactions : list of tuples of columns, "pairs", "triples", "auto", or None
-        Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`.
-    n_draws : int, default=5
-        K: copies or members to fit on, and draws to predict with.
+    interactions : "auto", "pairs", "triples", list of tuples of columns, or None
+        Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`. "auto"
+        weighs all pairs, and keeps those that pay.
+    keep_categories : "auto", "codes", "one_hot", `Kept(…)`, or None
+        Whether columns of few categories keep these beside their posteriors, if the encoder does not say. "auto" goes
+        by the estimator: trees get codes, which LightGBM, XGBoost, HistGradientBoosting and CatBoost are told to be
+        categories, and linear models and neural networks columns of zeros and ones. CatBoost keeps the categories of
+        all columns.
+    n_draws : int or None
+        K: copies or members to fit on. None is 3, fewer copies of tables of more than 10,000 rows, and 2 members of
+        CatBoost.
     fit_with : "auto", "copies", "members", "rounds"
         "copies": K drawn copies of the table, each row weighing 1/K, as in the paper; parameters that count rows
         (`min_samples_leaf`, …) are multiplied by K to keep their meaning. "members": K estimators, one draw each.
         "rounds": one estimator that grows on fresh draws: trees and boosting rounds by `warm_start` or continued
         training, epochs by `partial_fit`. "auto": rounds for SGD and MLP, members for what takes no weights or
         makes folds of its own, else copies.
-    predict_with : "draws", "mean", "taylor"
-        "draws": average over K stratified draws of every category, made once at fit; the answer is deterministic, and
-        the same for a row alone or in a batch. "mean": predict at the posterior expectation.
+    predict_with : "draws", "mean", "taylor", or int
+        "draws": a row of well-known categories is predicted at the posterior expectation, and one with a category that
+        is in doubt by the average over 8 stratified draws, made once at fit; a number is another number of draws. The
+        answer is deterministic, and the same for a row alone or in a batch. "mean": predict all at the expectation.
         "taylor": the second-order correction of Appendix B, for smooth models.
     random_state : int, RandomState or None
         Seed of the draws, and of the estimator if it has none.
@@ -245,8 +253,9 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         """
         return self._predict_bounds(X, coverage, n_draws)
 
-    def _respond(self, model: Any, X: Array) -> Array:
+    def _respond(self, model: Any, features: Array) -> Array:
         """Probabilities, or else scores, or else votes; the estimator knows the classes by their numbers."""
+        X = as_taken(model, features, self._categories)
         if hasattr(model, "predict_proba"):
             found, absent = np.asarray(model.predict_proba(X)), 0.0
         elif _scores_classes(model):

@@ -10,6 +10,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import assert_all_finite
 
 from catbayes._estimators._model import SamplingModel
+from catbayes._estimators._native import as_taken
 from catbayes._types import TableLike
 from catbayes._validation import Array
 from catbayes.errors import InputError
@@ -28,13 +29,16 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     encoder : SamplingBayesianEncoder, optional
         How categories are encoded; its defaults if None, with the family "normal". With `columns="auto"`, the columns
         of an object array that hold no numbers are encoded, and none of a numeric array.
-    interactions : list of tuples of columns, "pairs", "triples", "auto", or None
+    interactions : "auto", "pairs", "triples", list of tuples of columns, or None
         Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`.
-    n_draws : int, default=5
-        K: copies or members to fit on, and draws to predict with.
+    keep_categories : "auto", "codes", "one_hot", `Kept(…)`, or None
+        See `SamplingClassifier`.
+    n_draws : int or None
+        K: copies or members to fit on. None is 3, fewer copies of tables of more than 10,000 rows, and 2 members of
+        CatBoost.
     fit_with : "auto", "copies", "members", "rounds"
         See `SamplingClassifier`.
-    predict_with : "draws", "mean", "taylor"
+    predict_with : "draws", "mean", "taylor", or int
         See `SamplingClassifier`.
     random_state : int, RandomState or None
         Seed of the draws, and of the estimator if it has none.
@@ -140,5 +144,6 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         """
         return self._predict_bounds(X, coverage, n_draws)
 
-    def _respond(self, model: Any, X: Array) -> Array:
+    def _respond(self, model: Any, features: Array) -> Array:
+        X = as_taken(model, features, self._categories)
         return np.asarray(model.predict(X), dtype=np.float64).reshape(len(X))

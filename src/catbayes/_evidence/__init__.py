@@ -1,6 +1,5 @@
 """Rows to statistics: what each category of a column says about the target, wherever the rows are."""
 
-from catbayes._evidence._choosing import choose
 from catbayes._evidence._evidence import (
     Candidate,
     ColumnEvidence,
@@ -10,6 +9,7 @@ from catbayes._evidence._evidence import (
 )
 from catbayes._evidence._gathering import Given, gather, gather_selected
 from catbayes._evidence._rows import Rows, read_rows, take_named
+from catbayes._evidence._screening import screen
 from catbayes._evidence._target import Target, label_array, plain, read_target
 
 __all__ = [
@@ -20,13 +20,13 @@ __all__ = [
     "Rows",
     "Target",
     "check_classes",
-    "choose",
     "gather",
     "gather_selected",
     "label_array",
     "plain",
     "read_rows",
     "read_target",
+    "screen",
     "settle_family",
     "take_named",
 ]

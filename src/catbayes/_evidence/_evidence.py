@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from catbayes._arrays import TINY
 from catbayes._evidence._target import join_classes, label_array
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
@@ -44,7 +43,7 @@ class ColumnEvidence(ColumnSpec):
 
 
 class Candidate(NamedTuple):
-    """An interaction that was weighed: its columns, its categories, its gain in log-likelihood, and the verdict.
+    """An interaction that was weighed: its columns, its gain in log-likelihood, and the verdict.
 
     Examples
     --------
@@ -52,14 +51,19 @@ class Candidate(NamedTuple):
     >>> from catbayes import gather
     >>> table = pd.DataFrame({"user": ["a", "a", "b", "b"] * 9, "door": [1, 2, 1, 2] * 9, "open": [1, 0, 0, 1] * 9})
     >>> best = gather(table, ["user", "door"], "open", interactions="auto").candidates[0]
-    >>> best.columns, best.categories, round(best.gain, 1), best.kept
-    (('user', 'door'), 4, 22.1, True)
+    >>> best.columns, round(best.gain, 1), best.kept
+    (('user', 'door'), 17.3, True)
     """
 
     columns: tuple[Any, ...]
-    categories: int
     gain: float
     kept: bool
+
+    @classmethod
+    def ranked(cls, gains: Mapping[tuple[Any, ...], float], n_kept: int) -> tuple[Candidate, ...]:
+        """The best ones first, of which so many were kept."""
+        found = sorted(gains, key=lambda columns: -gains[columns])
+        return tuple(cls(columns, gains[columns], number < n_kept) for number, columns in enumerate(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ class Evidence:
     weighted: bool
     exposure: float = 1.0  # of a row on average, in units: Σ w e / Σ w
     candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
+    speaking: tuple[Any, ...] | None = None  # columns that have a say, alone or beside others, where they were weighed
     total: Statistics = field(init=False)  # what all rows together say, as one category
 
     def __post_init__(self) -> None:
@@ -114,15 +119,6 @@ class Evidence:
     def row_units(self) -> float:
         """The exposure of a row, for a family that makes its priors in units of it; 1 for the others."""
         return self.exposure if self.family.row_units else 1.0
-
-    @property
-    def class_balance(self) -> float:
-        """What a row says of the classes, next to one of a fair coin: 2 (1 - Σ p²), 1 at most, and 1 for numbers."""
-        total = self.total
-        if not isinstance(total, Tally):
-            return 1.0
-        shares = total.weight[0] / total.count[0]
-        return float(np.clip(2.0 * (1.0 - np.sum(shares**2)), TINY, 1.0))
 
     def __add__(self, other: Evidence) -> Evidence:
         """Join what two disjoint sets of rows say."""

@@ -10,19 +10,19 @@ import narwhals as nw
 import numpy.typing as npt
 
 from catbayes._categories import Categories
-from catbayes._evidence._choosing import choose
-from catbayes._evidence._evidence import ColumnEvidence, Evidence
+from catbayes._evidence._evidence import Candidate, ColumnEvidence, Evidence
 from catbayes._evidence._exposure import per_unit_lazily
 from catbayes._evidence._query import Query
 from catbayes._evidence._rows import read_rows
 from catbayes._selection import Selection
-from catbayes._sources import ENGINES, Engine, batches, is_reader, is_source, lazy_frame
+from catbayes._sources import ENGINES, Engine, batches, is_reader, is_source, lazy_frame, some_rows
 from catbayes._tables import CATEGORICAL, Table
 from catbayes._types import ByRowOrName, Columns, Hierarchy, Interactions, Source
 from catbayes._validation import check_option
 from catbayes.errors import InputError
 
 READER_ROWS = 1 << 20
+SAMPLE_ROWS = 100_000
 
 Progress = Callable[[int, int], None]
 
@@ -55,7 +55,8 @@ def gather(
     target : str or array-like, not None
         Name of the target; for a table in memory, its values.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
-        Combinations of columns to count too, as for the encoders; "auto" counts all pairs and keeps those that pay.
+        Combinations of columns to count too, as for the encoders; "auto" weighs pairs on a sample of the rows, and
+        counts those that pay.
     hierarchy : dict, optional
         Columns to count within those of their parents, as for the encoders.
     family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
@@ -148,11 +149,16 @@ def gather_selected(
     if not is_source(source):
         return _gather_memory(Table.of(source), selection, given)
     if is_reader(source):
-        evidence = _gather_batches(source, selection, given)
-    else:
-        with lazy_frame(source, engine, memory_limit, given.text()) as frame:
-            evidence = _gather_lazy(frame, selection, given, progress or (lambda done, total: None))
-    return choose(evidence) if selection.is_auto else evidence
+        return _gather_batches(source, selection, given)
+    with lazy_frame(source, engine, memory_limit, given.text()) as frame:
+        candidates, speaking = tuple[Candidate, ...](), None
+        if selection.is_weighed:
+            sample = _weigh_sample(frame, selection, given)
+            candidates, speaking = sample.candidates, sample.speaking
+        if selection.is_auto:
+            selection = replace(selection, interactions=[found.columns for found in candidates if found.kept])
+        found = _gather_lazy(frame, selection, given, progress or (lambda done, total: None))
+        return replace(found, candidates=candidates, speaking=speaking)
 
 
 def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Selection, Given]:
@@ -195,6 +201,19 @@ def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, p
     return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None, units)
 
 
+def _weigh_sample(frame: nw.LazyFrame[Any], selection: Selection, given: Given) -> Evidence:
+    """Weigh columns and interactions on some rows, in memory."""
+    named = [name for name in (given.target, given.weight, given.exposure) if name is not None]
+    schema = frame.collect_schema()
+    inputs = [name for name in schema.names() if name not in named]
+    categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
+    columns = [spec.name for spec in selection.specs(inputs, categorical) if not spec.is_interaction]
+    needed = [name for name in inputs if name in columns or schema[name].is_numeric()]
+    sample = Table.of(some_rows(frame.select(*needed, *named), SAMPLE_ROWS))
+    chosen = "auto" if selection.is_auto else None
+    return _gather_memory(sample, Selection(columns, chosen, aside=selection.aside, weigh=True), given, whole=False)
+
+
 def _gather_batches(reader: Any, selection: Selection, given: Given) -> Evidence:
     """Read a stream once, a million rows at a time; the first ones settle the family and the columns."""
     import pyarrow
@@ -206,8 +225,7 @@ def _gather_batches(reader: Any, selection: Selection, given: Given) -> Evidence
         table = Table.of(pyarrow.concat_tables(parts))
         parts.clear()
         if evidence is None:
-            every_pair = replace(selection, interactions="pairs") if selection.is_auto else selection
-            return _gather_memory(table, every_pair, given, whole=False)
+            return _gather_memory(table, selection, given, whole=False)
         return evidence + _gather_memory(table, *_as_before(evidence, selection, given), whole=False)
 
     for batch in batches(reader):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from catbayes._categories import Categories
-from catbayes._evidence._choosing import choose
-from catbayes._evidence._evidence import ColumnEvidence, Evidence
+from catbayes._evidence._evidence import Candidate, ColumnEvidence, Evidence
 from catbayes._evidence._exposure import per_unit
+from catbayes._evidence._screening import screen
 from catbayes._evidence._target import Target, read_target
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec, Selection
@@ -84,6 +85,16 @@ def read_rows(
         y = target.values
     needed = sorted({part for spec in specs for part in spec.parts})
     read = dict(zip(needed, run(lambda position: Categories.of(table.column(position)), needed), strict=True))
+    speaking, candidates = None, tuple[Candidate, ...]()
+    if selection.is_weighed:
+        codings = {spec.position: (read[spec.position][1], read[spec.position][0].n_slots) for spec in specs}
+        others = [position for position in range(table.n_columns) if position not in selection.dropped(names)]
+        found = screen(codings, _numbers(table, [p for p in others if p not in needed]), target, weight)
+        speaking = tuple(names[position] for position in sorted(found.speaking))
+        if selection.is_auto:
+            specs += selection.combined(names, found.kept)
+            named = {tuple(names[part] for part in parts): gain for parts, gain in found.gains.items()}
+            candidates = Candidate.ranked(named, len(found.kept))
 
     def gather_column(spec: ColumnSpec) -> ColumnEvidence:
         sources, codes = zip(*(read[part] for part in spec.parts), strict=True)
@@ -99,9 +110,17 @@ def read_rows(
         squares=float(n_rows if weight is None else (weight**2).sum()),
         weighted=weight is not None,
         exposure=units,
+        candidates=candidates,
+        speaking=speaking,
     )
     codes = {position: slots for position, (_, slots) in read.items()}
-    return Rows(table, choose(evidence) if selection.is_auto else evidence, y, target, weight, codes)
+    return Rows(table, evidence, y, target, weight, codes)
+
+
+def _numbers(table: Table, positions: Sequence[int]) -> dict[int, Array]:
+    """The columns that hold numbers, and differ."""
+    found = {p: np.asarray(table.values(p), dtype=np.float64) for p in positions if table.numeric([p])}
+    return {position: values for position, values in found.items() if (values != values[0]).any()}
 
 
 def take_named(table: Table, *given: Any) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ rows in their order, which pass through memory one at a time. Files are read by 
 `_text` tells how text is.
 """
 
-from catbayes._sources._batches import BATCH_ROWS, Batch, batches, is_reader, need_arrow
+from catbayes._sources._batches import BATCH_ROWS, Batch, batches, is_reader, need_arrow, some_rows
 from catbayes._sources._engines import ENGINES, FILE_ENGINES, Engine
 from catbayes._sources._files import Files
 from catbayes._sources._opening import is_source, lazy_frame, read_arrow
@@ -23,4 +23,5 @@ __all__ = [
     "lazy_frame",
     "need_arrow",
     "read_arrow",
+    "some_rows",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals as nw
 
+from catbayes._random import Purpose, stream
 from catbayes._sources._engine import FileEngine
 from catbayes._sources._engines import owner
 
@@ -74,6 +75,32 @@ def batches(source: Any, engine: FileEngine | None = None, file: str = "") -> It
         if len(table):
             yield Batch(table, file, start)
         start += len(table)
+
+
+def some_rows(frame: nw.LazyFrame[Any], most: int) -> Any:
+    """An Arrow table of about so many rows at most, taken at random; all rows, if there are no more.
+
+    Examples
+    --------
+    >>> import narwhals as nw
+    >>> import polars as pl
+    >>> from catbayes._sources import some_rows
+    >>> some_rows(nw.from_native(pl.LazyFrame({"city": ["Oslo", "Rome"]})), 10).num_rows
+    2
+    """
+    import pyarrow
+
+    native, n_rows = nw.to_native(frame), int(frame.select(nw.len()).collect().item())
+    share = most / max(n_rows, 1)
+    if share < 1.0 and owner(native) is None and hasattr(native, "sample"):  # a cluster sends no more than it must
+        native = native.sample(frac=share) if hasattr(native, "npartitions") else native.sample(share)
+        return pyarrow.concat_tables([batch.table for batch in batches(native)])
+    random = stream(0, Purpose.SCREEN, 1)
+    parts = [
+        batch.table if share >= 1.0 else batch.table.filter(random.random(len(batch.table)) < share)
+        for batch in batches(native)
+    ]
+    return pyarrow.concat_tables(parts) if parts else frame.collect(backend="pyarrow").to_native()
 
 
 def need_arrow(what: str) -> None:

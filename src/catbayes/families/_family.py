@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
@@ -281,19 +281,6 @@ class Family(ABC):
     @abstractmethod
     def log_marginal(self, statistics: Any) -> Array:
         """Log-probability of each category's observations under this prior, θ integrated out."""
-
-    @classmethod
-    def cell_likelihood(cls, cells: Any, parts: list[Array]) -> Callable[[float], float]:
-        """Log-likelihood of the cells of an interaction, up to a constant, as a function of a strength ν.
-
-        Cells vary about what their columns explain as if the prior were worth ν rows, θ integrated out. `parts` are the
-        means of θ that each column gives to each cell, (cell, parameter). A family whose targets may vary more than it
-        says makes the cells worth less by itself.
-        """
-        raise InputError(
-            f"{cls.__name__} does not say how likely the cells of an interaction are (its method `cell_likelihood`), "
-            'so interactions="auto" cannot weigh them. Name the interactions, or use "pairs".'
-        )
 
 
 def likeliest_strength(parents: Family, statistics: Any, root: Family) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,7 +12,6 @@ from catbayes._arrays import column
 from catbayes._validation import Array
 from catbayes.families._arithmetic import beta_shape, dirichlet_maximum, left_over
 from catbayes.families._family import Family, Random
-from catbayes.families.categorical import DirichletCategorical
 from catbayes.statistics import Tally
 
 
@@ -123,8 +121,3 @@ class BetaBernoulli(Family):
         """Log B(α + n₁, β + n₀) / B(α, β)."""
         grown = self.update(statistics)
         return np.asarray(betaln(grown.alpha, grown.beta) - betaln(self.alpha, self.beta))
-
-    @classmethod
-    def cell_likelihood(cls, cells: Tally, parts: list[Array]) -> Callable[[float], float]:
-        """As for any number of classes: the columns give the shares of two."""
-        return DirichletCategorical.cell_likelihood(cells, [np.concatenate([1.0 - one, one], axis=1) for one in parts])

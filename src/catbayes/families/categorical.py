@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import betaincinv, softmax
+from scipy.special import betaincinv
 
 from catbayes._arrays import namespace, positive
 from catbayes._validation import Array
 from catbayes.families._arithmetic import beta_shape, dirichlet_maximum, left_over, log_rising
-from catbayes.families._cells import explained
 from catbayes.families._family import Family, Random
 from catbayes.statistics import Tally
 
@@ -136,17 +135,3 @@ class DirichletCategorical(Family):
         return np.asarray(
             log_rising(self.alpha, statistics.weight).sum(axis=-1) - log_rising(self.strength, statistics.count)
         )
-
-    @classmethod
-    def cell_likelihood(cls, cells: Tally, parts: list[Array]) -> Callable[[float], float]:
-        """Dirichlet(ν m) about the class shares m as the columns explain them, whose logarithms add up."""
-        total = positive(cells.total().weight[0])
-
-        def likelihood(logarithm: Array) -> tuple[float, Array]:
-            share = softmax(logarithm, axis=1)
-            rest = cells.weight - cells.count[:, None] * share
-            return float((cells.weight * np.log(positive(share))).sum()), rest
-
-        logarithm = explained(np.log(total / total.sum()), parts, likelihood)
-        centre = positive(softmax(logarithm, axis=1))
-        return lambda strength: float(cls(strength * centre).log_marginal(cells).sum())

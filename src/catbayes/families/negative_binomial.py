@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import betainccinv, betaincinv, digamma, xlogy
 
 from catbayes._arrays import TINY, column, positive, where
 from catbayes._validation import Array
 from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal
-from catbayes.families._cells import explained
 from catbayes.families._family import Family, Random, Support
 from catbayes.statistics import Moments
 
@@ -244,32 +241,6 @@ class BetaNegativeBinomial(Family):
         trials = positive(self.size * statistics.count)
         value = log_rising(trials, events) - xlogy(events, statistics.count) + log_rising(b, events)
         return np.asarray(value + log_rising(a, b) - log_rising(a + trials, b + events))
-
-    @classmethod
-    def cell_likelihood(cls, cells: Moments, parts: list[Array]) -> Callable[[float], float]:
-        """Cells about means as the columns explain them, whose logarithms add up.
-
-        Of two sizes it takes the likelier: the one that is best if the columns explain all, and that of rows in a cell.
-        """
-        total, events, top = cells.total(), cells.count * cells.mean, no_signal(cells.count.sum())
-        base, size, bounds = np.log(positive(total.mean[0])), _size_by_moments(total), np.log(_sizes(total))
-
-        def best(value: Callable[[float], float]) -> float:
-            return float(np.exp(minimize_scalar(lambda x: -value(np.exp(x)), bounds=bounds, method="bounded").x))
-
-        def likelihood(logarithm: Array) -> tuple[float, Array]:
-            mean = np.exp(logarithm)
-            value = events * logarithm - (events + size * cells.count) * np.log(size + mean)
-            return float(value.sum()), size * (events - cells.count * mean) / (size + mean)
-
-        def at(strength: float, size: float) -> float:
-            return float(cls(centre, np.asarray(strength), np.asarray(size)).log_marginal(cells).sum())
-
-        for _ in range(2):  # sizes and means, each given the other
-            centre = positive(np.exp(explained(base, [part[:, 0] for part in parts], likelihood)))
-            size = best(lambda size: at(top, size))
-        within = best(lambda size: float(_squares(cells, size)[0].sum()))
-        return lambda strength: max(at(strength, size), at(strength, within))
 
 
 def _sizes(total: Moments) -> tuple[float, float]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtrit
 
-from catbayes._arrays import TINY, column, namespace, positive, precision, where
+from catbayes._arrays import column, namespace, positive, precision, where
 from catbayes._validation import Array
 from catbayes.families._arithmetic import maximise, no_signal
 from catbayes.families._family import Family, Random, likeliest_strength
@@ -215,23 +214,6 @@ class NormalGamma(Family):
         """The same without the gamma functions."""
         value = self.alpha * np.log(self.beta) - after.alpha * np.log(after.beta)
         return np.asarray(value - 0.5 * np.log1p(count / self.strength) - count / 2.0 * np.log(2.0 * np.pi))
-
-    @classmethod
-    def cell_likelihood(cls, cells: Moments, parts: list[Array]) -> Callable[[float], float]:
-        """Cell means are normal about what the columns explain by least squares, with variance σ² (1/n + 1/ν)."""
-        base, root = float(cells.total().mean[0]), np.sqrt(cells.count)
-        scores = np.stack([part[:, 0] - base for part in parts], axis=1)
-        weight, *_ = np.linalg.lstsq(root[:, None] * scores, root * (cells.mean - base), rcond=None)
-        gap = cells.mean - (base + scores @ weight)
-        degrees = cells.count.sum() - (cells.count > 0).sum()
-        noise = cells.m2.sum() / degrees if degrees > 0.01 * cells.count.sum() else 0.0
-        noise = noise or (cells.m2 + cells.count * gap**2).sum() / cells.count.sum()
-
-        def likelihood(strength: float) -> float:
-            share = cells.count / (strength + cells.count)
-            return float(0.5 * (np.log1p(-share) + share * cells.count * gap**2 / max(noise, TINY)).sum())
-
-        return likelihood
 
 
 def _together(mean: Any, precision: Any) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -10,10 +9,9 @@ import numpy as np
 from scipy.special import digamma, gammaincinv
 from scipy.stats import nbinom
 
-from catbayes._arrays import TINY, column, positive
+from catbayes._arrays import column
 from catbayes._validation import Array
 from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal
-from catbayes.families._cells import explained
 from catbayes.families._family import Family, Random, Support
 from catbayes.statistics import Moments
 
@@ -144,20 +142,3 @@ class GammaPoisson(Family):
         count, events = statistics.count, statistics.count * statistics.mean
         value = log_rising(self.alpha, events)
         return np.asarray(value - self.alpha * np.log1p(count / self.beta) - events * np.log(self.beta + count))
-
-    @classmethod
-    def cell_likelihood(cls, cells: Moments, parts: list[Array]) -> Callable[[float], float]:
-        """Gamma(ν m, rate ν) about the rates m as the columns explain them, whose logarithms add up.
-
-        Counts that vary more than Poisson's say less than they seem to. Those that vary less say no more: in a small
-        table they do so by chance, and not at all where every cell holds one number.
-        """
-        cells = cells.scaled(1.0 / max(cls.dispersion(cells), 1.0))
-        base, events = np.log(max(float(cells.total().mean[0]), TINY)), cells.count * cells.mean
-
-        def likelihood(logarithm: Array) -> tuple[float, Array]:
-            rest = events - cells.count * np.exp(logarithm)
-            return float((events * logarithm - cells.count * np.exp(logarithm)).sum()), rest
-
-        rate = positive(np.exp(explained(base, [part[:, 0] for part in parts], likelihood)))
-        return lambda strength: float(cls(strength * rate, np.asarray(strength)).log_marginal(cells).sum())

@@ -82,7 +82,7 @@ def _parameters(column: EncodedColumn) -> dict[str, Array]:
     for family, places in zip(families, _places(column), strict=True):
         for names, values in zip(places, family.arrays().values(), strict=True):
             found |= dict(zip(names, values.reshape(len(values), -1).T, strict=True))
-    return found
+    return found | dict(zip(_kept(column), column.kept.values.T, strict=True))
 
 
 def _places(column: EncodedColumn) -> list[list[list[str]]]:
@@ -96,6 +96,11 @@ def _places(column: EncodedColumn) -> list[list[list[str]]]:
 
 def _count(column: EncodedColumn) -> str:
     return f"catbayes_{column.position}"
+
+
+def _kept(column: EncodedColumn) -> list[str]:
+    """The columns that hold the categories themselves, where they are kept."""
+    return [f"{_count(column)}_kept_{number}" for number in range(len(column.kept.names))]
 
 
 def _join(frame: DataFrame, column: EncodedColumn, slots: dict[str, Array], plan: Plan) -> DataFrame:
@@ -228,6 +233,7 @@ class _DrawnColumn:
         list[list[str]]
     ]  # the columns that hold each parameter of the posterior, and in a hierarchy of the prior
     count: str
+    kept: list[str]
     mapping: Mapping
     unseen: Family
     spread: Spread
@@ -236,7 +242,15 @@ class _DrawnColumn:
     def of(cls, column: EncodedColumn, plan: Plan) -> _DrawnColumn:
         """Leave the posteriors behind."""
         about = (column.mapping, column.posteriors.prior.unseen, column.spread)
-        return cls(column.position, plan.names(column), type(column.family), _places(column), _count(column), *about)
+        return cls(
+            column.position,
+            plan.names(column),
+            type(column.family),
+            _places(column),
+            _count(column),
+            _kept(column),
+            *about,
+        )
 
 
 @dataclass(frozen=True)
@@ -293,11 +307,13 @@ class _Drawing:
             entries = Entries(posterior, values(column.count), variance)
             if target is not None and weight is not None:
                 unseen = own[0] if own else column.unseen
-                entries = leave_one_out(entries, unseen, target.values, weight, column.spread)
+                entries = leave_one_out(entries, unseen, target.values, weight)
             rows, purpose = Found.each(entries), Purpose.SAMPLE if target is None else Purpose.TRAIN
             how: dict[str, Any] = {"seed": self.seed, "sampler": self.sampler, "spread": column.spread}
             keys = [(purpose, column.position, k) for k in range(self.n_draws)]
-            parts = [draw(rows, column.mapping, key=key, identity=identity, **how) for key in keys]
+            kept = np.array([values(name) for name in column.kept]).reshape(-1, n_rows).T
+            draws = (draw(rows, column.mapping, key=key, identity=identity, **how) for key in keys)
+            parts = [np.concatenate([block, kept], axis=1) for block in draws]
             found |= dict(zip(column.names, np.concatenate(parts, axis=1).T, strict=True))
         return found
 

@@ -1,0 +1,126 @@
+"""Categories that are kept beside their posteriors: which one a row has, where a column has few.
+
+A posterior says what a category means for the target by itself. Two of the same mean, eight in the morning and five in
+the afternoon, are then one to a model, though they differ beside other columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from catbayes._evidence import ColumnEvidence, Evidence
+from catbayes._index import Index
+from catbayes._validation import Array, check_count, check_option
+from catbayes.errors import InputError
+
+__all__ = ["KeepCategories", "Kept", "KeptTable", "resolve_kept"]
+
+KeptKind = Literal["codes", "one_hot"]
+KeepCategories = KeptKind
+"""The words of the parameter `keep_categories`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Which columns keep their categories beside the posterior, and how.
+
+    Parameters
+    ----------
+    kind : "codes", "one_hot"
+        One number a category, in their order, for trees; or a column of zeros and ones for each, for linear models. A
+        category that was not seen has a number behind the others, and zeros.
+    most : int or None, default=30
+        Columns of so many categories at most. None keeps those of all columns.
+    only_signal : bool, default=True
+        Only columns that have a say about the target, by themselves or beside another column of the table: the
+        categories of others are chances to learn noise. Not known of what `gather` counted.
+
+    Examples
+    --------
+    >>> from catbayes import Kept, SamplingBayesianEncoder
+    >>> X, y = [["a"], ["b"], ["c"], ["b"]] * 10, [0, 1, 1, 1] * 10
+    >>> encoder = SamplingBayesianEncoder(keep_categories=Kept("one_hot"), prior=0, random_state=0).fit(X, y)
+    >>> encoder.get_feature_names_out().tolist()
+    ['x0', 'x0_is_a', 'x0_is_b', 'x0_is_c']
+    >>> encoder.transform([["c"], ["unseen"]]).round(2).tolist()
+    [[0.92, 0.0, 0.0, 1.0], [0.5, 0.0, 0.0, 0.0]]
+    """
+
+    kind: KeptKind = "codes"
+    most: int | None = 30
+    only_signal: bool = True
+
+    def check(self) -> None:
+        """Require usable values."""
+        check_option("keep_categories.kind", self.kind, get_args(KeptKind))
+        if self.most is not None:
+            check_count("keep_categories.most", self.most)
+
+    def applies(self, column: ColumnEvidence, evidence: Evidence) -> bool:
+        """Tell whether a column is to keep its categories."""
+        if column.is_interaction or (self.most is not None and column.index.missing > self.most):
+            return False
+        return not self.only_signal or evidence.speaking is None or column.name in evidence.speaking
+
+    def table(self, column: ColumnEvidence, index: Index) -> KeptTable:
+        """The outputs of every slot; the index may have slots above those that were counted."""
+        slots = np.minimum(np.arange(index.n_slots), index.unseen)[:, None]
+        if self.kind == "codes":
+            return KeptTable(("code",), slots.astype(np.float64))
+        labels = [f"is_{label}" for label in index.labels()[: index.missing]]
+        if column.statistics.count[column.index.missing] > 0:
+            labels.append("is_missing")
+        return KeptTable(tuple(labels), (slots == np.arange(len(labels))).astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTable:
+    """The kept categories of a column: what the outputs are called behind its name, and their values, (slot, output).
+
+    Examples
+    --------
+    >>> from catbayes._encoding import KeptTable
+    >>> codes = KeptTable(("code",), np.array([[0.0], [1.0]]))
+    >>> codes.beside(np.array([[0.4], [0.6], [0.5]]), np.array([1, 0, 1])).tolist()
+    [[0.4, 1.0], [0.6, 0.0], [0.5, 1.0]]
+    """
+
+    names: tuple[str, ...]
+    values: Array
+
+    @classmethod
+    def nothing(cls, n_slots: int) -> KeptTable:
+        """Nothing is kept."""
+        return cls((), np.empty((n_slots, 0)))
+
+    def beside(self, block: Array, slots: Any = slice(None)) -> Array:
+        """Outputs of rows, (…, row, output), and behind them the kept categories of their slots."""
+        if not self.names:
+            return block
+        kept = self.values[slots]
+        return np.concatenate([block, np.broadcast_to(kept, (*block.shape[:-1], kept.shape[-1]))], axis=-1)
+
+
+def resolve_kept(keep_categories: Any) -> Kept | None:
+    """Read the parameter `keep_categories` of an encoder.
+
+    Examples
+    --------
+    >>> from catbayes._encoding import resolve_kept
+    >>> resolve_kept("one_hot"), resolve_kept(None)
+    (Kept(kind='one_hot', most=30, only_signal=True), None)
+    """
+    if keep_categories is None:
+        return None
+    if isinstance(keep_categories, Kept):
+        keep_categories.check()
+        return keep_categories
+    if isinstance(keep_categories, str) and keep_categories in get_args(KeptKind):
+        return Kept(keep_categories)  # type: ignore[arg-type]
+    raise InputError(
+        f'keep_categories={keep_categories!r}: expected "codes", "one_hot", None, or a Kept object, such as '
+        'Kept("codes", most=100).'
+    )
