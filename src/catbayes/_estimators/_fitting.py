@@ -37,7 +37,7 @@ COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_dat
 
 
 def choose(estimator: Any) -> str:
-    """Pick a way to fit, by what the ablation of `make reproduce` shows.
+    """Pick a way to fit, by what `make bench-estimators` shows.
 
     Copies are best for linear models, forests and boosters alike. Models that pass over the table many times get a draw
     for each pass; those that take no weights, or make folds of their own, which copies would spoil, become members.
