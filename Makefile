@@ -9,7 +9,7 @@ export SCIPY_ARRAY_API ?= 1
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
 
-reproduce: $(VENV)/.dev  ## the paper's experiments and the choice of our defaults, hours; what is finished is not run again
+reproduce: $(VENV)/.dev  ## the paper's experiments, hours; what is finished is not run again
 	OMP_NUM_THREADS=1 $(RUN)/python -m experiments --folder results --page RESULTS.md --page docs/results.md
 
 test: $(VENV)/.dev  ## everything that runs in minutes, doctests of the code included

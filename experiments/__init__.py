@@ -1,1 +1,1 @@
-"""The paper's experiments, and ours: run, kept, judged and written down by `make reproduce`."""
+"""Run, kept, judged and written down: the paper's experiments by `make reproduce`, ours by `make bench-quality`."""

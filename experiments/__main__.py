@@ -1,4 +1,4 @@
-"""`python -m experiments`, which `make reproduce` calls: run the paper's experiments and ours, and write the page."""
+"""`python -m experiments`, which `make reproduce` calls: run the paper's experiments, and write the page."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from experiments.run import EXPERIMENTS, reproduce
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.argument("what", type=click.Choice([*EXPERIMENTS, "all"]), metavar="[WHAT]", default="all")
-@click.option("--quick", is_flag=True, help="Minutes instead of hours: fewer trees, splits and tables.")
+@click.option("--quick", is_flag=True, help="Minutes instead of hours: fewer trees and splits.")
 @click.option("--folder", default="catbayes-results", show_default=True, help="Where results and figures are kept.")
 @click.option("--page", "pages", multiple=True, metavar="FILE", help="Page to write; RESULTS.md in the folder if none.")
 @click.option("--no-run", is_flag=True, help="Only write down what is in the folder already.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; all cores by default.")
 def command(what: str, quick: bool, folder: str, pages: tuple[str, ...], no_run: bool, jobs: int | None) -> None:
-    """Run the paper's experiments and the choice of our defaults, and write down what they say.
+    """Run the paper's experiments, and write down what they say.
 
     WHAT is one of: table (its four results), draws, prior, importance (its figures), mapping, search (its parameters),
-    ablation (our defaults, and other encoders), all.
+    all.
 
     Real tables come from the folder that CATBAYES_DATA names, or from OpenML. What is finished is kept in the folder,
     and not run again: after Ctrl-C, the same command goes on.
@@ -49,17 +49,13 @@ def command(what: str, quick: bool, folder: str, pages: tuple[str, ...], no_run:
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
-    """The verdicts on the paper's claim and on our default, one a line."""
+    """The verdicts on the paper's claim, one a line."""
     lines = []
     for table, row in found.get("table", {}).get("tables", {}).items():
         verdict = row["repeats"]["sampling_minus_leave_one_out"]
         if verdict is not None:
             ends = f"{verdict['low']:+.4f} to {verdict['high']:+.4f}"
             lines.append(f"{table}: sampling - leave-one-out {verdict['gain']:+.4f} ({ends}): {verdict['word']}")
-    for table, verdict in found.get("ablation", {}).get("standing", {}).get("against_target", {}).items():
-        if verdict is not None:
-            ends = f"{verdict['low']:+.1f} to {verdict['high']:+.1f}"
-            lines.append(f"{table}: default against TargetEncoder {verdict['gain']:+.1f} % ({ends}): {verdict['word']}")
     return lines
 
 

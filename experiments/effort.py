@@ -21,8 +21,6 @@ class Effort:
     gammas: tuple[float, ...]
     search_trials: int  # of a search for the best parameters; 0 for none
     search_trees: int
-    ablation_repeats: int  # of the folds that report
-    ablation_tables: tuple[str, ...] | None  # None for all
 
 
 def decades(low: int, high: int) -> tuple[float, ...]:
@@ -43,8 +41,6 @@ FULL = Effort(
     gammas=(1e-10, 1e-6, 1e-4, 1e-3, 1e-2),
     search_trials=4,
     search_trees=8,
-    ablation_repeats=2,
-    ablation_tables=None,
 )
 QUICK = Effort(
     name="quick",
@@ -59,8 +55,6 @@ QUICK = Effort(
     gammas=(1e-10, 1e-6, 1e-4, 1e-2),
     search_trials=0,
     search_trees=0,
-    ablation_repeats=2,
-    ablation_tables=("insurance", "car", "employee_salaries"),
 )
 TINY = Effort(
     name="tiny",
@@ -75,7 +69,5 @@ TINY = Effort(
     gammas=(1e-6, 1e-2),
     search_trials=2,
     search_trees=3,
-    ablation_repeats=1,
-    ablation_tables=("insurance", "payments"),
 )
 EFFORTS = {effort.name: effort for effort in (FULL, QUICK, TINY)}

@@ -9,24 +9,15 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from catbayes._atomic import replacing
-from catbayes._comparison._scores import MEASURES
-from experiments.ablation import PAPER
 from experiments.effort import Effort
 from experiments.table import CLOSE
 
 TEMPLATE = Path(__file__).with_name("results.md")
 NAMES = {
-    "default": "catbayes",
-    "target": "TargetEncoder",
-    "target, 5 seeds averaged": "TargetEncoder ×5",
-    "leave-one-out": "LeaveOneOut",
-    "ordered": "CatBoostEncoder",
-    "boosting": "LightGBM",
     "leave_one_out": "LeaveOneOutEncoder",
     "sampling": "sampling",
     "category_means": "plain category means",
     "leave_one_out_printed": "LeaveOneOutEncoder, its own printed forest",
-    PAPER.name: "the paper's setting",
 }
 """What things are called on the page, where it is not what they are called here."""
 
@@ -34,9 +25,8 @@ NAMES = {
 def render(found: dict[str, Any], effort: Effort, folder: Path, page: Path) -> None:
     """Write the page; pictures are linked from where it is."""
     pictures = Path(os.path.relpath(folder, page.parent)).as_posix()
-    labels = {name: measure.label for name, measure in MEASURES.items()}
     every = [environment for part in found.values() if part for environment in part["environments"]]
-    values = {"found": found, "effort": effort, "pictures": pictures, "labels": labels, "close": CLOSE}
+    values = {"found": found, "effort": effort, "pictures": pictures, "close": CLOSE}
     write(TEMPLATE, page, values | {"environments": distinct(every)})
 
 
@@ -45,7 +35,7 @@ def write(template: Path, page: Path, values: dict[str, Any]) -> None:
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    environment.filters |= {"number": number, "signed": signed, "called": called, "setting": setting}
+    environment.filters |= {"number": number, "signed": signed, "called": called}
     text = environment.from_string(template.read_text(encoding="utf-8")).render(values)
     with replacing(page) as temporary:
         temporary.write_text(text, encoding="utf-8")
@@ -69,8 +59,3 @@ def signed(value: float | None, digits: int = 4) -> str:
 def called(name: str) -> str:
     """What something is called on the page."""
     return NAMES.get(name, name)
-
-
-def setting(changed: dict[str, Any]) -> str:
-    """What was changed, as one would type it."""
-    return ", ".join(f"`{name}={value!r}`" for name, value in changed.items())

@@ -25,8 +25,8 @@ from catbayes._comparison._scores import predict, score
 from catbayes._random import stream
 from catbayes._validation import Array, Codes
 from catbayes.datasets import NAMES
-from experiments.ablation import read_table
 from experiments.quality_methods import METHODS, MODELS
+from experiments.quality_tables import read_table
 from experiments.trials import Store
 
 N_FOLDS = 10
@@ -52,13 +52,13 @@ def source() -> str:
 
 def n_folds(table: str) -> int:
     """How many folds a table has, both halves together."""
-    return N_FOLDS * (2 if len(read_table(table, None).y) <= FEW_ROWS else 1)
+    return N_FOLDS * (2 if len(read_table(table).y) <= FEW_ROWS else 1)
 
 
 @cache
 def divide(table: str, repeat: int) -> list[Codes]:
     """The test rows of ten folds. A second division deals the rows of each half anew, and leaves them in their half."""
-    rows = read_table(table, None)
+    rows = read_table(table)
     first = [test for _, test in make_folds(rows, N_FOLDS, 1, seed=0)[0][0]]
     if repeat == 0:
         return first
@@ -76,7 +76,7 @@ def split(table: str, fold: int, n_rows: int | None = None) -> tuple[Codes, Code
     """Training and test rows of a fold: training rows in random order, which ordered encoders want, the first n."""
     repeat, number = divmod(fold, N_FOLDS)
     test = divide(table, repeat)[number]
-    rest = np.setdiff1d(np.arange(len(read_table(table, None).y)), test)
+    rest = np.setdiff1d(np.arange(len(read_table(table).y)), test)
     return stream(fold, ORDER).permutation(rest)[:n_rows], test
 
 
@@ -133,7 +133,7 @@ class Cell:
 
     def run(self) -> dict[str, Any]:
         """Scores and seconds, or why it was given up."""
-        rows, method = read_table(self.table, None), METHODS[self.method]
+        rows, method = read_table(self.table), METHODS[self.method]
         train, test = split(self.table, self.fold, self.n_rows)
         large = method.too_large(rows, train)
         if large is not None:
@@ -182,7 +182,7 @@ class Plan:
 
     def of(self, table: str, model: str, method: str, settings: Settings = ()) -> list[Cell]:
         """A method with a model on all folds of a table; none where it cannot be had."""
-        if not METHODS[method].applies(read_table(table, None), model):
+        if not METHODS[method].applies(read_table(table), model):
             return []
         limit = QUICK_LIMIT if self.quick else LIMIT
         return [Cell(table, model, method, fold, self.n_rows, settings, limit) for fold in self.folds(table)]

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.stats import rankdata
 
 from catbayes._comparison._scores import MEASURES, Measure
-from experiments.ablation import read_table
 from experiments.holdout import mean
 from experiments.quality_cells import OVERLAP, Cell, Plan, Settings, given_up, named, source
 from experiments.quality_methods import METHODS
+from experiments.quality_tables import read_table
 from experiments.trials import Store
 from experiments.verdict import judge
 
@@ -66,7 +66,7 @@ def _row(
     model: str,
 ) -> dict[str, Any]:
     """One table with one model: mean scores and seconds of every method, and ours against others."""
-    task = read_table(table, None).task
+    task = read_table(table).task
     cells = {name: plan.of(table, model, *entry) for name, entry in names.items()}
     found = {name: _results(store, part) for name, part in cells.items() if part}
     complete = {name: results for name, results in found.items() if len(results) == len(cells[name])}

@@ -11,10 +11,9 @@ from joblib import cpu_count
 
 from catbayes._atomic import check_output
 from catbayes._validation import check_count, check_option
-from catbayes.datasets import NAMES as PUBLIC
 from catbayes.datasets import load
 from catbayes.errors import InputError
-from experiments import ablation, findings, importance, mapping, search, table
+from experiments import importance, mapping, search, table
 from experiments.curves import DRAWS, PRIOR
 from experiments.effort import EFFORTS, Effort
 from experiments.page import render
@@ -27,7 +26,6 @@ EXPERIMENTS: dict[str, Any] = {
     "importance": importance,
     "mapping": mapping,
     "search": search,
-    "ablation": findings,
 }
 """By the names that users type: something with `trials`, `summarise` and perhaps `draw`."""
 
@@ -42,7 +40,7 @@ def reproduce(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Run the paper's experiments and ours, and write down what they say.
+    """Run the paper's experiments, and write down what they say.
 
     Results are kept in `folder`, one JSON file an experiment; a trial that is finished is not run again, so Ctrl-C
     costs little. Real tables come from the folder that CATBAYES_DATA names, or from OpenML.
@@ -60,7 +58,7 @@ def reproduce(
     for page in pages:
         check_output(page, overwrite=True)
     if run:
-        _require_tables(names, chosen)
+        _require_tables(names)
     place.mkdir(parents=True, exist_ok=True)
     stores = {name: Store(place / f"{name}.json") for name in EXPERIMENTS}
     if run:
@@ -83,11 +81,9 @@ def _names(what: str | Sequence[str]) -> list[str]:
     return [name for name in EXPERIMENTS if name in names]
 
 
-def _require_tables(names: list[str], effort: Effort) -> None:
-    """Read every public table once, so that one that is not to be had is told before anything runs."""
-    wanted = ["adult", "mercedes"] if {"table", "mapping", "search"} & {*names} else []
-    wanted += [name for name in ablation.tables(effort) if "ablation" in names and name in PUBLIC]
-    for name in dict.fromkeys(wanted):
+def _require_tables(names: list[str]) -> None:
+    """Read the real tables once, so that one that is not to be had is told before anything runs."""
+    for name in ("adult", "mercedes") if {"table", "mapping", "search"} & {*names} else ():
         load(name)
 
 

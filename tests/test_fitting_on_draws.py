@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeRegressor
 from xgboost import XGBRegressor
 
 from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes._estimators._fitting import choose
 from sales import SILENT, WAYS, IgnoresTheCategory, make_table, noise_category
 
 DETERMINISTIC = [
@@ -94,6 +95,14 @@ def test_estimators_that_would_part_copies_are_refused_and_auto_avoids_them():
     with pytest.raises(InputError, match="holds rows out by itself"):
         SamplingRegressor(inside, fit_with="copies").fit(X, y)
     assert SamplingRegressor(inside, n_draws=2).fit(X, y).fit_with_ == "members"
+
+
+def test_auto_is_copies_but_for_models_that_pass_over_the_table_many_times():
+    for way, estimators in {
+        "copies": (Ridge(), RandomForestRegressor(), LGBMRegressor()),
+        "rounds": (SGDRegressor(), MLPRegressor()),
+    }.items():
+        assert [choose(estimator) for estimator in estimators] == [way] * len(estimators)
 
 
 def test_estimators_without_weights_get_unweighted_copies_and_a_warning():

@@ -18,12 +18,12 @@ from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from catbayes import InputError, SamplingClassifier, SamplingRegressor
 from experiments import noise, quality, quality_cells, random_effects
-from experiments.ablation import read_table
 from experiments.noise import Noise, NoisePlan
 from experiments.quality import Plans, command, measure
 from experiments.quality_cells import N_FOLDS, OVERLAP, Cell, Plan, forget_limits, given_up, left, seed_of, split
 from experiments.quality_findings import summarise
 from experiments.quality_methods import METHODS, MODELS, GroupEffects
+from experiments.quality_tables import read_table
 from experiments.random_effects import PublishedFold, PublishedPlan
 from experiments.trials import Store, digest
 
@@ -63,7 +63,7 @@ def test_the_half_that_chooses_and_the_half_that_reports_share_no_test_row(few_r
     assert sorted([*choose, *report]) == list(range(20 if few_rows else 10))
     chosen, reported = ({row for fold in half for row in split("payments", fold)[1]} for half in (choose, report))
     assert chosen.isdisjoint(reported)
-    assert len(chosen | reported) == len(read_table("payments", None).y)
+    assert len(chosen | reported) == len(read_table("payments").y)
 
 
 def test_every_division_tests_on_every_row_once_and_the_second_is_another():
@@ -93,7 +93,7 @@ def last_step(estimator):
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_method_gets_the_same_model(model, table):
-    rows, base = read_table(table, None), MODELS[model]
+    rows, base = read_table(table), MODELS[model]
     wanted = base.make(rows.classes is not None, 7).get_params()
     for name, method in METHODS.items():
         if method.applies(rows, model) and name != "gpboost":
@@ -118,7 +118,7 @@ def test_a_small_cell_of_every_model(model, method):
 
 
 def test_five_seeds_are_averaged_as_by_hand():
-    rows, (train, test) = read_table("payments", None), split("payments", 1, 300)
+    rows, (train, test) = read_table("payments"), split("payments", 1, 300)
     total = 0.0
     for number in range(5):
         folds = StratifiedKFold(5, shuffle=True, random_state=seed_of(1, number))
@@ -140,7 +140,7 @@ def test_other_settings_change_ours():
 
 
 def test_a_dense_table_that_is_too_large_is_not_tried(monkeypatch):
-    rows, (train, _) = read_table("payments", None), split("payments", 1)
+    rows, (train, _) = read_table("payments"), split("payments", 1)
     assert METHODS["glmm"].too_large(rows, train[:100]) is None
     assert METHODS["glmm"].too_large(rows, np.tile(train, 10)) is not None
     assert METHODS["target"].too_large(rows, np.tile(train, 10)) is None
