@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 from scipy.special import betaln
@@ -92,6 +92,7 @@ def test_normal_gamma_beta_is_a_rate_and_grows_with_the_variance():
 
 
 @pytest.mark.parametrize("family", PRIORS)
+@settings(deadline=None)
 @given(data=st.data())
 def test_update_and_leave_out_equal_the_loop(family, data):
     size = data.draw(st.integers(1, 12))
