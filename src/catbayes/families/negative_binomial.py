@@ -17,6 +17,9 @@ from catbayes.statistics import Moments
 SUMMED = 1 << 12
 """Counts whose chances are added up, to find quantiles of a new one."""
 
+HEAVIEST = 1.1
+"""The least r ν of a prior that is learnt: a θ that varies by more than about three times its mean is of no use."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BetaNegativeBinomial(Family):
@@ -70,10 +73,12 @@ class BetaNegativeBinomial(Family):
 
     @classmethod
     def empirical(cls, statistics: Moments) -> Self:
-        """Maximise the marginal likelihood of what is kept of the rows (`log_marginal`) over c, ν and r.
+        """Maximise the marginal likelihood of what is kept of the rows (`log_marginal`) over ν and r.
 
-        θ has a variance: ν is more than 1 / r. Where hardly a category has two rows, nothing tells r from ν: then r is
-        that of all rows together, as if categories did not differ.
+        The centre is the mean of the category means, each weighted by n / (ν + n), which is right whatever shape the
+        means of categories are spread in: the maximum over the centre follows the bulk of those that are not
+        beta-prime. Where hardly a category has two rows, nothing tells r from ν: then r is that of all rows together,
+        as if categories did not differ.
         """
         total, degrees = statistics.total(), np.maximum(statistics.count - 1.0, 0.0).sum()
         known = degrees >= 0.01 * total.count[0]
@@ -86,7 +91,10 @@ class BetaNegativeBinomial(Family):
 
     @classmethod
     def _likeliest(cls, statistics: Moments, sizes: tuple[float, float]) -> Self:
-        """Climb over log c, log (ν - 1/r) and log r between two sizes; no signal and the largest r, if as likely."""
+        """Climb over log ν and log r between two sizes; no signal and the largest r, if as likely.
+
+        θ has a variance for r ν > 1 alone, and that is seen to at the end: a bound on the way would bend r.
+        """
         total, seen = statistics.total(), statistics.take(np.flatnonzero(statistics.count > 0))
         # Of categories with as many rows and the same total only the average squares matter.
         digits, scale = np.frexp(np.stack([seen.count, seen.count * seen.mean]))  # the last digits are rounding
@@ -99,31 +107,35 @@ class BetaNegativeBinomial(Family):
         )
 
         def objective(x: Array) -> tuple[float, Array]:
-            mean, free, size = np.exp(x)
-            prior, trials = cls(mean, free + 1.0 / size, size), size * count
+            mean, strength, size = np.exp(x)
+            prior, trials = cls(mean, strength, size), size * count
             a, b = prior._shapes()
             after = _digamma_rise(a + trials, b + events)
-            by_a = size * free * ((_digamma_rise(a, b) - after) @ times)
-            by_b = (_digamma_rise(b, events) - _digamma_rise(a + b, trials + events)) @ times
+            by_a = size * strength * ((_digamma_rise(a, b) - after) @ times)
+            by_b = b * ((_digamma_rise(b, events) - _digamma_rise(a + b, trials + events)) @ times)
             by_trials = (trials * (_digamma_rise(trials, events) - after)) @ times
             squares, by_size = _squares(some, size)
-            slope = [b * by_b, by_a + free * mean * by_b, by_a - mean / size * by_b + by_trials + by_size @ times]
+            slope = [0.0, by_a + by_b, by_a + by_trials + by_size @ times]  # the bounds pin the centre
             return float((prior._totals(some) + squares) @ times) - usual, np.array(slope)
 
         limits = np.log(
             [max(float(total.mean[0]), TINY), no_signal(total.count[0]), sizes[1]]
         )  # no signal, Poisson's counts
-        bounds = [(limits[0] - 10.0, limits[0] + 10.0), (np.log(1e-6), limits[1]), (np.log(sizes[0]), limits[2])]
-        start = [limits[0], min(np.log(10.0), limits[1]), np.log(np.clip(_size_by_moments(total), *sizes))]
-        usual = objective(np.array(start))[0]
-        best, value = maximise(objective, start, bounds)
+        bounds = [(limits[0], limits[0]), (np.log(1e-6), limits[1]), (np.log(sizes[0]), limits[2])]
+        best = np.array([limits[0], min(np.log(10.0), limits[1]), np.log(np.clip(_size_by_moments(total), *sizes))])
+        usual = objective(best)[0]
+        for _ in range(2):
+            kept = seen.count / (np.exp(best[1]) + seen.count)
+            centre = np.log(max(float((kept * seen.mean).sum() / kept.sum()), TINY))
+            bounds[0] = (centre, centre)
+            best, value = maximise(objective, [centre, *best[1:]], bounds)
         for held, gain in (((0, 1), 1e-2), ((2,), 0.5)):  # what the table must say for a signal, and for a size
             simpler = [(limits[i], limits[i]) if i in held else bounds[i] for i in range(3)]
             other, at = maximise(objective, [limits[i] if i in held else best[i] for i in range(3)], simpler)
             if value - at < gain:
                 best, value, bounds = other, at, simpler
-        mean, free, size = np.exp(best)
-        return cls(mean, free + 1.0 / size, size)
+        mean, strength, size = np.exp(best)
+        return cls(mean, np.maximum(strength, HEAVIEST / size), size)
 
     def dispersion(self, statistics: Moments, row: float = 1.0) -> float:
         """Squares within categories, as a multiple of what r says: 1 for negative binomial counts of that size."""
