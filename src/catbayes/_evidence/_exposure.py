@@ -13,7 +13,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from catbayes._evidence._query import check_names, check_numeric, collect, read_column
+from catbayes._evidence._query import check_names, check_numeric, collect, how_many, read_column, unusable
 from catbayes._evidence._target import Target
 from catbayes._validation import Array
 from catbayes.errors import InputError
@@ -55,15 +55,15 @@ def per_unit_lazily(
     check_numeric("exposure", exposure, schema[exposure])
     events = read_column(target, schema[target], wanted, None).cast(nw.Float64)
     units = nw.col(exposure).cast(nw.Float64)
-    bad = units.is_null() | units.is_nan() | (units <= 0.0) | (units == float("inf"))
+    bad = unusable(units) | (units <= 0.0)
     counts, rows = units, nw.len()
     if weight is not None:
         check_numeric("sample_weight", weight, schema[weight])
         counts, rows = nw.col(weight).cast(nw.Float64) * units, nw.col(weight).cast(nw.Float64).sum()
-    sums = {"bad": bad.cast(nw.Int64).sum(), "counts": counts.sum(), "rows": rows}
+    sums = {"bad": bad.cast(nw.Int64).sum(), "units": units.sum(), "counts": counts.sum(), "rows": rows}
     found = collect(frame.select(*(value.alias(name) for name, value in sums.items())))
-    bad_rows, total, n_rows = (found[name].to_list()[0] or 0 for name in sums)
-    _check_units(int(bad_rows))
+    bad_rows, all_units, total, n_rows = (found[name].to_list()[0] or 0 for name in sums)
+    _check_units(how_many(bad_rows, all_units))
     frame = frame.with_columns((events / units).alias(target), counts.alias(exposure))
     frame = frame if weight is None else frame.drop(weight)
     return frame, exposure, total / n_rows if n_rows > 0 else 1.0
@@ -76,7 +76,7 @@ def _check_family(family: type[Family] | None) -> None:
         raise InputError(f"exposure is for counts, and {given}. Set {takers}, or leave exposure out.")
 
 
-def _check_units(bad: int) -> None:
+def _check_units(bad: float | str) -> None:
     if bad:
         raise InputError(
             f"exposure is missing, infinite, zero or negative in {bad} rows: expected numbers > 0. Drop rows without "
