@@ -429,9 +429,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
 
         Notes
         -----
-        NULL is a missing value, and so is NaN in databases that know it. Text is compared as the database does it: one
-        that takes "Oslo" and "OSLO" for the same will join a row to both, if both are categories. SQLite has no dates:
-        there they are compared as text, "2024-12-31", with the time after a blank if any has one.
+        NULL is a missing value, and so is NaN in databases that know it. Text is compared letter by letter, whatever
+        the collation of the column, in SQLite, DuckDB, Postgres, MySQL and SQL Server. Other databases compare it as
+        the column says: one that takes "Oslo" and "OSLO" for the same joins a row to both, if both are categories.
+        SQLite has no dates: there they are compared as text, "2024-12-31", with the time after a blank if any has one.
 
         Examples
         --------
@@ -456,7 +457,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
           END AS DOUBLE) AS "city_encoded"
         FROM visits AS catbayes_rows
         LEFT JOIN catbayes_0
-          ON catbayes_rows."city" = catbayes_0.key_0
+          ON catbayes_rows."city" COLLATE C = catbayes_0.key_0 COLLATE C
         """
         return write_sql(lookups(self._fitted()), dialect, table)
 
