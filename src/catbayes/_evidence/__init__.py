@@ -6,6 +6,7 @@ from catbayes._evidence._evidence import (
     ColumnEvidence,
     Evidence,
     check_classes,
+    says_nothing,
     settle_family,
 )
 from catbayes._evidence._gathering import Given, gather, gather_selected
@@ -27,6 +28,7 @@ __all__ = [
     "plain",
     "read_rows",
     "read_target",
+    "says_nothing",
     "settle_family",
     "take_named",
 ]
