@@ -13,6 +13,7 @@ from catbayes._categories import Categories, canonical_list
 from catbayes._evidence._evidence import ColumnEvidence
 from catbayes._evidence._target import (
     check_no_amount,
+    check_size,
     join_classes,
     label_array,
     no_dates,
@@ -20,7 +21,7 @@ from catbayes._evidence._target import (
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
 from catbayes._tables import check_free, no_column
-from catbayes._validation import Array
+from catbayes._validation import LARGEST, Array
 from catbayes.errors import InputError
 from catbayes.families import (
     Family,
@@ -97,7 +98,7 @@ def _with_weight(frame: nw.LazyFrame[Any], weight: str, dtype: Any) -> nw.LazyFr
     check_numeric("sample_weight", weight, dtype)
     frame = frame.with_columns(nw.col(weight).cast(nw.Float64).alias(WEIGHT))
     w = nw.col(WEIGHT)
-    bad = unusable(w) | (w < 0.0)
+    bad = unusable(w) | (w < 0.0) | (w > LARGEST) | ((w > 0.0) & (w < 1.0 / LARGEST))
     return frame.with_columns(bad.cast(nw.Int64).alias(BAD), (w * w).alias(SQUARE))
 
 
@@ -130,6 +131,7 @@ class Query:
                 check_no_amount(known)
         if wanted is not None and not wanted.classes:
             squares = cls._check(facts, weight, target)
+            check_size(float(facts["low"]), float(facts["high"]))
             wanted.check_target(float(facts["low"]))
             number = nw.col(TARGET).cast(nw.Float64)
             frame = frame.with_columns(number.log() if wanted.log_target else number)
@@ -184,7 +186,10 @@ class Query:
             return float(facts["rows"])
         bad = how_many(facts[BAD], facts[WEIGHT])
         if bad:
-            raise InputError(f"sample_weight is missing, negative or infinite in {bad} rows: use 0 to leave a row out.")
+            raise InputError(
+                f"sample_weight is missing, negative, infinite, below {1 / LARGEST:g} or above {LARGEST:g} in {bad} "
+                "rows: use 0 to leave a row out."
+            )
         if not facts[WEIGHT]:
             raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
         return float(facts[SQUARE])
