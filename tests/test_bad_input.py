@@ -19,6 +19,7 @@ from catbayes import (
     PredictiveQuantiles,
     SamplingBayesianEncoder,
     Scaled,
+    gather,
 )
 from catbayes.mappings import Mean
 
@@ -54,7 +55,7 @@ BAD_SETTINGS = {
     "negative γ": ({"prior": -1.0}, r'prior=-1\.0: expected "empirical", a number ≥ 0'),
     "infinite γ": ({"prior": INF}, "prior=inf"),
     "unknown prior": ({"prior": "flat"}, "prior='flat'"),
-    "negative γ in an object": ({"prior": Scaled(-1.0)}, "gamma=-1.0: expected a number ≥ 0"),
+    "negative γ in an object": ({"prior": Scaled(-1.0)}, "gamma=-1.0: expected a number from 0"),
     "ν without a normal": ({"prior": Scaled(0.1, strength=0)}, "only the normal families"),
     "prior of another family": ({"prior": NormalGamma(0, 1, 1, 1)}, "needs a BetaBernoulli"),
     "prior below zero": ({"prior": BetaBernoulli(-1, 1)}, r"alpha=-1\.0: expected finite numbers > 0"),
@@ -184,6 +185,44 @@ def test_two_columns_of_one_name_are_refused_by_our_own_sentence():
     table = pandas.DataFrame([["a", "b"]] * 4, columns=["c", "c"])
     with pytest.raises(InputError, match="Column names must be unique"):
         SamplingBayesianEncoder().fit(table, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_numbers_of_which_no_squares_can_be_made_are_refused(lazy):
+    table = polars.DataFrame({"c": list("abcd") * 5, "y": np.arange(20) / 2, "n": np.arange(20), "one": np.ones(20)})
+
+    def learn(change, **given):
+        changed = table.with_columns(**change)
+        return gather(changed.lazy() if lazy else changed, ["c"], **{"target": "y", **given})
+
+    y, one = polars.col("y"), polars.col("one")
+    for sign in (-1.0, 1.0):
+        with pytest.raises(InputError, match=r"y holds -?9\.5e\+153: expected numbers from -1e\+100 to 1e\+100"):
+            learn({"y": sign * 1e153 * y}, family="normal")
+    for size in (1e101, 1e307, 1e-101, 5e-324):
+        with pytest.raises(InputError, match=r"sample_weight .*1e-100"):
+            learn({"one": one * size}, weight="one")
+        with pytest.raises(InputError, match="exposure"):
+            learn({"one": one * size}, target="n", exposure="one", family="poisson")
+    for size in (1e-100, 1e100):
+        assert np.isfinite(
+            learn({"one": one * size, "y": y * 1e97}, weight="one", family="normal").columns[0].statistics.m2
+        ).all()
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial"])
+def test_the_largest_weights_and_priors_warn_of_nothing(family, recwarn):
+    y = np.exp(np.arange(20) % 7) if family == "lognormal" else np.arange(20) % (2 if family == "bernoulli" else 3)
+    X = polars.DataFrame({"c": list("abcd") * 5})
+    for given in ({"sample_weight": np.full(20, 1e100)}, {}):
+        encoder = SamplingBayesianEncoder(family=family, prior=0.5 if given else 1e100, random_state=0)
+        assert np.isfinite(encoder.fit_transform(X, y, **given)).all()
+    assert [str(w.message) for w in recwarn] == []
+
+
+def test_a_prior_is_worth_a_number_of_tables():
+    with pytest.raises(InputError, match=r"gamma=1e\+300: expected a number from 0 to 1e\+100"):
+        SamplingBayesianEncoder(prior=1e300).fit([["a"], ["b"]], [0, 1])
 
 
 def test_weights_must_be_numbers():

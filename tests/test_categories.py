@@ -2,8 +2,11 @@
 
 import datetime
 import pickle
+from dataclasses import replace
 from decimal import Decimal
+from uuid import UUID
 
+import narwhals as nw
 import numpy as np
 import pandas
 import polars
@@ -12,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catbayes import SamplingBayesianEncoder, load
 from catbayes._categories import Categories
 from catbayes.errors import InputError
 
@@ -148,6 +152,8 @@ def test_a_union_remaps_both_parts(left, right):
         pandas.Series([{"a": 1}, {"a": 2}]),
         polars.Series([[1], [2]]),
         pyarrow.chunked_array([[[1], [2]]]),
+        [Decimal("sNaN"), Decimal("1")],
+        pandas.Series([Decimal("sNaN"), Decimal("1")]),
     ],
 )
 def test_unhashable_cells_are_explained(column):
@@ -156,6 +162,64 @@ def test_unhashable_cells_are_explained(column):
         column[:] = [["a"], ["b"]]
     with pytest.raises(InputError, match=r"hashable.*Turn such cells into strings"):
         Categories.of(column)
+
+
+def as_objects(values):
+    column = np.empty((len(values), 1), dtype=object)
+    column[:, 0] = values
+    return column
+
+
+STRANGE = {
+    "longdouble": ([np.longdouble(1.5), np.longdouble(2.5), np.longdouble("nan")], ["1.5", "2.5"]),
+    "long complex": ([np.clongdouble(1 + 2j), np.clongdouble(2)], ["(1+2j)", "(2+0j)"]),
+    "uuid": ([UUID(int=1), UUID(int=2)], [str(UUID(int=1)), str(UUID(int=2))]),
+    "many digits": ([16**5000, 1], ["0x1" + "0" * 5000, "1"]),
+    "many digits and text": ([16**5000, "a"], ["0x1" + "0" * 5000, "a"]),
+    "beyond 64 bits": ([2**63, 2**64 - 1], [str(2**63), str(2**64 - 1)]),
+    "half a surrogate pair": (["\ud800", "b"], ["\\ud800", "b"]),
+    "ranges": ([range(3), range(2)], ["range(0, 3)", "range(0, 2)"]),
+}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("case", STRANGE)
+def test_strange_values_are_categories_and_their_posteriors_are_shown(case, library):
+    values, names = STRANGE[case]
+    encoder = SamplingBayesianEncoder("all", prior=0).fit(as_objects(values * 3), [0, 1, 1] * len(values))
+    encoder.encoding_ = replace(encoder.encoding_, library=library)  # that its table might have come in
+    shown = nw.from_native(encoder.posteriors_[0])["category"].to_list()
+    assert sorted(str(name) for name in shown if name is not None and name == name) == sorted(names)
+
+
+@pytest.mark.parametrize("values", [[2**63, 1], [10**5000, -(10**6000), 3]])
+def test_whole_numbers_of_any_length_survive_a_file(values, tmp_path):
+    X = as_objects(values * 2)
+    encoder = SamplingBayesianEncoder("all", prior=0).fit(X, [0, 1] * len(values))
+    encoder.save(tmp_path / "encoder")
+    again = load(tmp_path / "encoder")
+    assert again.evidence_.columns[0].values == tuple(sorted(values))
+    np.testing.assert_array_equal(again.transform(X), encoder.transform(X))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda: pyarrow.array([Decimal("1.5"), None, Decimal("2.5"), Decimal("1.5")], pyarrow.decimal32(5, 2)),
+        lambda: _extension(pyarrow.bool8(), pyarrow.array([1, None, 0, 1], pyarrow.int8())),
+        lambda: _extension(pyarrow.json_(), pyarrow.array(["1", None, "2", "1"])),
+        lambda: _extension(pyarrow.uuid(), pyarrow.array([b"x" * 16, None, b"y" * 16, b"x" * 16], pyarrow.binary(16))),
+    ],
+)
+def test_types_that_arrow_cannot_number_are_numbered(column):
+    made = column()
+    categories, codes = Categories.of(made)
+    expected = [made[row].as_py() for row in range(4)]
+    assert [categories.labels()[code] for code in codes] == [str(v) if isinstance(v, UUID) else v for v in expected]
+
+
+def _extension(kind, storage):
+    return pyarrow.ExtensionArray.from_storage(kind, storage)
 
 
 def test_a_million_categories_survive_a_pickle():

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ import pytest
 from rich.console import Console
 
 import catbayes
-from catbayes import SamplingBayesianEncoder, encode
+from catbayes import InputError, SamplingBayesianEncoder, encode
 from catbayes._cli import run
 from catbayes._cli._command import COMMANDS
 from engines import COLUMNS, TABLE, write_files
@@ -121,7 +122,7 @@ def test_every_command_has_help_with_an_example(capsys):
         (["fit", "part-0.parquet", "--target", "y", "-o", "x", "--engine", "spark"], 2, "'spark' is not one of"),
         (["encode", "part-0.parquet", "--model", "none", "-o", "x"], 1, "There is no file 'none'"),
         (["encode", "part-0.parquet", "--model", "part-1.parquet", "-o", "x"], 1, "no catbayes encoder"),
-        (["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "m.catbayes"], 1, "exists already"),
+        (["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "part-1.parquet"], 1, "exists already"),
         (["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "x", "--draws", "0"], 2, "0 is not in the range"),
         (["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "x", "--draws", "1", "--row-id", "q"], 1, "'q'"),
         (["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "x", "--target", "bernoulli"], 1, "Ask for draws"),
@@ -150,6 +151,44 @@ def test_what_is_wrong_is_said_in_one_sentence(arguments, code, message, work, c
     assert not said.out
     if code == 1:
         assert len(said.err.strip().splitlines()) == 1
+    assert files(work) == before
+
+
+TARGET = ["--target", "bernoulli"]
+WRITING = {
+    "fit": (["fit", "part-?.parquet", *TARGET, "-o"], ["part-1.parquet", "hard link"]),
+    "encode": (["encode", ".", "--model", "m.catbayes", "-o"], ["part-0.parquet", "m.catbayes"]),
+    "update": (["update", "part-0.parquet", "--model", "m.catbayes", *TARGET, "-o"], ["part-0.parquet"]),
+    "posteriors": (["posteriors", "m.catbayes", "-o"], ["m.catbayes"]),
+    "compare": (["compare", "part-0.csv", *TARGET, "--report"], ["part-0.csv"]),
+    "demo": (["demo", "--report"], []),
+}
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_no_command_replaces_what_it_reads_nor_what_is_no_file(command, work, capsys):
+    fit()
+    for path in work.glob("*.csv" if command != "compare" else "no files"):
+        path.unlink()  # a folder of one kind of files
+    os.link("part-1.parquet", "hard link")
+    before = files(work)
+    os.mkfifo("pipe")
+    arguments, inputs = WRITING[command]
+    for output, message in [*((name, "is to be read") for name in inputs), ("pipe", "is a device, a pipe or a socket")]:
+        for force in ([], ["--force"]):
+            capsys.readouterr()
+            assert run([*arguments, output, *force]) == 1
+            assert message in capsys.readouterr().err
+    assert stat.S_ISFIFO(os.stat("pipe").st_mode)
+    os.unlink("pipe")
+    assert files(work) == before
+
+
+def test_encode_does_not_replace_what_it_reads(work):
+    before = files(work)
+    encoder = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(TABLE, "bernoulli")
+    with pytest.raises(InputError, match="is to be read"):
+        encode(work / "part-0.parquet", encoder, work / "part-0.parquet", overwrite=True)
     assert files(work) == before
 
 

@@ -1,6 +1,7 @@
 """Encoders that left Python: a query and a graph give the numbers of `transform`."""
 
 import datetime
+import importlib
 import re
 import sqlite3
 import subprocess
@@ -173,6 +174,44 @@ def test_where_transform_raises_a_graph_gives_nan(missing):
     if missing == "prior":
         gap = polars.DataFrame({"city": [None], "size": [None]}, schema=new.schema)
         np.testing.assert_array_equal([found[2, 0], found[3, 1]], encoder.transform(gap)[0])
+
+
+COLLATED = {"sqlite": ("sqlite3", "TEXT COLLATE NOCASE"), "duckdb": ("duckdb", "VARCHAR COLLATE NOCASE")}
+
+
+@pytest.mark.parametrize("dialect", COLLATED)
+def test_a_column_that_ignores_case_gives_each_row_once(dialect):
+    spellings = ["Oslo", "oslo", "OSLO"]
+    train = polars.DataFrame({"city": spellings * 4, "shop": ["a", "b"] * 6})
+    encoder = SamplingBayesianEncoder(prior=0, interactions=[("city", "shop")])
+    encoder.fit(train, [0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 1])
+    library, kind = COLLATED[dialect]
+    connection = importlib.import_module(library).connect(":memory:")
+    connection.execute(f"CREATE TABLE rows (city {kind}, shop {kind})")
+    connection.executemany("INSERT INTO rows VALUES (?, ?)", train.unique().rows())
+    found = connection.execute(encoder.to_sql(dialect)).fetchall()
+    connection.close()
+    assert len(found) == 6
+    asked = polars.DataFrame([row[:2] for row in found], schema=train.schema, orient="row")
+    np.testing.assert_allclose([row[2:] for row in found], encoder.transform(asked), rtol=1e-12)
+
+
+def test_sql_server_is_told_that_letters_are_unicode():
+    encoder = SamplingBayesianEncoder(prior=0).fit(polars.DataFrame({"city": ["Łódź", "O'Hare"]}), [0, 1])
+    query = encoder.to_sql("tsql")
+    assert "N'Łódź'" in query
+    assert "N'O''Hare'" in query
+
+
+def test_nan_in_a_parquet_file_is_missing(tmp_path):
+    """DuckDB answers whether a number is NaN by the statistics of the file, which leave NaN out."""
+    table = polars.DataFrame({"size": [1.5, 2.5, float("nan")] * 2})
+    encoder = SamplingBayesianEncoder(["size"], prior=0).fit(table, [0, 1, 1, 0, 0, 1])
+    for strange in (7.5, float("inf")):
+        new = polars.concat([table, polars.DataFrame({"size": [strange]})])
+        new.write_parquet(tmp_path / "t.parquet")
+        found = duckdb.sql(encoder.to_sql("duckdb", f"'{tmp_path}/t.parquet'")).pl()
+        np.testing.assert_allclose(found["size_encoded"], encoder.transform(new)[:, 0])
 
 
 def test_nan_is_missing_where_the_database_knows_it():

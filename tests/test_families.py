@@ -143,6 +143,22 @@ def test_predictive_quantiles_are_those_of_new_targets(family, probability):
     assert (new < quantile).mean() - error < probability < (new <= quantile).mean() + error
 
 
+@pytest.mark.parametrize("mean", [1e-3, 3.0, 1e4, 9e8, 1.1e9, 1e15, 1e17, 1e100])
+@pytest.mark.parametrize("alpha", [0.3, 10.0, 1e6, 1e15, 1e17, 1e50])
+def test_predictive_quantiles_of_counts_of_any_size_are_those_of_poisson_and_gamma(mean, alpha):
+    """The count is Poisson about a rate that is gamma: for a certain rate it is the one, for a large one the other."""
+    found = GammaPoisson(np.array([alpha]), np.array([alpha / mean]))
+    for probability in (0.01, 0.5, 0.99):
+        quantile = found.predictive_quantile(probability)[0]
+        if alpha >= 1e15 and mean < 1e9:
+            assert abs(quantile - stats.poisson(mean).ppf(probability)) <= 2e-3 * np.sqrt(mean) * (mean > 1e3)
+        if alpha <= 10.0 and mean > 1e9:
+            assert quantile == pytest.approx(stats.gamma(alpha, scale=mean / alpha).ppf(probability), rel=1e-4, abs=1.0)
+        normal = mean + stats.norm.ppf(probability) * np.sqrt(mean + mean**2 / alpha)
+        if alpha >= 1e6 and mean > 1e9:
+            assert quantile == pytest.approx(normal, rel=1e-5)
+
+
 def test_predictive_quantiles_are_finite_however_little_is_known():
     vague = LogNormalGamma(centre=0.0, strength=1e-9, alpha=0.1, beta=1.0)
     assert np.isfinite([vague.predictive_quantile(p) for p in (0.001, 0.999)]).all()

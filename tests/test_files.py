@@ -71,7 +71,7 @@ def test_what_is_loaded_is_what_was_saved(encoder, tmp_path):
     loaded = catbayes.load(path)
     assert type(loaded) is type(encoder)
     for name, value in encoder.get_params().items():
-        expected = "normal" if value is NormalGamma else value
+        expected = "normal" if value is NormalGamma else None if name == "n_jobs" else value
         assert str(loaded.get_params()[name]) == str(expected)
     np.testing.assert_array_equal(loaded.transform(X), encoder.transform(X))
     assert loaded.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
@@ -170,6 +170,14 @@ def rewrite(path, change, digest=True):
     pyarrow.parquet.write_table(table.replace_schema_metadata({b"catbayes": text, b"catbayes.sha256": checksum}), path)
 
 
+IMPOSSIBLE = (float("nan"), None, -1.0, float("inf"), [1.0, 2.0])
+
+
+def test_a_file_does_not_say_how_many_threads_there_are(saved):
+    rewrite(saved, lambda header: header["settings"].update(n_jobs=3000))
+    assert catbayes.load(saved).n_jobs is None
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -186,6 +194,11 @@ def rewrite(path, change, digest=True):
         (lambda header: header["columns"][0].update(position=-2), "damaged"),
         (lambda header: header.update(classes=[["decimal", "x"], ["str", "a"]]), "damaged"),
         (lambda header: header["columns"][0]["prior"].update(alpha="x"), "damaged"),
+        *((lambda header, v=value: header["columns"][0]["prior"].update(alpha=v), "damaged") for value in IMPOSSIBLE),
+        *((lambda header, v=value: header["columns"][0]["unseen"].update(beta=v), "damaged") for value in IMPOSSIBLE),
+        *((lambda header, v=value: header.update(squares=v), "damaged") for value in IMPOSSIBLE),
+        *((lambda header, v=value: header.update(exposure=v), "damaged") for value in IMPOSSIBLE),
+        (lambda header: header["columns"][0]["prior"].update(family="poisson"), "damaged"),
     ],
 )
 def test_impossible_headers_are_refused(saved, change, message):

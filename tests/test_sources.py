@@ -381,6 +381,27 @@ def test_nan_and_null_are_one_category_and_both_zeros_another(target, weight, tm
         same_statistics(found, gather(source, ["k"], target, weight=weight, engine=engine))
 
 
+UNUSABLE = {
+    "target": ("'y' is missing in", {"target": "y"}),
+    "target of a family": ("'y' is missing in", {"target": "y", "family": "normal"}),
+    "weight": ("sample_weight is missing", {"target": "whole", "weight": "y"}),
+    "exposure": ("exposure is missing", {"target": "whole", "exposure": "y", "family": "poisson"}),
+}
+
+
+@pytest.mark.parametrize("source", ["DuckDB relation", "ibis", *FILE_ENGINES])
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_nan_is_no_number_though_the_statistics_of_a_file_leave_it_out(case, source, tmp_path):
+    """Those that polars and pyarrow write tell the least and the greatest number, and not that there is NaN."""
+    message, given = UNUSABLE[case]
+    y = np.array([0.5, 1.5, np.nan, 3.5])
+    table = pyarrow.table({"city": ["Oslo", "Oslo", "Rome", "Rome"], "y": y, "whole": [1, 2, 3, 4]})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    opened = LAZY[source](TABLE, tmp_path) if source in LAZY else tmp_path / "t.parquet"
+    with pytest.raises(InputError, match=message):
+        gather(opened, ["city"], **given, engine=source if source in FILE_ENGINES else "auto")
+
+
 def test_times_closer_than_a_microsecond_are_one_category():
     times = polars.Series([0, 1, 2, 2, 5000, 5000]).cast(polars.Datetime("ns"))
     table = polars.DataFrame({"t": times, "y": [0, 1, 1, 1, 1, 0]})

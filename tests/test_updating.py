@@ -1,5 +1,7 @@
 """Encoders as values: any split of the rows, in any order, gives what one fit on all of them gives."""
 
+import pickle
+
 import numpy as np
 import pandas
 import polars
@@ -7,6 +9,7 @@ import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 
 from cases import PRIORS, make_target
@@ -188,11 +191,34 @@ def test_text_and_numbers_are_different_targets(lazy):
         fitted.partial_fit(X.assign(y=y + 0.5), "y")
 
 
-def test_a_first_batch_of_one_class_needs_to_be_told_the_others():
+@pytest.mark.parametrize("family", PRIORS)
+def test_batches_of_one_value_each_are_evidence(family, tmp_path):
+    """Sorted by its target, a table comes in parts of which none says anything by itself."""
+    X, y, _ = make_rows(family)
+    make = lambda: SamplingBayesianEncoder(["c", "n"], family=family, prior=1.0, random_state=0)  # noqa: E731
+    rows = np.isin(y, [*np.unique(y)[:3]])
+    parts = [rows & (y == value) for value in np.unique(y[rows])]
+    whole = make().fit(X[rows], y[rows])
+    grown = make()
+    with pytest.raises(NotFittedError):
+        _ = grown.evidence_
+    grown.partial_fit(X[parts[0]], y[parts[0]])
+    assert grown.evidence_.total.count[0] == parts[0].sum()
+    for ask in (grown.transform, grown.sample, lambda X: grown.posteriors_, lambda X: grown.save(tmp_path / "x")):
+        with pytest.raises(InputError, match="nothing to encode towards"):
+            ask(X)
+    grown = pickle.loads(pickle.dumps(grown))
+    for part in parts[1:]:
+        grown.partial_fit(X[part], y[part])
+    assert_same(whole, grown)
+    merged = make().partial_fit(X[parts[0]], y[parts[0]])
+    assert_same(whole, merged.merge(*(make().partial_fit(X[part], y[part]) for part in parts[1:])))
+    assert_same(make().fit(X, y), make().partial_fit(X[parts[0]], y[parts[0]]).fit(X, y))
+
+
+def test_a_first_batch_of_one_class_may_be_told_the_others():
     X, y, _ = make_rows("bernoulli")
     ones = y == 1
-    with pytest.raises(InputError, match="only one class"):
-        SamplingBayesianEncoder().partial_fit(X[ones], y[ones])
     make = lambda: SamplingBayesianEncoder(["c", "n"], random_state=0)  # noqa: E731
     told = make().partial_fit(X[ones], y[ones], classes=[0, 1]).partial_fit(X[~ones], y[~ones])
     assert_same(make().fit(X, y), told)

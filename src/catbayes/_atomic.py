@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from catbayes.errors import InputError
 
 
-def check_output(path: str | os.PathLike[str], overwrite: bool) -> Path:
-    """Require a name that can be written to, before any work is done; a link is followed."""
+def check_output(path: str | os.PathLike[str], overwrite: bool, inputs: Sequence[str | os.PathLike[str]] = ()) -> Path:
+    """Require a name that can be written to, and is none of the inputs, before any work is done; a link is followed."""
     target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder: expected the name of a file to write.")
+    if target.exists() and not target.is_file():
+        raise InputError(f"{target} is a device, a pipe or a socket: expected the name of a file to write.")
+    if target.exists() and any(os.path.exists(given) and target.samefile(given) for given in inputs):
+        raise InputError(f"{target} is to be read, and would be replaced by what is written: choose another name.")
     if target.exists() and not overwrite:
         raise InputError(
             f"{target} exists already: choose another name, or allow it to be replaced (overwrite=True, --force)."

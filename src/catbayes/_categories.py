@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from operator import is_
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
+from catbayes._tables import spelled
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 
@@ -133,7 +135,7 @@ def _sorted(values: Any) -> tuple[Hashable, ...]:
     try:
         return tuple(sorted(values))
     except TypeError:
-        return tuple(sorted(values, key=lambda value: (type(value).__name__, str(value))))
+        return tuple(sorted(values, key=lambda value: (type(value).__name__, spelled(value))))
 
 
 def factorize(column: Any) -> tuple[Codes, list[Hashable]]:
@@ -150,10 +152,10 @@ def factorize(column: Any) -> tuple[Codes, list[Hashable]]:
     try:
         codes, values = number(column)
     except TypeError as error:
-        if "unhashable" not in str(error):
+        if "hash" not in str(error):
             raise
         raise InputError(
-            f"A category must be hashable, and this column holds an {str(error)[:60]}. "
+            f"A category must be hashable, and this column holds another cell: {str(error)[:60]}. "
             "Turn such cells into strings or tuples first."
         ) from error
     return codes, canonical_list(values)
@@ -185,8 +187,14 @@ def _canonical(value: Any) -> Hashable:
         return value
     if isinstance(value, np.datetime64 | np.timedelta64):
         return None if np.isnat(value) else _canonical(value.astype(f"{value.dtype.kind}8[us]").item())
+    if isinstance(value, np.floating):
+        return _canonical(float(value))  # the item of a longdouble is another longdouble
+    if isinstance(value, np.complexfloating):
+        return _canonical(complex(value))
     if isinstance(value, np.generic):
         return _canonical(value.item())
+    if isinstance(value, UUID):
+        return str(value)  # as databases give it
     if isinstance(value, datetime.timedelta) and hasattr(value, "to_pytimedelta"):
         return value.to_pytimedelta() if value == value else None
     if type(value).__name__ in {"NAType", "NaTType"}:
@@ -259,7 +267,10 @@ def _pyarrow(column: Any) -> tuple[Codes, list[Any]]:
     if pyarrow.types.is_nested(column.type):
         raise TypeError(f"unhashable type: {column.type}")
     declared = pyarrow.types.is_dictionary(column.type)
-    encoded = column if declared else column.dictionary_encode()
+    try:
+        encoded = column if declared else column.dictionary_encode()
+    except pyarrow.ArrowNotImplementedError:  # types of extensions, and narrow decimals
+        return _numpy(column.to_pylist())
     if isinstance(encoded, pyarrow.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
     codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)

@@ -10,10 +10,10 @@ from typing import Any
 
 import narwhals as nw
 
-from catbayes._atomic import replacing
+from catbayes._atomic import check_output, replacing
 from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes._encoding import Plan
-from catbayes._sources import Batch, Engine, Files, batches, is_reader, is_source, need_arrow
+from catbayes._sources import Batch, Engine, Files, are_files, batches, find_files, is_reader, is_source, need_arrow
 from catbayes._tables import Table
 from catbayes._types import Source
 from catbayes.errors import InputError
@@ -113,6 +113,7 @@ def encode(
     if str(output).lower().endswith((".csv", ".gz")):
         raise InputError(f"output={str(output)!r}: what is written is Parquet. Name it so.")
     need_arrow("Encoding files")
+    check_output(output, overwrite, find_files(source) if are_files(source) else ())
     rows, total = _open(source, plan, engine, memory_limit)
     return _write(rows, plan, output, overwrite, total, progress)
 
@@ -124,7 +125,7 @@ def _open(source: Any, plan: Plan, engine: str, memory_limit: str | None) -> tup
         return _one_batch(source), Table.of(source).n_rows
     if is_reader(source):
         return batches(source), None
-    if isinstance(source, str | os.PathLike | list | tuple):
+    if are_files(source):
         files = Files.of(source, engine, memory_limit, plan.text)
         plan.check(files.names())
         names = [path.name for path in files.paths]

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catbayes._categories import Categories
+from catbayes._tables import spelled
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 
@@ -213,7 +214,7 @@ class Index:
 
 def _label(value: tuple[Any, ...]) -> str:
     """What a combination is called."""
-    return "&".join("(missing)" if part is None else str(part) for part in value)
+    return "&".join("(missing)" if part is None else spelled(part) for part in value)
 
 
 def _tuples(cells: Codes, names: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:

@@ -6,8 +6,10 @@ handed out as they are, never copied into another library.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from importlib.util import find_spec
 from typing import Any
 
@@ -26,10 +28,15 @@ __all__ = [
     "make_frame",
     "no_column",
     "shown",
+    "spelled",
 ]
 
 CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
 """Column types, as narwhals has them, that `columns="auto"` encodes."""
+
+_OF_FRAMES = {str, int, float, bool, bytes, datetime.datetime, datetime.time, datetime.timedelta, Decimal}
+_INT64 = np.iinfo(np.int64)
+_WIDEST = 10_000  # bits of a whole number that Python writes in decimal digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,11 +246,28 @@ def make_frame(record: dict[str, Any], library: Any) -> Any:
     return nw.from_dict(columns, backend=library).to_native()
 
 
+def spelled(value: Any) -> str:
+    """A value as proper text; a whole number of thousands of digits, for which Python has none, in hexadecimal ones.
+
+    Examples
+    --------
+    >>> from catbayes._tables import spelled
+    >>> spelled(31), spelled(16**5000)[:5], spelled(chr(0xD800)).isascii()  # half of a surrogate pair
+    ('31', '0x100', True)
+    """
+    if isinstance(value, int) and value.bit_length() > _WIDEST:
+        return hex(value)
+    text = str(value)
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+
+
 def _one_type(values: list[Any], is_pandas: bool) -> Any:
-    """Names as a frame takes them: of several types, all of them text."""
-    kinds = {type(value) for value in values if value is not None}
-    if len(kinds) > 1:
-        return [value if value is None else str(value) for value in values]
+    """Names as a frame takes them: of several types, or of one that not every library has, all of them text."""
+    known = [value for value in values if value is not None]
+    kinds = set(map(type, known))
+    strange = kinds == {int} and not all(_INT64.min <= value <= _INT64.max for value in known)
+    if len(kinds) > 1 or strange or kinds == {str} or not kinds <= _OF_FRAMES:
+        return [value if value is None else spelled(value) for value in values]
     if is_pandas and None in values and kinds and str not in kinds:
         objects = np.empty(len(values), dtype=object)  # or the missing value would make integers floats
         objects[:] = values

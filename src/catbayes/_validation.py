@@ -14,6 +14,9 @@ from catbayes.errors import InputError, warn
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
+LARGEST = 1e100
+"""Targets, weights and exposures beyond it, and weights below its inverse, have squares that are no numbers."""
+
 
 def is_number(value: Any) -> bool:
     """Tell whether `value` is a real number; a boolean is none."""
@@ -61,6 +64,12 @@ def check_weights(weight: Any, n_rows: int, whole: bool = True) -> Array | None:
         raise InputError("sample_weight holds NaN or infinite values: give such rows the weight 0 to leave them out.")
     if weights.min() < 0:
         raise InputError(f"sample_weight holds {weights.min():g}: expected weights ≥ 0; use 0 to leave a row out.")
+    strange = weights[(weights > LARGEST) | ((weights > 0) & (weights < 1.0 / LARGEST))]
+    if len(strange):
+        raise InputError(
+            f"sample_weight holds {strange[0]:g}: expected 0, or from {1 / LARGEST:g} to {LARGEST:g}. Scale the "
+            "weights to a mean of 1."
+        )
     if not whole:
         return weights
     if not weights.any():

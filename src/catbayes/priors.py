@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from catbayes._validation import check_number, is_number
+from catbayes._validation import LARGEST, check_number, is_number
 from catbayes.errors import InputError
 
 __all__ = ["Empirical", "Given", "Prior", "Scaled", "resolve_prior"]
@@ -75,10 +75,10 @@ class Scaled:
 
     def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
         """Scale the whole table."""
-        check_number("gamma", self.gamma, 0.0)
+        check_number("gamma", self.gamma, 0.0, LARGEST)
         prior = family.scaled(statistics.total().per(units), self.gamma)
         if self.strength is not None:
-            check_number("strength", self.strength, 0.0)
+            check_number("strength", self.strength, 0.0, LARGEST)
             if not family.free_strength:
                 raise InputError(
                     f"Scaled(strength={self.strength!r}): only the normal families have one; leave it out for "

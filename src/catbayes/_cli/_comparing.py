@@ -18,6 +18,7 @@ from catbayes._atomic import check_output
 from catbayes._cli._command import INTERRUPTED, described_bar, split_names
 from catbayes._comparison import ENCODERS, MEASURES, Comparison, behind, written
 from catbayes._comparison import compare as compare_encoders
+from catbayes._sources import find_files
 from catbayes.errors import InputWarning
 from catbayes.families import FAMILIES
 from catbayes.report import write as write_report
@@ -85,7 +86,7 @@ def compare(
 ) -> None:
     """Tell which encoder is best on your table, with which model, and by how much."""
     if report is not None:
-        check_output(report, force)
+        check_output(report, force, find_files(tables))
     spare = None
     if time_budget is not None and report is not None:
         time_budget, spare = time_budget * SHARE_OF_CELLS, time_budget * (1 - SHARE_OF_CELLS)

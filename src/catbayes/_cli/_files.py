@@ -16,7 +16,7 @@ from catbayes._cli._command import bar, cell, split_names
 from catbayes._encode import encode as encode_table
 from catbayes._encoder import SamplingBayesianEncoder, load
 from catbayes._evidence import gather
-from catbayes._sources import ENGINES, Engine
+from catbayes._sources import ENGINES, Engine, find_files
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES
 from catbayes.mappings import MAPPINGS, MappingWord
@@ -68,7 +68,7 @@ def fit(
 
     TABLE is a path, a folder or a pattern such as 'orders/*.parquet'.
     """
-    check_output(output, force)
+    check_output(output, force, find_files(tables))
     chosen: Any = "auto" if columns is None else split_names(columns)
     encoder = SamplingBayesianEncoder(chosen, family=family, prior=_prior(prior), mapping=mapping, random_state=seed)
     with bar("counting") as progress:
@@ -111,6 +111,7 @@ def encode(
     force: bool,
 ) -> None:
     """Add encoded columns to Parquet or CSV files, and write one Parquet file."""
+    check_output(output, force, [model, *find_files(tables)])
     with bar("encoding") as progress:
         encode_table(
             list(tables),
@@ -152,7 +153,7 @@ def update(
 ) -> None:
     """Add the rows of files to a fitted encoder, or take them out again."""
     output = output or model
-    check_output(output, force)
+    check_output(output, force, find_files(tables))
     before = _stamp(model)
     encoder = load(model)
     with bar("counting") as progress:
@@ -197,6 +198,7 @@ def posteriors(model: str, column: str | None, form: str, output: str | None, ro
     if output is None:
         _print(records, form, rows, sys.stdout)
         return
+    check_output(output, force, [model])
     with replacing(output, force) as temporary:
         if form == "parquet":
             _write_parquet(records, temporary)

@@ -19,7 +19,17 @@ from catbayes._encoder._file import Build, load_encoder, save_encoder
 from catbayes._encoder._frames import PosteriorFrames, interactions_frame
 from catbayes._encoder._reading import input_names, library_of, new_seed, read_new, read_table, read_y
 from catbayes._encoding import Encoding, Settings, lookups, splitter_of
-from catbayes._evidence import Evidence, Given, Rows, check_classes, gather_selected, read_rows, take_named
+from catbayes._evidence import (
+    Evidence,
+    Given,
+    Rows,
+    check_classes,
+    gather_selected,
+    read_rows,
+    says_nothing,
+    settle_family,
+    take_named,
+)
 from catbayes._export import write_onnx, write_sql
 from catbayes._sources import is_source
 from catbayes._tables import Table
@@ -147,14 +157,20 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         X, y, sample_weight
             As for `fit`.
         classes : array-like, optional
-            All class labels, if the first batch may hold only one of them. New ones may turn up later.
+            All class labels, to encode by a first batch that holds only one of them. New ones may turn up later.
         exposure : array-like of shape (n_rows,), or str, optional
             As for `fit`.
 
         Returns
         -------
         self
-            The encoder, fitted to everything it was given so far.
+            The encoder, fitted to everything it was given so far. While that is a target of one class or one value,
+            there is nothing to encode towards, and what is asked of the encoder says so.
+
+        Notes
+        -----
+        One thread at a time: two calls at once on one encoder lose the rows of one of them. Let each thread have an
+        encoder, and `merge` them.
 
         Examples
         --------
@@ -165,12 +181,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         >>> encoder.posteriors_[0]["count"].tolist()
         [1.0, 2.0, 1.0, 0.0]
         """
-        settings, known = self._settings(), getattr(self, "encoding_", None)
-        like = None if known is None else known.evidence
-        fresh = self._gather(settings, X, y, sample_weight, exposure, classes, like)
-        if known is None:
-            return self._keep(Encoding.fit(settings, fresh, new_seed(self.random_state), library_of(X)))
-        return self._keep(self._refitted(known.evidence + fresh))
+        known = self._gathered()
+        fresh = self._gather(self._settings(), X, y, sample_weight, exposure, classes, known)
+        return self._grow(fresh if known is None else known + fresh, library_of(X))
 
     def remove(
         self,
@@ -250,12 +263,12 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         >>> (north + south - south).posteriors_[0]["count"].tolist()
         [1.0, 1.0, 0.0]
         """
-        evidence = self._fitted().evidence
+        evidence = self.evidence_
         for other in others:
             if not isinstance(other, PosteriorEncoder):
                 raise InputError(f"merge takes fitted encoders, and was given a {type(other).__name__}.")
-            evidence = evidence + other._fitted().evidence
-        return self._copy()._keep(self._refitted(evidence))
+            evidence = evidence + other.evidence_
+        return self._copy()._grow(evidence)
 
     def __add__(self, other: Self) -> Self:
         return self.merge(other) if isinstance(other, PosteriorEncoder) else NotImplemented
@@ -292,7 +305,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
                [0.75],
                [0.5 ]])
         """
-        table, encoding = read_new(X, self), self.encoding_
+        encoding, table = self._fitted(), read_new(X, self)
         return self._assemble(table, encoding.expectation(encoding.slots(table.column)))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
@@ -355,7 +368,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
     @property
     def evidence_(self) -> Evidence:
         """What was gathered: the statistics of each category, before any prior."""
-        return self.encoding_.evidence
+        known = self._gathered()
+        return self._fitted().evidence if known is None else known
 
     # ------------------------------------------------------------------------------------------ elsewhere
 
@@ -429,9 +443,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
 
         Notes
         -----
-        NULL is a missing value, and so is NaN in databases that know it. Text is compared as the database does it: one
-        that takes "Oslo" and "OSLO" for the same will join a row to both, if both are categories. SQLite has no dates:
-        there they are compared as text, "2024-12-31", with the time after a blank if any has one.
+        NULL is a missing value, and so is NaN in databases that know it. Text is compared letter by letter, whatever
+        the collation of the column, in SQLite, DuckDB, Postgres, MySQL and SQL Server. Other databases compare it as
+        the column says: one that takes "Oslo" and "OSLO" for the same joins a row to both, if both are categories.
+        SQLite has no dates: there they are compared as text, "2024-12-31", with the time after a blank if any has one.
 
         Examples
         --------
@@ -456,7 +471,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
           END AS DOUBLE) AS "city_encoded"
         FROM visits AS catbayes_rows
         LEFT JOIN catbayes_0
-          ON catbayes_rows."city" = catbayes_0.key_0
+          ON catbayes_rows."city" COLLATE C = catbayes_0.key_0 COLLATE C
         """
         return write_sql(lookups(self._fitted()), dialect, table)
 
@@ -519,8 +534,27 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
     # ------------------------------------------------------------------------------------------ the parts
 
     def _fitted(self) -> Encoding:
+        known = self._gathered()
+        if known is not None and not hasattr(self, "encoding_"):
+            settle_family(self._settings().family, known)
         check_is_fitted(self)
         return self.encoding_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "encoding_")
+
+    def _gathered(self) -> Evidence | None:
+        """What was learnt from so far, though there may be nothing to encode towards yet."""
+        return self.encoding_.evidence if hasattr(self, "encoding_") else getattr(self, "_parts", None)
+
+    def _grow(self, evidence: Evidence, library: Any = None) -> Self:
+        """Become fitted to more evidence; where it still says nothing, keep it until more follows."""
+        if hasattr(self, "encoding_"):
+            return self._keep(self._refitted(evidence))
+        if says_nothing(evidence) is None:
+            return self._keep(Encoding.fit(self._settings(), evidence, new_seed(self.random_state), library))
+        self._parts = evidence
+        return self._name_inputs(evidence)
 
     def _refitted(self, evidence: Evidence) -> Encoding:
         """The encoding of other evidence, by the parameters as they are now and with the same seed."""
@@ -584,13 +618,19 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
 
     def _keep(self, encoding: Encoding) -> Self:
         """Become fitted, all at once."""
-        inputs = encoding.evidence.inputs
+        if hasattr(self, "_parts"):
+            del self._parts
+        self.encoding_ = encoding
+        return self._name_inputs(encoding.evidence)
+
+    def _name_inputs(self, evidence: Evidence) -> Self:
+        """Tell scikit-learn which columns there were."""
+        inputs = evidence.inputs
         self.n_features_in_ = len(inputs)
         if all(isinstance(name, str) for name in inputs):
             self.feature_names_in_ = np.array(inputs, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.encoding_ = encoding
         return self
 
     def _copy(self) -> Self:

@@ -203,15 +203,32 @@ def build_encoder(build: Build, header: Any, table: Any) -> Any:
     def read_prior(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
         record = records[number]
         if index.levels:
-            links = Links(read_family_object(record["root"]), tuple(map(float, record["strengths"])))
-            return HierarchyPrior.of(index, links, statistics)
-        return ColumnPrior(read_family_object(record["prior"]), read_family_object(record["unseen"]))
+            strengths = tuple(_amount("strengths", strength) for strength in record["strengths"])
+            return HierarchyPrior.of(index, Links(_read_prior(record["root"], evidence), strengths), statistics)
+        return ColumnPrior(_read_prior(record["prior"], evidence), _read_prior(record["unseen"], evidence))
 
     def fit(settings: Settings) -> Encoding:
         family = settle_family(settings.family, evidence)
         return Encoding.of(settings, evidence, family, int(header["seed"]), read_prior)
 
     return build(read_settings(header["settings"]), fit)
+
+
+def _read_prior(record: Any, evidence: Evidence) -> Any:
+    """A prior that fits the target."""
+    prior = read_family_object(record)
+    wanted = settle_family(None, evidence).scaled(evidence.total, 0.0)
+    shapes = [{name: values.shape for name, values in one.arrays().items()} for one in (prior, wanted)]
+    if type(prior) is not type(wanted) or shapes[0] != shapes[1]:
+        raise ValueError(f"a {type(prior).__name__} of shape {shapes[0]} is no prior of its target")
+    return prior
+
+
+def _amount(name: str, value: Any) -> float:
+    """A number ≥ 0."""
+    if not 0.0 <= float(value) < float("inf"):
+        raise ValueError(f"{name} is {value}")
+    return float(value)
 
 
 def _read_evidence(header: Any, table: Any) -> Evidence:
@@ -232,9 +249,9 @@ def _read_evidence(header: Any, table: Any) -> Evidence:
         FAMILIES[header["family"]],
         classes,
         tuple(header["inputs"]),
-        float(header["squares"]),
+        _amount("squares", header["squares"]),
         bool(header["weighted"]),
-        float(header["exposure"]),
+        _amount("exposure", header["exposure"]),
         tuple(Candidate(tuple(names), gain, kept) for names, gain, kept in header["candidates"]),
         None if header["speaking"] is None else tuple(header["speaking"]),
     )

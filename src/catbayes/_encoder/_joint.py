@@ -15,7 +15,7 @@ class JointLayout:
 
     def __init__(self, encoders: dict[Any, Any]) -> None:
         self.targets = list(encoders)
-        self.layouts = [encoder.encoding_.layout for encoder in encoders.values()]
+        self.layouts = [encoder._fitted().layout for encoder in encoders.values()]
         first, n_inputs = self.layouts[0], next(iter(encoders.values())).n_features_in_
         self.passing = {(0, first.places[position].start) for position in first.passing}
         places: list[tuple[int, slice]] = []

@@ -16,6 +16,9 @@ from catbayes.families import FAMILIES, Family, family_name
 from catbayes.mappings import MAPPINGS, PosteriorMoments, PredictiveQuantiles
 from catbayes.priors import Empirical, Scaled
 
+OF_MACHINE = ("n_jobs",)
+"""What the machine that loads an encoder has to say, and not a file."""
+
 
 def write_name(name: Any) -> str | int:
     """The name of a column or a target as JSON."""
@@ -32,9 +35,13 @@ def write_family(prior: Family) -> dict[str, Any]:
 
 
 def read_family_object(record: dict[str, Any]) -> Family:
-    """A prior from JSON."""
+    """A prior from JSON; a flat one may have zeros, but none has NaN or anything below."""
     values = {name: value for name, value in record.items() if name != "family"}
-    return FAMILIES[record["family"]](**values)
+    prior = FAMILIES[record["family"]](**values)
+    for name, found in prior.arrays().items():
+        if not np.isfinite(found).all() or (name not in prior.signed and (found < 0).any()):
+            raise ValueError(f"a prior cannot have {name}={found.tolist()}")
+    return prior
 
 
 OBJECTS: dict[str, type[Any]] = {
@@ -46,8 +53,8 @@ OBJECTS |= {type(mapping).__name__: type(mapping) for mapping in MAPPINGS.values
 
 
 def write_settings(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of an encoder as JSON."""
-    return {name: _write_setting(name, value) for name, value in parameters.items()}
+    """The parameters of an encoder as JSON, but for those of the machine."""
+    return {name: _write_setting(name, value) for name, value in parameters.items() if name not in OF_MACHINE}
 
 
 def _write_setting(name: str, value: Any) -> Any:
@@ -110,4 +117,4 @@ def _read_setting(name: str, value: Any) -> Any:
 
 def read_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """The parameters of an encoder from JSON."""
-    return {name: _read_setting(name, value) for name, value in settings.items()}
+    return {name: _read_setting(name, value) for name, value in settings.items() if name not in OF_MACHINE}

@@ -28,7 +28,7 @@ def _targets_table(fitted: Any) -> Any:
     import pyarrow
 
     tables = {
-        name: encoder_table(type(encoder).__name__, encoder.get_params(deep=False), encoder.encoding_)
+        name: encoder_table(type(encoder).__name__, encoder.get_params(deep=False), encoder._fitted())
         for name, encoder in fitted.encoders_.items()
     }
     header = {

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from catbayes._tables import spelled
 from catbayes.errors import InputError
 
 _TYPES: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
     "bool": (bool, str, {"True": True, "False": False}.__getitem__),
-    "int": (int, str, int),
+    "int": (int, spelled, lambda text: int(text, 0)),
     "float": (float, repr, float),
     "str": (str, str, str),
     "datetime": (datetime.datetime, datetime.datetime.isoformat, datetime.datetime.fromisoformat),

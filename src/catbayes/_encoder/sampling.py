@@ -281,7 +281,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         >>> bool(batch[0, 1] == alone[0, 0])
         True
         """
-        table, encoding = read_new(X, self), self.encoding_
+        encoding, table = self._fitted(), read_new(X, self)
         check_count("n_draws", n_draws)
         identity = None if row_id is None else read_row_keys(table, row_id)
         seed = None if random_state is None else new_seed(random_state)

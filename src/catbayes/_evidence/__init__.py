@@ -5,6 +5,7 @@ from catbayes._evidence._evidence import (
     ColumnEvidence,
     Evidence,
     check_classes,
+    says_nothing,
     settle_family,
 )
 from catbayes._evidence._gathering import Given, gather, gather_selected
@@ -26,6 +27,7 @@ __all__ = [
     "plain",
     "read_rows",
     "read_target",
+    "says_nothing",
     "screen",
     "settle_family",
     "take_named",

@@ -16,7 +16,7 @@ from catbayes.errors import InputError
 from catbayes.families import Family, family_of_classes
 from catbayes.statistics import Moments, Statistics, Tally
 
-__all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "settle_family"]
+__all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "says_nothing", "settle_family"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,26 +267,40 @@ def settle_family(wanted: type[Family] | None, evidence: Evidence) -> type[Famil
     >>> settle_family(None, evidence).__name__
     'BetaBernoulli'
     """
-    total = evidence.total
     if wanted is not None and wanted is not evidence.family and not (wanted.classes and evidence.family.classes):
         raise InputError(
             f"family={wanted.__name__}, and this was gathered for {evidence.family.__name__}: use one for both."
         )
+    lack = says_nothing(evidence)
+    if lack is not None:
+        raise lack
+    return evidence.family if evidence.classes is None else family_of_classes(len(evidence.classes), wanted)
+
+
+def says_nothing(evidence: Evidence) -> InputError | None:
+    """Why there is nothing to encode towards, if so: a part of a table may be like that, but not the whole.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> from catbayes._evidence import says_nothing
+    >>> str(says_nothing(gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 1]}), target="paid")))[:25]
+    'y holds only one class, 1'
+    """
+    total = evidence.total
     if not total.count[0] > 0:
-        raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
+        return InputError("sample_weight is zero for every row: nothing is left to learn from.")
     if evidence.classes is not None:
-        if len(evidence.classes) < 2:
-            raise _one_class(evidence, 0)
-        return family_of_classes(len(evidence.classes), wanted)
+        return _one_class(evidence, 0) if len(evidence.classes) < 2 else None
     assert isinstance(total, Moments)
     rounding = 4.0 * np.finfo(np.float64).eps * abs(total.mean[0])
-    if total.m2[0] <= total.count[0] * rounding**2:
-        what = "log y" if evidence.family.log_target else "y"
-        raise InputError(
-            f"{what} is constant, {total.mean[0]:g}, over n_samples={total.count[0]:g}: there is nothing to encode "
-            "towards."
-        )
-    return evidence.family
+    if total.m2[0] > total.count[0] * rounding**2:
+        return None
+    what = "log y" if evidence.family.log_target else "y"
+    return InputError(
+        f"{what} is constant, {total.mean[0]:g}, over n_samples={total.count[0]:g}: there is nothing to encode towards."
+    )
 
 
 def check_classes(evidence: Evidence) -> None:
@@ -310,5 +324,5 @@ def _one_class(evidence: Evidence, only: int) -> InputError:
     assert evidence.classes is not None
     return InputError(
         f"y holds only one class, {evidence.classes[only]}, over n_samples={evidence.total.count[0]:g}: expected two "
-        "or more. There is nothing to encode towards. If others will follow, name all: partial_fit(…, classes=…)."
+        "or more. There is nothing to encode towards. If others will follow, give each part to partial_fit."
     )

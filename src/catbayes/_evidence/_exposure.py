@@ -13,9 +13,9 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from catbayes._evidence._query import check_names, check_numeric, collect, read_column
-from catbayes._evidence._target import Target
-from catbayes._validation import Array
+from catbayes._evidence._query import check_names, check_numeric, collect, how_many, read_column, unusable
+from catbayes._evidence._target import Target, check_size
+from catbayes._validation import LARGEST, Array, check_weights
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family, resolve_family
 
@@ -40,9 +40,12 @@ def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Targe
         units = np.full(n_rows, units)
     if units.shape != (n_rows,):
         raise InputError(f"exposure has shape {units.shape}: expected one number for each of {n_rows} rows.")
-    _check_units(int((~(np.isfinite(units) & (units > 0))).sum()))
+    _check_units(int((~(np.isfinite(units) & (units >= 1.0 / LARGEST) & (units <= LARGEST))).sum()))
     counts, rows = (units, float(n_rows)) if weight is None else (weight * units, float(weight.sum()))
-    return replace(target, values=target.values / units), counts, float(counts.sum()) / rows if rows > 0 else 1.0
+    rates = target.values / units
+    check_size(float(rates.min()), float(rates.max()))
+    check_weights(counts, n_rows, whole=False)
+    return replace(target, values=rates), counts, float(counts.sum()) / rows if rows > 0 else 1.0
 
 
 def per_unit_lazily(
@@ -55,15 +58,15 @@ def per_unit_lazily(
     check_numeric("exposure", exposure, schema[exposure])
     events = read_column(target, schema[target], wanted, None).cast(nw.Float64)
     units = nw.col(exposure).cast(nw.Float64)
-    bad = units.is_null() | units.is_nan() | (units <= 0.0) | (units == float("inf"))
+    bad = unusable(units) | (units < 1.0 / LARGEST) | (units > LARGEST)
     counts, rows = units, nw.len()
     if weight is not None:
         check_numeric("sample_weight", weight, schema[weight])
         counts, rows = nw.col(weight).cast(nw.Float64) * units, nw.col(weight).cast(nw.Float64).sum()
-    sums = {"bad": bad.cast(nw.Int64).sum(), "counts": counts.sum(), "rows": rows}
+    sums = {"bad": bad.cast(nw.Int64).sum(), "units": units.sum(), "counts": counts.sum(), "rows": rows}
     found = collect(frame.select(*(value.alias(name) for name, value in sums.items())))
-    bad_rows, total, n_rows = (found[name].to_list()[0] or 0 for name in sums)
-    _check_units(int(bad_rows))
+    bad_rows, all_units, total, n_rows = (found[name].to_list()[0] or 0 for name in sums)
+    _check_units(how_many(bad_rows, all_units))
     frame = frame.with_columns((events / units).alias(target), counts.alias(exposure))
     frame = frame if weight is None else frame.drop(weight)
     return frame, exposure, total / n_rows if n_rows > 0 else 1.0
@@ -76,7 +79,7 @@ def _check_family(family: type[Family] | None) -> None:
         raise InputError(f"exposure is for counts, and {given}. Set {takers}, or leave exposure out.")
 
 
-def _check_units(bad: int) -> None:
+def _check_units(bad: float | str) -> None:
     if bad:
         raise InputError(
             f"exposure is missing, infinite, zero or negative in {bad} rows: expected numbers > 0. Drop rows without "

@@ -13,6 +13,7 @@ from catbayes._categories import Categories, canonical_list
 from catbayes._evidence._evidence import ColumnEvidence
 from catbayes._evidence._target import (
     check_no_amount,
+    check_size,
     join_classes,
     label_array,
     no_dates,
@@ -20,7 +21,7 @@ from catbayes._evidence._target import (
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
 from catbayes._tables import check_free, no_column
-from catbayes._validation import Array
+from catbayes._validation import LARGEST, Array
 from catbayes.errors import InputError
 from catbayes.families import (
     Family,
@@ -79,11 +80,25 @@ def check_numeric(what: str, name: str, dtype: Any) -> None:
         raise InputError(f"{what} must hold numbers, and {name!r} is {dtype}.")
 
 
+def unusable(number: nw.Expr) -> nw.Expr:
+    """Whether a number is missing, NaN or infinite."""
+    return number.is_null() | ~number.is_finite()
+
+
+def how_many(counted: float | None, total: float | None) -> float | str:
+    """In how many rows a number cannot be used, by its count and by a sum or a maximum of all numbers.
+
+    DuckDB may answer what is asked of each number by the statistics of a Parquet file, which leave NaN out, and count
+    none; but sums and maxima are those of the rows.
+    """
+    return counted or ("some" if total is not None and np.isnan(total) else 0)
+
+
 def _with_weight(frame: nw.LazyFrame[Any], weight: str, dtype: Any) -> nw.LazyFrame[Any]:
     check_numeric("sample_weight", weight, dtype)
     frame = frame.with_columns(nw.col(weight).cast(nw.Float64).alias(WEIGHT))
     w = nw.col(WEIGHT)
-    bad = w.is_null() | w.is_nan() | (w < 0.0) | (w == float("inf"))
+    bad = unusable(w) | (w < 0.0) | (w > LARGEST) | ((w > 0.0) & (w < 1.0 / LARGEST))
     return frame.with_columns(bad.cast(nw.Int64).alias(BAD), (w * w).alias(SQUARE))
 
 
@@ -108,7 +123,7 @@ class Query:
         if weight is not None:
             frame = _with_weight(frame, weight, schema[weight])
         numeric = dtype.is_float() or isinstance(dtype, nw.Decimal) or (wanted is not None and not wanted.classes)
-        facts = cls._look_at_numbers(frame, weight, dtype) if numeric else {}
+        facts = cls._look_at_numbers(frame, weight) if numeric else {}
         if wanted is None and facts.get("fractions"):
             if known is None:
                 wanted = family_of_numbers()
@@ -116,6 +131,7 @@ class Query:
                 check_no_amount(known)
         if wanted is not None and not wanted.classes:
             squares = cls._check(facts, weight, target)
+            check_size(float(facts["low"]), float(facts["high"]))
             wanted.check_target(float(facts["low"]))
             number = nw.col(TARGET).cast(nw.Float64)
             frame = frame.with_columns(number.log() if wanted.log_target else number)
@@ -128,13 +144,13 @@ class Query:
         return cls(frame, family_of_classes(len(classes), wanted), classes, weight is not None, squares)
 
     @staticmethod
-    def _look_at_numbers(frame: nw.LazyFrame[Any], weight: Any, dtype: Any) -> dict[str, Any]:
+    def _look_at_numbers(frame: nw.LazyFrame[Any], weight: Any) -> dict[str, Any]:
         """Count what would be wrong with a numeric target, in one query."""
         y = nw.col(TARGET).cast(nw.Float64)
-        ask = [nw.len().alias("rows"), nw.col(TARGET).is_null().cast(nw.Int64).sum().alias("nulls")]
-        ask += [y.min().alias("low"), y.max().alias("high"), (y != y.floor()).cast(nw.Int64).sum().alias("fractions")]
-        if dtype.is_float():
-            ask += [y.is_nan().cast(nw.Int64).sum().alias("nans")]
+        infinite = (y == float("inf")) | (y == -float("inf"))
+        counts = {"unusable": unusable(y), "infinite": infinite, "fractions": y % 1.0 != 0.0}
+        ask = [nw.len().alias("rows"), y.min().alias("low"), y.max().alias("high")]
+        ask += [rows.cast(nw.Int64).sum().alias(name) for name, rows in counts.items()]
         if weight is not None:
             ask += [nw.col(name).sum() for name in (BAD, WEIGHT, SQUARE)]
         row = collect(frame.select(*ask))
@@ -151,25 +167,28 @@ class Query:
         groups = collect(frame.group_by(TARGET, drop_null_keys=False).agg(*ask))
         seen = canonical_list(groups[TARGET].to_list())
         rows = groups["rows"].to_list()
-        nulls = sum(count for label, count in zip(seen, rows, strict=True) if label is None)
+        missing = sum(count for label, count in zip(seen, rows, strict=True) if label is None)
         sums = {name: sum(groups[name].to_list()) for name in groups.columns if name != TARGET}
-        return sorted(label for label in seen if label is not None), facts | sums | {"nulls": nulls}
+        return sorted(label for label in seen if label is not None), facts | sums | {"missing": missing}
 
     @staticmethod
     def _check(facts: dict[str, Any], weight: Any, target: str) -> float:
         """Refuse a target or weights that cannot be used; return Σ w²."""
         if not facts["rows"]:
             raise InputError("The table holds no rows: there is nothing to learn from.")
-        rows = max(facts["nulls"], facts.get("nans") or 0)
-        if rows:
-            raise InputError(f"Target {target!r} is missing in {rows} rows. Drop those rows before fitting.")
-        if np.isinf([float(facts.get("low") or 0.0), float(facts.get("high") or 0.0)]).any():
+        infinite = facts.get("infinite") or 0
+        missing = facts.get("missing") or how_many((facts.get("unusable") or 0) - infinite, facts.get("high"))
+        if missing:
+            raise InputError(f"Target {target!r} is missing in {missing} rows. Drop those rows before fitting.")
+        if infinite:
             raise InputError(f"Target {target!r} holds infinite values. Drop those rows before fitting.")
         if weight is None:
             return float(facts["rows"])
-        if facts[BAD]:
+        bad = how_many(facts[BAD], facts[WEIGHT])
+        if bad:
             raise InputError(
-                f"sample_weight is missing, negative or infinite in {facts[BAD]:g} rows: use 0 to leave a row out."
+                f"sample_weight is missing, negative, infinite, below {1 / LARGEST:g} or above {LARGEST:g} in {bad} "
+                "rows: use 0 to leave a row out."
             )
         if not facts[WEIGHT]:
             raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
@@ -261,7 +280,8 @@ class Query:
 
         w = nw.col(WEIGHT) if self.weighted else nw.lit(1.0)
         means = sums(frame, count=w + 0.0 * y, total=w * y)  # 0 · y makes a column of a literal
-        means = means.with_columns(mean=nw.when(nw.col("count") > 0).then(nw.col("total") / nw.col("count")))
+        mean_of = nw.when(nw.col("count") > 0).then(nw.col("total") / nw.col("count")).otherwise(nw.lit(0.0))
+        means = means.with_columns(mean=mean_of)
         found = _collect_sorted(means.select(*keys, "count", "mean"), keys)
         count, mean = _numbers(found, "count"), _numbers(found, "mean")
         lacking = np.any([found[key].is_null().to_numpy() for key in keys], axis=0)  # no join finds those
@@ -276,7 +296,7 @@ class Query:
 
 
 def _numbers(groups: nw.DataFrame[Any], name: str) -> Array:
-    return np.nan_to_num(groups[name].to_numpy().astype(np.float64))
+    return np.asarray(groups[name].to_numpy(), dtype=np.float64)
 
 
 def _collect_sorted(groups: nw.LazyFrame[Any], keys: list[str]) -> nw.DataFrame[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catbayes._categories import Categories
-from catbayes._validation import Array, Codes
+from catbayes._validation import LARGEST, Array, Codes
 from catbayes.errors import InputError
 from catbayes.families import Family, check_whole_classes, family_of_classes, family_of_numbers, resolve_family
 from catbayes.statistics import Moments, Statistics, Tally
@@ -149,6 +149,21 @@ def _check_finite(y: np.ndarray[Any, Any]) -> None:
         raise InputError(f"Input y contains {what}, in {(~finite).sum()} rows. Drop those rows before fitting.")
 
 
+def check_size(low: float, high: float) -> None:
+    """Refuse numbers of which no sum of squares can be made.
+
+    Examples
+    --------
+    >>> from catbayes._evidence._target import check_size
+    >>> check_size(-1e12, 1e12)
+    """
+    if max(-low, high) > LARGEST:
+        raise InputError(
+            f"y holds {low if -low > high else high:g}: expected numbers from {-LARGEST:g} to {LARGEST:g}. Use another "
+            "unit."
+        )
+
+
 def check_no_amount(classes: Sequence[Any]) -> None:
     """Refuse fractions where the target was a class so far: most likely another column was meant."""
     if all(not isinstance(label, float) or label.is_integer() for label in classes):
@@ -207,5 +222,6 @@ def _read_numbers(y: np.ndarray[Any, Any], family: type[Family]) -> Target:
     except (TypeError, ValueError) as error:
         raise InputError(f"y must hold numbers for {family.__name__}: {error}.") from error
     _check_finite(values)
+    check_size(float(values.min()), float(values.max()))
     family.check_target(float(values.min()))
     return Target(np.log(values) if family.log_target else values, family)

@@ -22,8 +22,17 @@ __all__ = ["write_sql"]
 DIALECTS = [known.value for known in sqlglot.Dialects if known.value not in ("", "dax", "prql")]  # the last are no SQL
 ROWS = "catbayes_rows"
 # Where NaN is a value of its own: databases with a function that tells it, and those in which it equals itself.
-TOLD_BY_FUNCTION = ("athena", "bigquery", "clickhouse", "databricks", "duckdb", "presto", "spark", "spark2", "trino")
+TOLD_BY_FUNCTION = ("athena", "bigquery", "clickhouse", "databricks", "presto", "spark", "spark2", "trino")
 EQUAL_TO_ITSELF = ("materialize", "postgres", "redshift", "risingwave", "snowflake")
+# A column may hold "Oslo" and "oslo" for the same, and then a row would join both: how the same letters are asked for.
+SAME_LETTERS = {
+    "sqlite": "{} COLLATE BINARY",
+    "duckdb": "{} COLLATE C",
+    "postgres": 'CAST({} AS TEXT) COLLATE "C"',
+    "mysql": "CAST(CAST({} AS CHAR CHARACTER SET utf8mb4) AS BINARY)",  # no collation of text minds blanks at its end
+    "tsql": "CAST(CAST({} AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
+    "fabric": "CAST(CAST({} AS VARCHAR(MAX)) AS VARBINARY(MAX))",
+}
 
 
 def write_sql(lookups: Sequence[Lookup], dialect: str, table: str) -> str:
@@ -116,7 +125,7 @@ class _Writer:
         self.tables[table] = self._values(rows, [*keys, *outputs])
         conditions = [self._missing(column) for column, there in zip(level.columns, present, strict=True) if not there]
         for position, key in zip(parts, keys, strict=True):
-            conditions.append(exp.EQ(this=_column(level.columns[position]), expression=exp.column(key, table)))
+            conditions.append(self._same(level.columns[position], exp.column(key, table)))
         self.joins[table] = exp.and_(*conditions)
         return table
 
@@ -128,12 +137,24 @@ class _Writer:
         alias = exp.TableAlias(this=exp.to_identifier("known"), columns=[exp.to_identifier(name) for name in names])
         return exp.Select(expressions=[exp.Star()]).from_(exp.Values(expressions=rows, alias=alias), copy=False)
 
+    def _same(self, name: str, key: Any) -> Any:
+        """Whether a row has the value of a key; text is the same if its letters are."""
+        sides = [_column(name), key]
+        if self.kinds[name] is Kind.TEXT and self.dialect in SAME_LETTERS:
+            letters = SAME_LETTERS[self.dialect]
+            written = [letters.format(side.sql(dialect=self.dialect)) for side in sides]
+            sides = [sqlglot.parse_one(side, read=self.dialect) for side in written]
+        return exp.EQ(this=sides[0], expression=sides[1])
+
     def _missing(self, name: str) -> Any:
         """Whether a row lacks a value: NULL, or NaN where that is another thing."""
         missing = exp.Is(this=_column(name), expression=exp.null())
         if self.kinds[name] is not Kind.NUMBER:
             return missing
         value = exp.cast(_column(name), "double")  # numbers of any type may be in the column
+        if self.dialect == "duckdb":  # it tells NaN by the statistics of a Parquet file, which leave NaN out
+            neither = [exp.not_(exp.func(name, value.copy())) for name in ("ISFINITE", "ISINF")]
+            return exp.paren(exp.or_(missing, exp.and_(*neither)))
         if self.dialect in TOLD_BY_FUNCTION:
             return exp.paren(exp.or_(missing, exp.IsNan(this=value)))
         if self.dialect in EQUAL_TO_ITSELF:
@@ -145,7 +166,8 @@ class _Writer:
         """A value of a key, as a literal of its type."""
         match kind:
             case Kind.TEXT:
-                return exp.Literal.string(value)
+                national = self.dialect in ("tsql", "fabric")  # else letters outside of the code page become "?"
+                return exp.National(this=value) if national else exp.Literal.string(value)
             case Kind.INTEGER:
                 return exp.Literal.number(int(value))
             case Kind.NUMBER:

@@ -7,8 +7,8 @@ rows in their order, which pass through memory one at a time. Files are read by 
 
 from catbayes._sources._batches import BATCH_ROWS, Batch, batches, is_reader, need_arrow, some_rows
 from catbayes._sources._engines import ENGINES, FILE_ENGINES, Engine
-from catbayes._sources._files import Files
-from catbayes._sources._opening import is_source, lazy_frame, read_arrow
+from catbayes._sources._files import Files, find_files
+from catbayes._sources._opening import are_files, is_source, lazy_frame, read_arrow
 
 __all__ = [
     "BATCH_ROWS",
@@ -17,7 +17,9 @@ __all__ = [
     "Batch",
     "Engine",
     "Files",
+    "are_files",
     "batches",
+    "find_files",
     "is_reader",
     "is_source",
     "lazy_frame",

@@ -49,8 +49,7 @@ class Files:
     @classmethod
     def of(cls, source: Any, engine: str, memory_limit: str | None, text: tuple[str, ...] = ()) -> Files:
         """Find the files of a path, a folder, a glob, or a list of those; `text` columns of a text file stay text."""
-        given = [source] if isinstance(source, str | os.PathLike) else source
-        paths = [path for part in given for path in _find(part)]
+        given, paths = _parts(source), find_files(source)
         kinds = sorted({_kind(path) for path in paths})
         if len(kinds) > 1:
             raise InputError(
@@ -136,6 +135,26 @@ class Files:
             return {field.name: str(field.type) for field in read}
         except (pyarrow.ArrowException, OSError) as error:
             raise InputError(f"{path} cannot be read as {self.kind}: {str(error).splitlines()[0]}") from error
+
+
+def find_files(source: Any) -> list[Path]:
+    """The files of a path, a folder, a glob, or a list of those.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from catbayes._sources import find_files
+    >>> folder = tempfile.mkdtemp()
+    >>> for name in ("may.csv", "june.csv"):
+    ...     open(os.path.join(folder, name), "w").close()
+    >>> [path.name for path in find_files(folder)]
+    ['june.csv', 'may.csv']
+    """
+    return [path for part in _parts(source) for path in _find(part)]
+
+
+def _parts(source: Any) -> Any:
+    return [source] if isinstance(source, str | os.PathLike) else source
 
 
 def _find(part: Any) -> list[Path]:

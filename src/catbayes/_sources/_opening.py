@@ -23,7 +23,7 @@ def is_source(X: Any) -> bool:
     >>> is_source("visits/*.parquet"), is_source([["Oslo"], ["Rome"]])
     (True, False)
     """
-    if _are_files(X) or is_reader(X):
+    if are_files(X) or is_reader(X):
         return True
     try:
         return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
@@ -31,7 +31,15 @@ def is_source(X: Any) -> bool:
         return False
 
 
-def _are_files(X: Any) -> bool:
+def are_files(X: Any) -> bool:
+    """Tell whether X is a path, or a list of paths.
+
+    Examples
+    --------
+    >>> from catbayes._sources import are_files
+    >>> are_files(["may.csv", "june.csv"]), are_files([["Oslo"], ["Rome"]])
+    (True, False)
+    """
     if isinstance(X, list | tuple):
         return bool(X) and all(isinstance(part, str | os.PathLike) for part in X)
     return isinstance(X, str | os.PathLike)
@@ -71,7 +79,7 @@ def read_arrow(source: Any) -> Any:
     """
     import pyarrow
 
-    rows = Files.of(source, "auto", None).batches() if _are_files(source) else batches(source)
+    rows = Files.of(source, "auto", None).batches() if are_files(source) else batches(source)
     tables = [batch.table for batch in rows]
     if not tables:
         raise InputError("The table holds no rows: there is nothing to read.")

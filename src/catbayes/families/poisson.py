@@ -15,6 +15,13 @@ from catbayes.families._arithmetic import left_over, log_rising, maximise, no_si
 from catbayes.families._family import Family, Random, Support
 from catbayes.statistics import Moments
 
+CERTAIN = 1e12
+"""Observations after which more of them do not change what a new count may be, and β / (β + 1) is not yet 1."""
+
+MANY = 1e9
+"""A new count of such a mean is a gamma variable of the same mean and variance, to a unit or two; from 1e15 on, scipy's
+quantile of the negative binomial ends in a loop, or ends the interpreter."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GammaPoisson(Family):
@@ -118,7 +125,13 @@ class GammaPoisson(Family):
 
     def predictive_quantile(self, probability: float) -> Array:
         """A new count is negative binomial: α successes, each with probability β / (β + 1)."""
-        return np.asarray(nbinom.ppf(probability, self.alpha, self.beta / (self.beta + 1.0)))
+        mean = self.alpha / self.beta
+        few = mean < MANY
+        doubt = np.minimum(1.0, CERTAIN / np.maximum(self.alpha, self.beta))
+        alpha, beta = (np.where(few, doubt * values, 1.0) for values in (self.alpha, self.beta))
+        counted = nbinom.ppf(probability, alpha, beta / (beta + 1.0))
+        shape = 1.0 / (1.0 / mean + 1.0 / self.alpha)
+        return np.asarray(np.where(few, counted, np.ceil(gammaincinv(shape, probability) * (mean / shape))))
 
     def sample(self, random: Random) -> Array:
         """λ ~ Gamma(α, rate β)."""
