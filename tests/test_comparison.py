@@ -385,6 +385,19 @@ class Slow(Passing):
         time.sleep(600)
 
 
+class Translating(Passing):
+    """Says in its own words what stopped it, as CatBoost does."""
+
+    def __init__(self, says):
+        self.says = says
+
+    def fit(self, X, y=None):
+        try:
+            time.sleep(600)
+        except BaseException:
+            raise self.says from None
+
+
 def test_one_that_fails_says_so_and_stops_nothing():
     X, y = small()
     result = compare(X, y, encoders={"bad": Failing(), "good": "target"}, models=["linear"], repeats=1, cv=2)
@@ -416,6 +429,15 @@ def test_the_time_budget_ends_even_a_fit_and_says_what_was_not_run():
     assert "no verdict" in nothing.sentence
     with pytest.raises(InputError, match="Nothing was finished"):
         _ = nothing.best
+
+
+@pytest.mark.parametrize("says", [KeyboardInterrupt(), RuntimeError("stopped")])
+def test_a_library_that_renames_what_stops_it_is_still_out_of_time(says):
+    X, y = small()
+    encoders = {"first": "target", "slow": Translating(says), "late": "target"}
+    result = compare(X, y, encoders=encoders, models=["linear"], repeats=1, cv=2, time_budget=2)
+    assert [cell.status for cell in result.cells] == ["done", "not run: the time was up", "not run: the time was up"]
+    assert not result.interrupted
 
 
 def test_ctrl_c_returns_what_is_finished():

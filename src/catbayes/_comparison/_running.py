@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +14,7 @@ from sklearn.model_selection import GroupKFold, RepeatedKFold, RepeatedStratifie
 from threadpoolctl import threadpool_limits
 
 from catbayes._comparison._contestants import Contestant
+from catbayes._comparison._deadline import Alarm, TimeUp, deadline
 from catbayes._comparison._rows import Rows
 from catbayes._comparison._scores import predict, score
 from catbayes._validation import Codes, check_count, is_number
@@ -114,33 +112,6 @@ def _plan_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[li
     return [found[start : start + int(cv)] for start in range(0, len(found), int(cv))], name
 
 
-FAR_AWAY = 1e7  # seconds, beyond what a timer takes
-
-
-class TimeUp(BaseException):
-    """The time budget is spent."""
-
-
-@contextmanager
-def deadline(end: float | None) -> Iterator[None]:
-    """Raise TimeUp at that time, even inside a fit; away from the main thread, folds run to their end."""
-    able = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if end is None or not able or end - time.monotonic() > FAR_AWAY:
-        yield
-        return
-
-    def stop(*_: Any) -> None:
-        raise TimeUp
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), 1e-3))
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def run(
     rows: Rows,
     found: Sequence[Contestant],
@@ -156,7 +127,7 @@ def run(
     total, done, first = len(cells) * sum(map(len, repeats)), 0, 0
     why = "the time was up"
     try:
-        with deadline(end), threadpool_limits(1, "openmp"):
+        with deadline(end) as alarm, threadpool_limits(1, "openmp"):
             for folds in repeats:
                 for cell in cells:
                     for number, (train, test) in enumerate(folds):
@@ -164,7 +135,7 @@ def run(
                             progress(done + number, total, cell.name)
                         if not cell.open or not _affordable(cell, len(folds) - number, end):
                             break
-                        _run_fold(cell, first + number, rows, train, test)
+                        _run_fold(cell, first + number, rows, train, test, alarm)
                     done += len(folds)
                 first += len(folds)
     except TimeUp:
@@ -188,7 +159,7 @@ def _cell(contestant: Contestant, rows: Rows, seed: int) -> Cell:
     return cell
 
 
-def _run_fold(cell: Cell, fold: int, rows: Rows, train: Codes, test: Codes) -> None:
+def _run_fold(cell: Cell, fold: int, rows: Rows, train: Codes, test: Codes, alarm: Alarm) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -201,6 +172,8 @@ def _run_fold(cell: Cell, fold: int, rows: Rows, train: Codes, test: Codes) -> N
             cell.fit_seconds[fold] = fitted - start
             cell.scores[fold] = score(rows.y[test], predicted)
     except Exception as error:
+        if alarm.rang:
+            raise TimeUp from None
         cell.status = _failure(error)
 
 
