@@ -91,7 +91,7 @@ def test_every_contestant_runs_on_every_task(target):
     assert {cell.status for cell in result.cells} == {"done"}, [cell.status for cell in result.cells]
     assert {cell.encoder for cell in result.cells} == set(ENCODERS) - {"glmm"}
     natives = [cell.model for cell in result.cells if cell.encoder == "native"]
-    assert natives == ["LightGBM", "HistGradient", "CatBoost", "XGBoost"]
+    assert natives == ["LightGBM", "CatBoost", "HistGradient", "XGBoost"]
     others = compare(X, y, encoders=["target", "one-hot", "paper"], models=["linear", "forest"], repeats=1, cv=2)
     assert {cell.status for cell in others.cells} == {"done"}
 
@@ -385,6 +385,22 @@ class Slow(Passing):
         time.sleep(600)
 
 
+class Clock:
+    """Time that passes where somebody says so."""
+
+    now = 0.0
+    monotonic = perf_counter = staticmethod(lambda: Clock.now)
+
+
+class Sluggish(Passing):
+    def fit(self, X, y=None):
+        Clock.now += 40
+        return self
+
+    def transform(self, X):
+        return np.zeros((len(X), 1))
+
+
 class Translating(Passing):
     """Says in its own words what stopped it, as CatBoost does."""
 
@@ -438,6 +454,35 @@ def test_a_library_that_renames_what_stops_it_is_still_out_of_time(says):
     result = compare(X, y, encoders=encoders, models=["linear"], repeats=1, cv=2, time_budget=2)
     assert [cell.status for cell in result.cells] == ["done", "not run: the time was up", "not run: the time was up"]
     assert not result.interrupted
+
+
+def test_what_takes_most_of_the_time_left_waits_for_the_others(monkeypatch):
+    X, y = small()
+    told = []
+    Clock.now = time.monotonic()
+    monkeypatch.setattr("catbayes._comparison._running.time", Clock)
+    encoders = {"first": "target", "slow": Sluggish(), "late": "target"}
+    quick = {"models": ["linear"], "repeats": 1, "cv": 5, "progress": lambda done, total, what: told.append(what)}
+    result = compare(X, y, encoders=encoders, time_budget=300, **quick)
+    once = [*["first + logistic"] * 5, *["slow + logistic"] * 2, *["late + logistic"] * 5]  # five of 40 s in 260 s
+    assert told == [*once, *["slow + logistic"] * 4]
+    assert [cell.status for cell in result.cells] == ["done"] * 3
+    told.clear()
+    compare(X, y, encoders=encoders, **quick)
+    assert told == ["first + logistic"] * 5 + ["slow + logistic"] * 5 + ["late + logistic"] * 5
+
+
+def test_models_with_their_own_handling_of_categories_run_right_after_the_first_model():
+    X, y = small()
+    order = [cell.name for cell in compare(X, y, time_budget=0).cells]
+    assert order[:5] == [
+        "target + LightGBM",
+        "sampling + LightGBM",
+        "native + LightGBM",
+        "native + CatBoost",
+        "native + HistGradient",
+    ]
+    assert order.index("native + XGBoost") < order.index("target + logistic") < order.index("one-hot + LightGBM")
 
 
 def test_ctrl_c_returns_what_is_finished():

@@ -106,7 +106,8 @@ def compare(
         check_count("repeats", repeats)
     folds, folding = make_folds(rows, cv, repeats, seed)
     found = contestants(rows, encoders, models, seed)
-    cells, interrupted = run(rows, found, folds, seed=seed, time_budget=time_budget, progress=progress)
+    end = None if time_budget is None else start + time_budget
+    cells, interrupted = run(rows, found, folds, seed=seed, end=end, progress=progress)
     return Comparison(
         rows=rows,
         by=by or OF_TASK[rows.task][0],

@@ -157,10 +157,10 @@ def _peer(name: str, seeded: bool = False) -> Callable[[Rows, int], Any]:
 ENCODERS: dict[str, Encoder] = {
     "target": Encoder("scikit-learn's TargetEncoder", _target),
     "sampling": Encoder("catbayes: draws from the posterior, as it recommends", _recommended, whole=True),
+    "native": Encoder("the model's own handling of categories", lambda rows, seed: None),
     "one-hot": Encoder(
         "scikit-learn's OneHotEncoder", lambda rows, seed: OneHotEncoder(handle_unknown="infrequent_if_exist")
     ),
-    "native": Encoder("the model's own handling of categories", lambda rows, seed: None),
     "ordinal": Encoder(
         "scikit-learn's OrdinalEncoder",
         lambda rows, seed: OrdinalEncoder(
@@ -186,8 +186,7 @@ ENCODERS: dict[str, Encoder] = {
     ),
     "glmm": Encoder("category_encoders' GLMMEncoder", _peer("GLMMEncoder", True), ("category_encoders", "statsmodels")),
 }
-"""By the names that `compare` takes, the most useful first."""
-"""Encoders by the names that users type, the most useful first, and those that take long last."""
+"""By the names that `compare` takes, the most useful first, and those that take long last."""
 
 
 def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Contestant]:
@@ -206,13 +205,18 @@ def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Conte
         entry = _own(encoders[name]) if own else ENCODERS[name]
         missing = _missing(*entry.libraries)
         found += [Contestant(name, model.name, builder(entry, model), missing) for model in chosen]
-    return _in_order(found, names[:N_FIRST])
+    return _in_order(found, names[:N_FIRST], [model.name for model in chosen])
 
 
-def _in_order(found: list[Contestant], first: list[str]) -> list[Contestant]:
-    """The first encoders model by model, so that they can be compared soon; then the others encoder by encoder."""
-    models = list(dict.fromkeys(contestant.model for contestant in found))
-    return sorted(found, key=lambda c: (c.encoder not in first, models.index(c.model) if c.encoder in first else 0))
+def _in_order(found: list[Contestant], first: list[str], models: list[str]) -> list[Contestant]:
+    """The first encoders model by model, so that they can be compared soon; then the others encoder by encoder.
+
+    Models that handle categories by themselves, and nothing else, come after the first model: they are what the
+    encoders have to beat.
+    """
+    alone = [c.model for c in found if c.model not in models]
+    order = list(dict.fromkeys([*models[:1], *alone, *models[1:]]))
+    return sorted(found, key=lambda c: (c.encoder not in first, order.index(c.model) if c.encoder in first else 0))
 
 
 def _own(given: Any) -> Encoder:

@@ -118,25 +118,28 @@ def run(
     repeats: list[Folds],
     *,
     seed: int,
-    time_budget: float | None,
+    end: float | None,
     progress: Progress | None,
 ) -> tuple[list[Cell], bool]:
-    """Fit and score every contestant on the same folds; returns the cells, and whether somebody interrupted."""
+    """Fit and score every contestant on the same folds; returns the cells, and whether somebody interrupted.
+
+    Where there is an end, one that would take more than half of the time left waits until the others had their turn.
+    """
     cells = [_cell(contestant, rows, seed) for contestant in found]
-    end = None if time_budget is None else time.monotonic() + time_budget
-    total, done, first = len(cells) * sum(map(len, repeats)), 0, 0
-    why = "the time was up"
+    first, why = 0, "the time was up"
     try:
         with deadline(end) as alarm, threadpool_limits(1, "openmp"):
             for folds in repeats:
-                for cell in cells:
-                    for number, (train, test) in enumerate(folds):
-                        if progress is not None:
-                            progress(done + number, total, cell.name)
-                        if not cell.open or not _affordable(cell, len(folds) - number, end):
-                            break
-                        _run_fold(cell, first + number, rows, train, test, alarm)
-                    done += len(folds)
+                for share in (0.5, 1.0):
+                    for cell in cells:
+                        for number, (train, test) in enumerate(folds):
+                            if first + number in cell.scores:
+                                continue
+                            if progress is not None:
+                                progress(*_counted(cells, repeats), cell.name)
+                            if not cell.open or not _affordable(cell, len(folds) - number, end, share):
+                                break
+                            _run_fold(cell, first + number, rows, train, test, alarm)
                 first += len(folds)
     except TimeUp:
         pass
@@ -177,13 +180,19 @@ def _run_fold(cell: Cell, fold: int, rows: Rows, train: Codes, test: Codes, alar
         cell.status = _failure(error)
 
 
-def _affordable(cell: Cell, folds: int, end: float | None) -> bool:
-    """Tell whether the folds that are left in this repeat can be expected to end in time."""
+def _counted(cells: list[Cell], repeats: list[Folds]) -> tuple[int, int]:
+    """Folds that are done, and all that there will be."""
+    running = [cell for cell in cells if cell.open]
+    return sum(len(cell.scores) for cell in running), len(running) * sum(map(len, repeats))
+
+
+def _affordable(cell: Cell, folds: int, end: float | None, share: float) -> bool:
+    """Tell whether the folds that are left in this repeat can be expected to end in that share of the time left."""
     if end is None:
         return True
     costs = [*cell.fit_seconds.values(), *cell.predict_seconds.values()]
     cost = sum(costs) / max(len(cell.scores), 1)
-    return time.monotonic() + cost * folds < end
+    return cost * folds < share * (end - time.monotonic())
 
 
 def _close(cell: Cell, folds: int, why: str) -> None:
