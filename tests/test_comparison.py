@@ -51,8 +51,7 @@ def by_hand(name):
     logistic = LogisticRegression(max_iter=1000)
     forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
     if name == "target":
-        encode = make_column_transformer((TargetEncoder(cv=folds), names), ("passthrough", kept))
-        return make_pipeline(encode, numbers, logistic)
+        return make_pipeline(make_column_transformer((TargetEncoder(cv=folds), names), (numbers, kept)), logistic)
     if name == "one-hot":
         return make_pipeline(
             make_column_transformer((OneHotEncoder(handle_unknown="infrequent_if_exist"), names), (numbers, kept)),
@@ -61,7 +60,9 @@ def by_hand(name):
     if name == "ordinal":
         codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2)
         return make_pipeline(make_column_transformer((codes, names), ("passthrough", kept)), forest)
-    return SamplingClassifier(make_pipeline(numbers, logistic), SamplingBayesianEncoder(names), random_state=0)
+    scaled = make_column_transformer((numbers, kept), remainder="passthrough", verbose_feature_names_out=False)
+    ours = SamplingClassifier(logistic, SamplingBayesianEncoder(names), random_state=0)
+    return make_pipeline(scaled.set_output(transform="pandas"), ours)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,16 @@ def test_equals_a_loop_over_cross_validate(name, model):
     np.testing.assert_allclose(scores["auc"], expected["test_roc_auc"], rtol=1e-12)
     np.testing.assert_allclose(scores["log_loss"], -expected["test_neg_log_loss"], rtol=1e-12)
     np.testing.assert_allclose(scores["accuracy"], expected["test_accuracy"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("encoder", ["target", "sampling", "one-hot", "ordinal"])
+def test_a_linear_model_does_not_care_in_what_unit_anything_is_measured(encoder):
+    X, y = small(400, "amount")
+    settings = {"encoders": [encoder], "models": ["linear"], "repeats": 1, "cv": 2}
+    usual = compare(X, y, **settings).best.scores[0]["r2"]
+    tiny = compare(X.assign(hour=X["hour"] * 1e4), y * 1e-6, **settings).best.scores[0]["r2"]
+    assert usual > 0.01
+    assert tiny == pytest.approx(usual, rel=1e-3)
 
 
 @pytest.mark.parametrize("target", ["fraud", "outcome", "amount"])

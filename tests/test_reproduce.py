@@ -120,9 +120,12 @@ def test_a_fold_is_a_pipeline_by_hand():
     for member in range(2):
         seed = int(np.random.SeedSequence([0, 3, member]).generate_state(1)[0])
         encode = ColumnTransformer(
-            [("c", TargetEncoder(random_state=seed), list(rows.categorical)), ("n", "passthrough", list(rows.numeric))]
+            [
+                ("c", TargetEncoder(random_state=seed), list(rows.categorical)),
+                ("n", StandardScaler(), list(rows.numeric)),
+            ]
         )
-        model = make_pipeline(encode, StandardScaler(), LogisticRegression(max_iter=1000))
+        model = make_pipeline(encode, LogisticRegression(max_iter=1000))
         model.fit(rows.X.iloc[train], rows.y[train])
         total = total + model.predict_proba(rows.X.iloc[test])[:, 1]
     assert trial.run()["auc"] == pytest.approx(roc_auc_score(rows.y[test], total / 2))
