@@ -295,7 +295,7 @@ def test_compare_prints_a_table_and_writes_a_report(work, capsys, monkeypatch):
 def test_compare_says_what_did_not_fit_in_the_time(work, capsys):
     assert run(["compare", "part-0.csv", *QUICK, "--time-budget", "0.001s", "--report", "r.html"]) == 1
     said = capsys.readouterr()
-    assert "target + logistic: not run: the time was up" in said.out
+    assert "target and ordinal with logistic: not run: the time was up" in said.out
     assert "there is no result, and no report" in said.err
     assert not (work / "r.html").exists()
 
@@ -323,7 +323,7 @@ def test_ctrl_c_prints_what_is_finished(work, capsys, monkeypatch):
     assert run(["compare", "part-0.csv", *QUICK]) == 130
     said = capsys.readouterr()
     assert "Best AUC: target + logistic" in said.out
-    assert "ordinal + logistic: not run: interrupted" in said.out
+    assert "ordinal with logistic: not run: interrupted" in said.out
     assert "interrupted; the above is what was finished" in said.err
 
 

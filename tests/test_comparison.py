@@ -132,8 +132,9 @@ def test_folds_of_one_class_are_left_out():
     early = compare(X, np.where(np.arange(len(X)) < 120, 0, y), **settings)  # nothing to learn from in the first two
     assert len(early.folds) == 3
     assert "2 of them left out" in early.folding
-    never = compare(X, np.where(np.arange(len(X)) < 3, [1, 1, 1] * 100, 0), **settings)
-    assert "Rank by another measure" in never.sentence
+    with pytest.warns(InputWarning, match="No fold has a value of AUC"):
+        never = compare(X, np.where(np.arange(len(X)) < 3, [1, 1, 1] * 100, 0), **settings)
+    assert "rank by another measure" in never.sentence
     assert never.frame()["status"].tolist() == ["done"]
 
 
@@ -234,7 +235,7 @@ def test_containers_and_files_give_the_same_scores(tmp_path):
 def test_a_target_with_gaps_keeps_its_kind(y, task, told):
     rows = compare(pandas.DataFrame({"a": ["u", "v", "w"] * 40}), y, time_budget=0).rows
     assert rows.task == task
-    assert told in rows.notes[0]
+    assert told in rows.warnings[0]
     assert rows.classes in (None, (0, 1), (1, 2), (False, True))
 
 
@@ -358,7 +359,7 @@ def test_odd_tables_are_survived(X, y, note):
     native = compare(X.iloc[:, :12], y, encoders=["native"], repeats=1, cv=2)
     assert {cell.status for cell in native.cells} == {"done"}, [(cell.name, cell.status) for cell in native.cells]
     assert {cell.status for cell in result.cells} == {"done"}, [(cell.name, cell.status) for cell in result.cells]
-    assert note in " ".join(result.rows.notes)
+    assert note in " ".join([*result.rows.notes, *result.rows.warnings])
 
 
 def test_what_cannot_be_compared_is_told():
@@ -451,7 +452,8 @@ def test_the_time_budget_ends_even_a_fit_and_says_what_was_not_run():
     result = compare(X, y, encoders=encoders, models=["linear"], repeats=1, cv=2, time_budget=2)
     assert [cell.status for cell in result.cells] == ["done", "not run: the time was up", "not run: the time was up"]
     assert not result.interrupted
-    nothing = compare(X, y, time_budget=0)
+    with pytest.warns(InputWarning, match=r"Nothing was finished.*not run: the time was up"):
+        nothing = compare(X, y, time_budget=0)
     assert not nothing.ranked
     assert "no verdict" in nothing.sentence
     with pytest.raises(InputError, match="Nothing was finished"):
@@ -465,6 +467,37 @@ def test_a_library_that_renames_what_stops_it_is_still_out_of_time(says):
     result = compare(X, y, encoders=encoders, models=["linear"], repeats=1, cv=2, time_budget=2)
     assert [cell.status for cell in result.cells] == ["done", "not run: the time was up", "not run: the time was up"]
     assert not result.interrupted
+
+
+def test_those_without_a_score_are_told_in_a_line_a_reason():
+    X, y = small()
+    encoders = {"bad": Failing(), "late": "target", "later": "ordinal"}
+    found = compare(X, y, encoders=encoders, models=["linear", "forest"], repeats=1, cv=2, time_budget=0)
+    assert found.reasons == ["bad, late and later with logistic and forest: not run: the time was up"]
+    mixed = compare(X, y, encoders={"bad": Failing(), "good": "target"}, models=["linear"], repeats=1, cv=2)
+    assert mixed.reasons == ["bad with logistic: failed: ValueError: I cannot"]
+
+
+def test_groups_may_be_given_as_values():
+    X, y = small()
+    groups = X["merchant"].to_numpy()
+    gaps = np.where(np.arange(len(X)) < 20, np.nan, y)
+    by_name = compare(X.assign(shop=groups), gaps, groups="shop", **QUICK | {"repeats": 1})
+    by_value = compare(X, gaps, groups=groups, **QUICK | {"repeats": 1})
+    assert by_value.folding == "2 folds of whole groups"
+    assert [fold["auc"] for fold in by_value.best.scores.values()] == [
+        fold["auc"] for fold in by_name.best.scores.values()
+    ]
+    with pytest.raises(InputError, match="one value for each row, or the name of a column"):
+        compare(X, y, groups=groups[:5])
+    with pytest.raises(InputError, match="only shuffled folds can be repeated"):
+        compare(X, y, groups=groups, repeats=2)
+
+
+def test_rows_without_a_target_are_told():
+    X, y = small()
+    with pytest.warns(InputWarning, match="7 of 300 rows are left out: their 'y' is missing"):
+        compare(X, np.where(np.arange(len(X)) < 7, np.nan, y), **QUICK)
 
 
 def test_what_takes_most_of_the_time_left_waits_for_the_others(monkeypatch):

@@ -144,8 +144,8 @@ def show(result: Comparison) -> None:
     console.print()
     if result.ranked:
         console.print(_grid(result, console.width))
-    for cell in result.unranked:
-        console.print(Text(f"{cell.name}: {cell.status}"))
+    for reason in result.reasons:
+        console.print(Text(reason))
     console.print()
     for text in (result.sentence, LEGEND) if result.ranked else (result.sentence,):
         console.print(Text(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,6 +109,21 @@ class Comparison:
         return [cell for cell in self.cells if cell not in ranked]
 
     @property
+    def reasons(self) -> list[str]:
+        """Why some cells have no score: a line for each reason, with those that it is true of."""
+        of_encoder: dict[tuple[str, str], list[str]] = {}
+        for cell in self.unranked:
+            of_encoder.setdefault((cell.status, cell.encoder), []).append(cell.model + _begun(cell))
+        together: dict[str, dict[tuple[str, ...], list[str]]] = {}
+        for (status, encoder), models in of_encoder.items():
+            together.setdefault(status, {}).setdefault(tuple(models), []).append(encoder)
+        return [
+            "; ".join(f"{_listed(encoders)} with {_listed(models)}" for models, encoders in found.items())
+            + f": {status if status != 'done' else 'no score'}"
+            for status, found in together.items()
+        ]
+
+    @property
     def best(self) -> Cell:
         """The cell with the best mean score; its `estimator` can be fitted on tables like `rows.X`."""
         ranked = self.ranked
@@ -184,7 +200,7 @@ class Comparison:
             "task": self.rows.task,
             "classes": None if self.rows.classes is None else [str(label) for label in self.rows.classes],
             "categorical": list(self.rows.categorical),
-            "notes": list(self.rows.notes),
+            "notes": [*self.rows.notes, *self.rows.warnings],
             "by": self.by,
             "folds": self.folding,
             "folds_compared": len(self.common),
@@ -216,7 +232,8 @@ class Comparison:
         if not self.ranked:
             if any(cell.done for cell in self.cells):
                 label = MEASURES[self.by].label
-                return f"No fold has a value of {label}, because its rows hold one class. Rank by another measure."
+                why = "its rows hold one class" if self.rows.classes else "it holds a single row"
+                return f"No fold has a value of {label}, because {why}. Use larger folds, or rank by another measure."
             return "Nothing was finished, so there is no verdict. Allow more time, or see what failed."
         best = self.best
         label = MEASURES[self.by].label
@@ -300,5 +317,13 @@ def _plain(value: Any) -> Any:
     return None if value != value else value
 
 
-def _listed(names: list[str]) -> str:
+def _begun(cell: Cell) -> str:
+    """How far a cell came that did not get through all folds."""
+    if cell.done or not cell.scores:
+        return ""
+    seconds = sum(cell.fit_seconds.values()) + sum(cell.predict_seconds.values())
+    return f" ({seconds:.0f} s for {len(cell.scores)} fold{'s' if len(cell.scores) > 1 else ''})"
+
+
+def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

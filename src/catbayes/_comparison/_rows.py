@@ -66,7 +66,7 @@ def read_rows(
     columns: Any,
     drop: tuple[str, ...],
     family: Any,
-    groups: str | None,
+    groups: Any,
     time: str | None,
     sample: int | None,
     seed: int,
@@ -77,14 +77,15 @@ def read_rows(
     if groups is not None and time is not None:
         raise InputError("groups and time were both given: rows are held out by group or by time. Choose one.")
     X, target, labels = _split(_read(table), y)
-    aside = [name for name in (groups, time) if name is not None]
+    by_group = None if groups is None or isinstance(groups, str) else _given_groups(groups, len(X))
+    aside = [name for name in (groups if by_group is None else None, time) if name is not None]
     for name in (*drop, *aside, *(() if isinstance(columns, str) else columns)):
         if name not in X.columns:
             raise InputError(f"{name!r} is the target.") if name == target else no_column(name, list(X.columns))
-    notes = []
+    notes, warnings = [], []
     known = ~is_missing(labels)
     if not known.all():
-        notes.append(f"{(~known).sum():,} of {len(known):,} rows are left out: their {target!r} is missing.")
+        warnings.append(f"{(~known).sum():,} of {len(known):,} rows are left out: their {target!r} is missing.")
     kept = np.flatnonzero(known)
     if sample is not None and check_count("sample", sample, 2) < len(kept):
         kept = np.sort(stream(seed, Purpose.SUBSET).choice(kept, sample, replace=False))
@@ -95,12 +96,26 @@ def read_rows(
             notes.append(f"{X[time].isna().sum():,} rows without a {time!r} are taken for the latest.")
         order = _in_time(X[time]).sort_values(kind="stable").index.to_numpy()
         X, labels = X.iloc[order].reset_index(drop=True), labels[order]
-    by_group = None if groups is None else pandas.factorize(X[groups], use_na_sentinel=False)[0]
+    if groups is not None:
+        of_rows = X[groups] if by_group is None else by_group[kept]
+        by_group = pandas.factorize(of_rows, use_na_sentinel=False)[0]
     X = X.drop(columns=[*drop, *aside])
     chosen, classes, values = read_labels(labels, target, family)
     notes += note_on_classes(classes, target, family)
-    rows = Rows(X, values, target, chosen, classes, (), (), (), by_group, time is not None, tuple(notes))
+    roles: tuple[Any, Any, Any] = (), (), ()
+    rows = Rows(X, values, target, chosen, classes, *roles, by_group, time is not None, tuple(notes), tuple(warnings))
     return _with_roles(rows, columns)
+
+
+def _given_groups(groups: Any, n_rows: int) -> np.ndarray[Any, Any]:
+    """Groups that were given as values, one for each row of the table."""
+    values = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups, dtype=object)
+    if values.shape != (n_rows,):
+        raise InputError(
+            f"groups has the shape {values.shape} and the table {n_rows} rows: expected one value for each row, or the "
+            "name of a column."
+        )
+    return values
 
 
 def _in_time(series: Any) -> Any:
@@ -219,7 +234,7 @@ def _with_roles(rows: Rows, columns: Any) -> Rows:
         numeric=tuple(numeric),
         dates=tuple(dates),
         notes=tuple(notes),
-        warnings=tuple(_suspicious(X, categorical, numeric)),
+        warnings=(*rows.warnings, *_suspicious(X, categorical, numeric)),
     )
 
 

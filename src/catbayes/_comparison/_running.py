@@ -80,7 +80,7 @@ def make_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[lis
 
 def _plan_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[list[Folds], str]:
     n_rows = len(rows.y)
-    if repeats is not None and (rows.ordered or rows.groups is not None or not is_number(cv)):
+    if repeats is not None and repeats > 1 and (rows.ordered or rows.groups is not None or not is_number(cv)):
         raise InputError(
             f"repeats={repeats}: only shuffled folds can be repeated, not those by group, time or splitter."
         )
@@ -199,13 +199,7 @@ def _close(cell: Cell, folds: int, why: str) -> None:
     """Settle what became of a cell: it counts if it went through all folds once."""
     if not cell.open:
         return
-    if len(cell.scores) >= folds:
-        cell.status = "done"
-    elif cell.scores and why != "interrupted":
-        cost = sum(cell.fit_seconds.values()) + sum(cell.predict_seconds.values())
-        cell.status = f"not run: {len(cell.scores)} of {folds} folds took {cost:.0f} s, and {why}"
-    else:
-        cell.status = f"not run: {why}"
+    cell.status = "done" if len(cell.scores) >= folds else f"not run: {why}"
 
 
 def _failure(error: Exception) -> str:

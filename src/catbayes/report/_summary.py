@@ -133,7 +133,8 @@ def _results(comparison: Comparison) -> dict[str, Any]:
         "measures": [MEASURES[name].label for name in comparison.measures],
         "lines": lines,
         "zero": place(0.0),
-        "missing": [{"name": cell.name, "status": cell.status} for cell in comparison.unranked],
+        "missing": comparison.reasons,
+        "n_missing": len(comparison.unranked),
     }
 
 
