@@ -10,6 +10,8 @@ import pytest
 
 import catbayes
 from catbayes import SamplingBayesianEncoder, compare
+from catbayes._comparison import TimeUp
+from catbayes.diagnostics import leakage
 from catbayes.report import render, summarise, write
 
 NASTY = [
@@ -213,11 +215,32 @@ def test_tables_of_any_size_and_numbers_are_reported(n_rows, tmp_path):
     result = compare(X, y, encoders=["target"], models=["linear"], repeats=1, cv=2)
     summary = summarise(result)
     assert summary["columns"][0]["shown"] == min(X["code"].nunique(), 2_000)
-    assert (summary["leakage"] is None) == (n_rows < 200)
+    assert ("left_out" in summary["leakage"]) == (n_rows < 200)
+    if n_rows < 200:
+        assert "60 rows are too few to find a leak in" in render(summary)
     json.dumps(summary, allow_nan=False)
     write(result, tmp_path / "r.html")
     with pytest.raises(catbayes.InputError, match="exists"):
         write(result, tmp_path / "r.html")
+
+
+def test_sections_that_time_was_too_short_for_say_so_on_the_page(comparison, monkeypatch):
+    page = render(summarise(comparison, time_budget=0))
+    assert page.count("There was no time left for this") == 2
+    monkeypatch.setattr("catbayes.report._summary.ROWS_OF_LEAKAGE_IN_HASTE", 300)
+    sizes = []
+
+    def measured(encoder, X, y, **settings):
+        sizes.append(len(y))
+        if len(y) > 300:
+            raise TimeUp
+        return leakage(encoder, X, y, **settings)
+
+    monkeypatch.setattr("catbayes.report._summary.leakage", measured)
+    hasty = summarise(comparison, time_budget=1e6)
+    assert sizes == [300, 300, 600]
+    assert hasty["leakage"]["rows"] == 300
+    assert "on 300 rows" in render(hasty)
 
 
 def test_a_missing_jinja_names_what_to_install(monkeypatch):

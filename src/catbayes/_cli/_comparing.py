@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time as clock
 import warnings
 from typing import Any
 
@@ -23,7 +24,7 @@ from catbayes.families import FAMILIES
 from catbayes.report import write as write_report
 
 WIDE = 100  # letters a line, below which the less important columns are left out
-SHARE_OF_CELLS = 0.85  # of a time budget; the rest is for the report
+SHARE_OF_REPORT, LEAST_OF_REPORT = 0.15, 15.0  # of a time budget, and seconds, but never more than a third
 
 
 class Seconds(click.ParamType):
@@ -86,9 +87,9 @@ def compare(
     """Tell which encoder is best on your table, with which model, and by how much."""
     if report is not None:
         check_output(report, force)
-    spare = None
+    start, for_report = clock.monotonic(), 0.0
     if time_budget is not None and report is not None:
-        time_budget, spare = time_budget * SHARE_OF_CELLS, time_budget * (1 - SHARE_OF_CELLS)
+        for_report = min(max(SHARE_OF_REPORT * time_budget, LEAST_OF_REPORT), time_budget / 3)
     result = run_compare(
         list(tables),
         target,
@@ -103,7 +104,7 @@ def compare(
         groups=groups,
         time=time,
         sample=sample,
-        time_budget=time_budget,
+        time_budget=None if time_budget is None else time_budget - for_report,
         random_state=seed,
     )
     if as_json:
@@ -113,7 +114,8 @@ def compare(
         show(result)
     if report is not None and result.ranked:
         click.echo("writing the report …", err=True)
-        write_report(result, report, overwrite=force, time_budget=spare)
+        left = None if time_budget is None else max(start + time_budget - clock.monotonic(), 0.0)
+        write_report(result, report, overwrite=force, time_budget=left)
         click.echo(f"wrote {report}", err=True)
     if not result.ranked:
         click.echo("catbayes: there is no result" + ("." if report is None else ", and no report."), err=True)
