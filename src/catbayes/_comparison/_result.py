@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from catbayes._comparison._running import Cell
 from catbayes._comparison._scores import MEASURES, OF_TASK, written
 from catbayes._scoring import corrected_interval, overlap_of
 from catbayes._validation import Array
+from catbayes._writing import html_of, text_of
 from catbayes.errors import InputError
 
 COVERAGE = 0.95
@@ -290,19 +290,24 @@ class Comparison:
         ax.set_title(f"Predicting {self.rows.target}: {self.folding}".replace("$", r"\$"))
         return ax
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and lines of those that have a score."""
         headings = ["encoder", "model", *(MEASURES[name].label for name in self.measures), "behind", "", "fit s"]
-        lines = ["".join(f"<th>{html.escape(text)}</th>" for text in headings)]
-        for record in self.records():
-            cells = [record["encoder"], record["model"], *(written(record[name]) for name in self.measures)]
-            cells += [behind(record), record["verdict"] or record["status"], f"{record['fit_seconds']:.2f}"]
-            lines.append("".join(f"<td>{html.escape(str(text))}</td>" for text in cells))
-        rows = "".join(f"<tr>{line}</tr>" for line in lines)
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in (self.sentence, *self.rows.notes))
-        return f"<div>{notes}<table>{rows}</table></div>"
+        lines = []
+        for record in self.records()[: len(self.ranked)]:
+            scores = [written(record[name]) for name in self.measures]
+            told = behind(record), record["verdict"], f"{record['fit_seconds']:.2f}"
+            lines.append([record["encoder"], record["model"], *scores, *told])
+        return headings, lines
+
+    def _repr_html_(self) -> str:
+        before = [self.sentence, self.rows.described + "."]
+        return html_of(before, *self._shown(), [*self.reasons, *self.rows.notes, *self.rows.warnings])
 
     def __repr__(self) -> str:
-        return f"Comparison({self.rows.described}; {len(self.ranked)} of {len(self.cells)} finished. {self.sentence})"
+        headings, lines = self._shown()
+        table = text_of(headings, lines, [False, False, *[True] * (len(self.measures) + 1), False, True])
+        return "\n".join([self.sentence.strip(), *(table if lines else []), *self.reasons])
 
 
 def behind(record: dict[str, Any]) -> str:

@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from catbayes._tables import Table, make_frame
+from catbayes._writing import Written
 
 GREY = "0.55"
 LONGEST_NAME = 30
 
 
-class Display(ABC):
+class Display(Written, ABC):
     """Numbers, and how they are drawn; after `plot`, `ax_` and `figure_` are what was drawn on."""
 
     __slots__ = ("ax_", "figure_")
@@ -51,6 +52,9 @@ class Display(ABC):
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _table(self) -> dict[str, Any]:
+        return {} if hasattr(self, "ax_") else self._record()  # a notebook shows the figure already
 
     @abstractmethod
     def _record(self) -> dict[str, Any]:

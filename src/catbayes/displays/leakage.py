@@ -13,7 +13,7 @@ from catbayes.displays._display import GREY, Display, drawable, height_of_rows, 
 COLORS = {"leaks": "C3", "no leak found": "C0", "cannot tell": GREY}
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class LeakageDisplay(Display):
     """How much better training encodings tell y than held-out rows support, column by column.
 
@@ -59,6 +59,9 @@ class LeakageDisplay(Display):
     def library(self) -> Any:
         """The library of the frame, which is that of the table."""
         return self.leakage.library
+
+    def _sentence(self) -> str:
+        return self.leakage._sentence()
 
     def _record(self) -> dict[str, Any]:
         return self.leakage.record()

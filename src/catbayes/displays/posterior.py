@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catbayes._validation import Array, check_number, check_option
+from catbayes._writing import counted, number
 from catbayes.displays._beliefs import read_column
 from catbayes.displays._display import GREY, Display, drawable, height_of_rows, label_rows, legend_above
 from catbayes.errors import InputError
@@ -18,7 +19,7 @@ MOST_CATEGORIES = 12
 PROBABILITIES = np.linspace(0.002, 0.998, 250)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class PosteriorDisplay(Display):
     """Intervals or densities of the mean of the target, category by category, and of an unseen one.
 
@@ -47,6 +48,7 @@ class PosteriorDisplay(Display):
     coverage: float
     kind: str
     target: str
+    n_categories: int = 0  # in the column; those shown may be fewer
     library: Any = field(default=None, repr=False)
 
     @classmethod
@@ -95,8 +97,18 @@ class PosteriorDisplay(Display):
             coverage=coverage,
             kind=kind,
             target=read.target,
+            n_categories=len(read.record["kind"]) - 1,  # less the unseen one
             library=read.library,
         )
+
+    def _chosen(self) -> str:
+        """How many categories are shown, the unseen one aside."""
+        shown, total = len(self.categories) - 1, max(self.n_categories, len(self.categories) - 1)
+        every = counted(total, "category", "categories")
+        return every if shown == total else f"{number(shown)} of {every}"
+
+    def _sentence(self) -> str:
+        return f"What is believed of {self._chosen()} of {self.column!r}, the {self.target}:"
 
     def _record(self) -> dict[str, Any]:
         return {"category": self.categories, "kind": self.kinds} | {name: getattr(self, name) for name in NUMBERS}

@@ -12,6 +12,7 @@ from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes._encoding import Encoding
 from catbayes._tables import no_column
 from catbayes._validation import Array, check_number
+from catbayes._writing import number
 from catbayes.displays._display import Display, drawable, legend_above, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
 
@@ -19,7 +20,7 @@ GAMMAS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 DEEPEST = 12.0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class PriorDisplay(Display):
     """What the strength of the prior does: to the likelihood of each column, or to the score of a model.
 
@@ -109,6 +110,17 @@ class PriorDisplay(Display):
         at_best = [likelihood(fitted[name], strength) for name, strength in zip(chosen, best, strict=True)]
         arrays = np.array(values), np.array(best), np.array(at_best)
         return cls(tried, chosen, *arrays, library=encoding.library)
+
+    def _sentence(self) -> str:
+        if self.scores is not None:
+            return f"{self.score} by the strength γ of the prior; {number(self.best_value[0])} with the empirical one:"
+        return "Rows that the prior of each column is worth, where its likelihood is largest:"
+
+    def _table(self) -> dict[str, Any]:
+        record = super(PriorDisplay, self)._table()
+        if self.scores is not None or not record:
+            return record
+        return {"column": self.columns, "rows": self.best_strength, "log_marginal": self.best_value}
 
     def _record(self) -> dict[str, Any]:
         if self.scores is not None:
