@@ -71,6 +71,21 @@ def _written(value: Any, decimals: int) -> str:
     return f"{value:,.{decimals}f}"
 
 
+NAMES = ("column", "category", "class")
+
+
+def texts(heading: str, values: list[Any]) -> list[Any]:
+    """Values to be written below a heading; names that are numbers are no quantities.
+
+    Examples
+    --------
+    >>> from catbayes._writing import texts
+    >>> texts("category", [39353, None]), texts("count", [39353])
+    (['39353', None], [39353])
+    """
+    return [None if v is None or v != v else str(v) for v in values] if heading in NAMES else values
+
+
 class Written:
     """A value with a sentence and a table, which a terminal shows as text and a notebook as HTML."""
 
@@ -86,7 +101,7 @@ class Written:
 
     def _cells(self) -> tuple[list[str], list[list[str]], str]:
         """Headings, lines, and what is left out."""
-        table = {name: list(islice(iter(values), MOST_LINES)) for name, values in self._table().items()}
+        table = {name: texts(name, list(islice(iter(values), MOST_LINES))) for name, values in self._table().items()}
         lines = [list(line) for line in zip(*map(column, table.values()), strict=True)]
         left = max((len(values) for values in self._table().values()), default=0) - len(lines)
         return list(table), lines, f"… and {counted(left, 'line')} more in frame()" if left > 0 else ""
@@ -103,7 +118,8 @@ class Written:
 
 
 def _to_the_right(table: Mapping[str, Sequence[Any]]) -> list[bool]:
-    return [all(value is None or _is_number(value) for value in islice(iter(v), MOST_LINES)) for v in table.values()]
+    shown = {name: list(islice(iter(values), MOST_LINES)) for name, values in table.items()}
+    return [name not in NAMES and all(v is None or _is_number(v) for v in values) for name, values in shown.items()]
 
 
 def text_of(headings: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:

@@ -264,7 +264,7 @@ def _names(parameter: str, chosen: Any, known: Mapping[str, Any]) -> list[str]:
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         given = repr(unknown[0]) if unknown else "an empty list"
-        raise InputError(f"{parameter}: {given} is not one of {', '.join(known)}, and no dictionary of your own ones.")
+        raise InputError(f"{parameter}: {given} is not one of {', '.join(known)}.")
     return names
 
 

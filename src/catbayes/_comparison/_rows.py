@@ -12,6 +12,7 @@ from catbayes._random import Purpose, stream
 from catbayes._sources import is_source, read_arrow
 from catbayes._tables import Table, no_column, shown
 from catbayes._validation import check_count, check_option
+from catbayes._writing import number
 from catbayes.errors import InputError
 from catbayes.families import Family
 
@@ -51,7 +52,8 @@ class Rows:
         columns = f"{len(self.categorical)} categorical, {len(self.numeric)} numeric"
         columns += f", {len(self.dates)} of dates" if self.dates else ""
         if self.classes is None:
-            target = f"a number, mean {self.y.mean():.4g}, from {self.y.min():.4g} to {self.y.max():.4g}"
+            mean, low, high = map(number, (self.y.mean(), self.y.min(), self.y.max()))
+            target = f"a number, mean {mean}, from {low} to {high}"
         elif len(self.classes) == 2:
             target = f"two classes, {np.mean(self.y == 1):.1%} of the rows are {str(self.classes[1])!r}"
         else:
@@ -202,8 +204,8 @@ def _with_roles(rows: Rows, columns: Any) -> Rows:
         categorical = found
         if not found:
             raise InputError(
-                "No column holds texts or categories. If numbers name categories, say so by columns (--columns a,b, or "
-                "--columns all)."
+                'No column holds texts or categories. If numbers name categories, say so: columns="all", or '
+                'columns=["a", "b"].'
             )
     else:
         if isinstance(columns, str):
@@ -216,7 +218,8 @@ def _with_roles(rows: Rows, columns: Any) -> Rows:
     for name in numeric:
         if not _is_number(X[name]) and not types.is_bool_dtype(X[name]):
             raise InputError(
-                f"Column {name!r} holds no numbers, and is not among columns: name it there too, or drop it (--id)."
+                f"Column {name!r} holds no numbers, and is not among columns: name it there too, or leave it out, "
+                f"drop=[{name!r}]."
             )
     kept = {name: _as_category(X[name]) for name in categorical}
     kept |= {name: X[name] for name in dates}

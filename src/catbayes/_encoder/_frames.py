@@ -40,9 +40,9 @@ class PosteriorFrames(Written, Mapping[Any, Any]):
         return f"Posteriors of {columns}; [name] has the categories of one, and signal is the sd of their means:"
 
     def _table(self) -> dict[str, Any]:
-        found = [describe(column) for column in self._columns.values()]
-        told = {heading: [record[name] for record in found] for heading, name in TOLD.items()}
-        return {"column": list(self._columns), **told}
+        found = sorted(((describe(c), name) for name, c in self._columns.items()), key=lambda pair: -pair[0]["signal"])
+        told = {heading: [record[key] for record, _ in found] for heading, key in TOLD.items()}
+        return {"column": [name for _, name in found], **told}
 
 
 TOLD = {
