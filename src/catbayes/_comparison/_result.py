@@ -11,6 +11,7 @@ import numpy as np
 from catbayes._comparison._rows import Rows
 from catbayes._comparison._running import Cell
 from catbayes._comparison._scores import MEASURES, OF_TASK, written
+from catbayes._plotting import GREY, drawable, height_of_rows, label_rows, new_axes
 from catbayes._scoring import corrected_interval, overlap_of
 from catbayes._validation import Array
 from catbayes._writing import html_of, text_of
@@ -272,22 +273,18 @@ class Comparison:
         -------
         matplotlib axes
         """
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise ImportError('Plots need matplotlib: pip install "catbayes[plot]".') from None
         ranked = self.ranked
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(8, 1 + 0.28 * len(ranked)), layout="constrained")
+        ax = new_axes(ax, (8.0, height_of_rows(len(ranked))))
         for place, cell in enumerate(ranked):
             gap = self.difference(cell)
-            colour = "tab:gray" if gap.verdict == "worse" else "tab:blue"
-            ax.errorbar(gap.behind, place, xerr=0 if np.isnan(gap.margin) else gap.margin, fmt="o", color=colour, ms=5)
-        ax.axvline(0, color="tab:blue", lw=0.8, ls=":")
-        ax.set_yticks(range(len(ranked)), [cell.name.replace("$", r"\$") for cell in ranked])
-        ax.invert_yaxis()
-        ax.set_xlabel(f"{MEASURES[self.by].label} behind the best (95 % interval; blue: cannot be told from it)")
-        ax.set_title(f"Predicting {self.rows.target}: {self.folding}".replace("$", r"\$"))
+            margin = 0 if np.isnan(gap.margin) else gap.margin
+            ax.errorbar(gap.behind, place, xerr=margin, fmt="o", color=GREY if gap.verdict == "worse" else "C0")
+        ax.axvline(0, color=GREY, linewidth=1, linestyle="--")
+        label_rows(ax, [f"{drawable(cell.encoder)} + {drawable(cell.model)}" for cell in ranked])
+        best = f", {written(self.mean(self.best, self.by))}" if ranked else ""
+        label = MEASURES[self.by].label
+        ax.set_xlabel(f"{label} behind the best{best}, with 95 % interval; blue: cannot be told from it")
+        ax.set_title(f"Predicting {drawable(self.rows.target)}, {self.folding}", loc="left")
         return ax
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from catbayes._plotting import GREY, drawable, label_rows
 from catbayes._writing import number
 from catbayes.diagnostics import LossParts, decompose_loss
-from catbayes.displays._display import GREY, Display, drawable, label_rows, library_of
+from catbayes.displays._display import Display, library_of
 from catbayes.errors import InputError
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._plotting import drawable, legend_above
 from catbayes._validation import Array, check_count
 from catbayes._writing import counted
-from catbayes.displays._display import Display, drawable, legend_above, library_of
+from catbayes.displays._display import Display, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
 
 

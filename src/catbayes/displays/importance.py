@@ -12,9 +12,10 @@ from sklearn.preprocessing import TargetEncoder
 from catbayes._encoder import read_table, read_y
 from catbayes._estimators import last_step
 from catbayes._one_column import alone, check_encoder, outputs, part
+from catbayes._plotting import drawable, height_of_rows, label_rows, legend_above
 from catbayes._tables import Table
 from catbayes._validation import Array
-from catbayes.displays._display import Display, drawable, height_of_rows, label_rows, legend_above
+from catbayes.displays._display import Display
 from catbayes.errors import InputError
 
 

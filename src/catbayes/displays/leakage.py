@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._plotting import GREY, drawable, height_of_rows, label_rows
 from catbayes.diagnostics import Leakage, leakage
-from catbayes.displays._display import GREY, Display, drawable, height_of_rows, label_rows
+from catbayes.displays._display import Display
 
 COLORS = {"leaks": "C3", "no leak found": "C0", "cannot tell": GREY}
 

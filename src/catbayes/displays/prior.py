@@ -10,10 +10,11 @@ from sklearn.base import clone
 
 from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes._encoding import Encoding
+from catbayes._plotting import drawable, legend_above
 from catbayes._tables import no_column
 from catbayes._validation import Array, check_number
-from catbayes._writing import number
-from catbayes.displays._display import Display, drawable, legend_above, library_of
+from catbayes._writing import counted, number
+from catbayes.displays._display import Display, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
 
 GAMMAS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -147,7 +148,7 @@ class PriorDisplay(Display):
         for row, name in enumerate(self.columns):
             best, strength = self.best_value[row], self.best_strength[row]
             flat = strength > high
-            note = f"best beyond {high:,.3g} rows" if flat else f"best at {strength:,.3g} rows"
+            note = f"best {'beyond' if flat else 'at'} {counted(round(high if flat else strength), 'row')}"
             (line,) = ax.plot(self.strengths, self.values[row] - best, label=f"{drawable(name)}: {note}", **style)
             marker = {"marker": ">" if flat else "o", "linestyle": "", "color": line.get_color(), "clip_on": False}
             ax.plot([np.clip(strength, low, high)], [0.0], **marker)

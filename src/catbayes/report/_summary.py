@@ -16,10 +16,11 @@ from threadpoolctl import threadpool_limits
 
 from catbayes._comparison import ENCODERS, MEASURES, Comparison, Rows, TimeUp, deadline, written
 from catbayes._comparison import behind as behind_the_best
-from catbayes._encoder import SamplingBayesianEncoder
+from catbayes._encoder import SamplingBayesianEncoder, describe
 from catbayes._estimators import SamplingClassifier, SamplingRegressor
 from catbayes._random import Purpose, stream
-from catbayes.diagnostics import Leakage, leakage, shrinkage
+from catbayes._writing import column, counted, number
+from catbayes.diagnostics import Leakage, leakage
 from catbayes.displays import DrawsDisplay
 
 MOST_CATEGORIES = 2_000
@@ -55,12 +56,14 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
     >>> payments = make_transactions(300)
     >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], cv=2, repeats=1)
     >>> [column["name"] for column in summarise(result, time_budget=0)["columns"]]
-    ['merchant', 'city', 'device', 'channel']
+    ['merchant', 'city', 'channel', 'device']
     """
     rows = comparison.rows
     end = None if time_budget is None else time.monotonic() + time_budget
     encoder = SamplingBayesianEncoder(list(rows.categorical), family=rows.family, random_state=comparison.seed)
-    shrunk = shrinkage(encoder.fit(rows.X, rows.y))
+    encoder.fit(rows.X, rows.y)
+    described = {column.name: describe(column) for column in encoder.encoding_.columns}
+    names = sorted(rows.categorical, key=lambda name: -described[name]["signal"])  # the most informative first
     leaks = partial(_leakage, prior=encoder.encoding_.columns[0].posteriors.prior.prior)
     return {
         "target": rows.target,
@@ -75,10 +78,8 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
         "results": _results(comparison),
         "encoders": _legend(comparison),
         "meaning": _meaning(rows),
-        "columns": [
-            _column(encoder.posteriors_[name], name, float(strength), rows)
-            for name, strength in zip(rows.categorical, shrunk.prior_strength, strict=True)
-        ],
+        "overview": _overview(names, described),
+        "columns": [_column(encoder.posteriors_[name], name, described[name], rows) for name in names],
         **_sections(rows, comparison.seed, leaks, end),
     }
 
@@ -92,6 +93,26 @@ def _sections(rows: Rows, seed: int, leaks: Callable[[Rows, int, int], Any], end
         more = _in_time(end, lambda: leaks(rows, seed, sizes[1]))
         found = found if more is LATE else more
     return {"draws": draws, "leakage": found}
+
+
+def _overview(names: list[str], described: dict[str, Any]) -> list[dict[str, Any]]:
+    """What each column says, and how much of it is the prior; the bar is the signal next to that of the best one."""
+    largest = max((described[name]["signal"] for name in names), default=0.0) or 1.0
+    lines = []
+    for name in names:
+        told = described[name]
+        silent = told["verdict"].startswith("no signal")
+        lines.append(
+            {
+                "name": name,
+                "categories": counted(told["categories"], "category", "categories"),
+                "share": round(100 * told["signal"] / largest, 2),
+                "signal": "none" if silent else number(told["signal"]),
+                "weight": f"{told['mean_shrinkage']:.0%}",
+                "verdict": told["verdict"],
+            }
+        )
+    return lines
 
 
 def _folds(comparison: Comparison) -> str:
@@ -146,9 +167,21 @@ def _results(comparison: Comparison) -> dict[str, Any]:
         "measures": [MEASURES[name].label for name in comparison.measures],
         "lines": lines,
         "zero": place(0.0),
+        "ticks": [
+            {"at": place(value), "text": text}
+            for value, text in zip(_ticks(low, high), column(_ticks(low, high)), strict=True)
+        ],
+        "measure": MEASURES[comparison.by].label,
         "missing": comparison.reasons,
         "n_missing": len(comparison.unranked),
     }
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """A few round numbers from low to high, zero among them."""
+    step = 10.0 ** np.floor(np.log10((high - low) or 1.0))
+    step *= next(factor for factor in (0.2, 0.5, 1.0, 2.0) if (high - low) / (factor * step) <= 5)
+    return [float(step * i) for i in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]
 
 
 def _legend(comparison: Comparison) -> list[dict[str, str]]:
@@ -165,7 +198,7 @@ def _meaning(rows: Rows) -> str:
     return f"share of rows of each class of {rows.target}"
 
 
-def _column(frame: Any, name: str, strength: float, rows: Rows) -> dict[str, Any]:
+def _column(frame: Any, name: str, described: dict[str, Any], rows: Rows) -> dict[str, Any]:
     """The categories of a column: the most frequent ones first, and the rest only counted."""
     n_classes = 1 if rows.n_classes in (None, 2) else rows.n_classes or 1
     kinds = frame["kind"].to_numpy()[::n_classes]
@@ -184,7 +217,7 @@ def _column(frame: Any, name: str, strength: float, rows: Rows) -> dict[str, Any
         "categories": len(seen),
         "shown": len(kept),
         "rare": int((shrinkage[seen] > RARE).sum()),
-        "strength": f"{strength:,.0f}",
+        "strength": counted(round(described["prior_strength"]), "row"),
         "classes": [""] if n_classes == 1 else [str(label) for label in rows.classes or ()],
         "names": [_shortened(labels[i]) if kinds[i] == "seen" else None for i in kept],
         "counts": [float(counts[i]) for i in kept],
