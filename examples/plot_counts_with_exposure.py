@@ -34,7 +34,7 @@ by_rate = SamplingBayesianEncoder(family="poisson", random_state=0).fit(X, claim
 beliefs = by_rate.posteriors_["model"]
 seen = beliefs[beliefs["kind"] == "seen"].copy()
 seen["truth"] = rate[[int(name.rpartition(" ")[2]) for name in seen["category"]]]
-print(seen[["category", "count", "raw_mean", "mean", "lower", "upper", "truth"]].head(5).round(3).to_string())
+seen[["category", "count", "raw_mean", "mean", "lower", "upper", "truth"]].head(5).round(3)
 
 # %%
 # `count` is the exposure in years. Rare models are drawn to the mean of all, and the intervals hold the truth as often

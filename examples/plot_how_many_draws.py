@@ -29,6 +29,7 @@ display.figure_.set_size_inches(6.4, 3.8)
 # %%
 # The band is one standard deviation over folds, and the same folds are hard for every K, so compare the points, and not
 # the bands.
-print(display.frame().round(4).to_string())
+display.frame().round(4)
 
+# %%
 plt.show()

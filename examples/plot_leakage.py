@@ -16,6 +16,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from catbayes import SamplingBayesianEncoder
+from catbayes.diagnostics import leakage
 
 random = np.random.default_rng(0)
 X, y = random.integers(400, size=(4000, 1)), random.integers(2, size=4000)
@@ -53,4 +54,7 @@ for name, encoded in (("left out", left_out), ("drawn", drawn)):
 
 # %%
 # The truth is 0.5 for both. `catbayes.diagnostics.leakage` does this with folds and an interval, for any encoder.
+leakage(encoder, X, y)
+
+# %%
 plt.show()

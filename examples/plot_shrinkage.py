@@ -24,7 +24,7 @@ encoder = SamplingBayesianEncoder(columns, random_state=0).fit(payments.table, p
 
 # %%
 # Each column has a prior of its own, worth so many rows. Devices get one that is stronger than the table.
-print(shrinkage(encoder).frame()[["column", "categories", "prior_strength", "mean_shrinkage"]].round(2).to_string())
+shrinkage(encoder)
 
 # %%
 # As counted against as believed. On the diagonal nothing is shrunk; on the dashed line everything is.

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
 
 import catbayes
 from catbayes._comparison import TimeUp, deadline
@@ -140,7 +141,8 @@ class Cell:
             return {"skipped": large}
         X, new = (rows.X.iloc[part].reset_index(drop=True) for part in (train, test))
         made = [method.build(rows, self.model, seed_of(self.fold, number)) for number in range(method.n_seeds)]
-        made = [one.set_params(**dict(self.settings)) if self.settings else one for one in made]
+        for one in made if self.settings else ():
+            (one[-1] if isinstance(one, Pipeline) else one).set_params(**dict(self.settings))  # behind scaled numbers
         try:
             with deadline(time.monotonic() + self.limit):
                 predicted, seconds = timed(made, X, rows.y[train], new, rows.n_classes)

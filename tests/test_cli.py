@@ -15,12 +15,13 @@ import numpy as np
 import pandas
 import pyarrow.parquet
 import pytest
+from click.shell_completion import ShellComplete
 from rich.console import Console
 
 import catbayes
 from catbayes import InputError, SamplingBayesianEncoder, encode
 from catbayes._cli import run
-from catbayes._cli._command import COMMANDS
+from catbayes._cli._command import COMMANDS, commands
 from engines import COLUMNS, TABLE, write_files
 
 
@@ -55,6 +56,35 @@ def test_from_files_to_files(work, capsys):
     np.testing.assert_allclose(drawn.T, reference.sample(X, 2, row_id="id")[:, :, 3].astype(float), rtol=1e-9)
 
 
+def test_csv_holds_what_parquet_holds(work):
+    assert fit() == 0
+    for name in ("out.parquet", "out.csv"):
+        assert run(["encode", "part-0.parquet", "--model", "m.catbayes", "-o", name, "--drop"]) == 0
+    written, expected = pandas.read_csv("out.csv"), pandas.read_parquet("out.parquet")
+    assert list(written) == list(expected)
+    np.testing.assert_allclose(written["zip_encoded"], expected["zip_encoded"], rtol=1e-15)
+    assert run(["encode", "part-0.parquet", "--model", "m.catbayes", "-o", "out.csv.gz"]) == 1
+
+
+def test_all_columns_can_be_asked_for(work, capsys):
+    assert run(["fit", "part-0.parquet", "--target", "bernoulli", "--columns", "all", "-o", "all.catbayes"]) == 0
+    assert catbayes.load("all.catbayes").columns_ == [name for name in TABLE if name != "bernoulli"]
+
+
+def test_columns_and_names_are_completed(work):
+    assert fit() == 0
+
+    def offered(*words, begun):
+        shell = ShellComplete(commands, {}, "catbayes", "_CATBAYES_COMPLETE")
+        return [item.value for item in shell.get_completions(list(words), begun)]
+
+    assert offered("compare", "part-0.csv", "--target", begun="ber") == ["bernoulli"]
+    assert offered("fit", "part-0.parquet", "--columns", begun="city,zi") == ["city,zip"]
+    assert offered("compare", "part-0.csv", "--encoders", begun="target,or") == ["target,ordinal", "target,ordered"]
+    assert offered("posteriors", "m.catbayes", "--column", begun="ci") == ["city"]
+    assert offered("fit", "no such file", "--target", begun="") == []
+
+
 def test_updating_is_fitting_on_everything(work):
     target, columns = ["--target", "bernoulli"], ["--columns", ",".join(COLUMNS)]
     assert run(["fit", "part-0.parquet", *target, *columns, "-o", "a.catbayes"]) == 0
@@ -82,6 +112,12 @@ def test_posteriors_in_every_format(work, capsys):
     shown = capsys.readouterr().out
     assert "Żary" in shown
     assert len(shown.splitlines()) == 1 + len(frame)
+    counts = [int(found.replace(",", "")) for found in re.findall(r"(?:seen|missing|unseen) +([\d,]+)", shown)]
+    assert counts == sorted(frame["count"].astype(int), reverse=True)
+    assert run(["posteriors", "m.catbayes"]) == 0
+    overview = capsys.readouterr().out
+    assert len(overview.splitlines()) == 2 + len(COLUMNS)
+    assert re.search(r"city +5 +3,000 +\d", overview)
     assert run(["posteriors", "m.catbayes", "--column", "city", "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [float(row["mean"]) for row in rows] == frame["mean"].tolist()
@@ -111,8 +147,10 @@ def test_every_command_has_help_with_an_example(capsys):
     [
         (["fit", "none*.parquet", "--target", "y", "-o", "x"], 1, "No file matches 'none*.parquet'."),
         (["fit", "part-0.parquet", "--target", "paid", "-o", "x"], 1, "no column 'paid'"),
+        (["fit", "part-0.parquet", "--target", "bernuli", "-o", "x"], 1, "Did you mean 'bernoulli'?"),
+        (["fit", "part-0.parquet", "--target", "bernoulli", "--columns", "ctiy", "-o", "x"], 1, "mean 'city'?"),
         (["fit", "part-0.parquet", "--target", "city", "-o", "x"], 1, "'city' is missing in"),
-        (["fit", "part-0.parquet", "--target", "id", "-o", "x"], 1, 'set family="normal"'),
+        (["fit", "part-0.parquet", "--target", "id", "-o", "x"], 1, "set --family normal"),
         (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "m.catbayes"], 1, "exists already"),
         (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "no/x"], 1, "not a folder"),
         (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "."], 1, "is a folder"),
@@ -129,11 +167,18 @@ def test_every_command_has_help_with_an_example(capsys):
         (["update", "part-0.parquet", "--model", "m.catbayes", "--target", "bernoulli"], 1, "exists already"),
         (["update", "part-0.parquet", "--model", "m.catbayes", "--target", "normal", "-o", "x"], 1, "fractions"),
         (["posteriors", "m.catbayes", "--column", "q"], 1, "encodes no column 'q'"),
+        (["posteriors", "m.catbayes", "--column", "City"], 1, "Did you mean 'city'?"),
         (["posteriors", "m.catbayes", "--format", "parquet"], 1, "name a file by -o"),
         (["compare", "none.csv", "--target", "y"], 1, "No file matches 'none.csv'"),
         (["compare", "part-0.csv", "--target", "paid"], 1, "no column 'paid'"),
         (["compare", "part-0.csv", "--target", "bernoulli", "--encoders", "tarot"], 1, "'tarot' is not one of"),
-        (["compare", "part-0.csv", "--target", "bernoulli", "--by", "r2"], 1, "by='r2': expected one of"),
+        (["compare", "part-0.csv", "--target", "bernoulli", "--by", "r2"], 1, "--by r2: expected one of"),
+        (["compare", "part-0.csv", "--target", "bernoulli", "--folds", "900"], 1, "--folds 900 for 1000 rows"),
+        (
+            ["compare", "part-0.csv", "--target", "bernoulli", "--groups", "a", "--time", "b"],
+            1,
+            "--groups and --time",
+        ),
         (["compare", "part-0.csv", "--target", "bernoulli", "--time-budget", "soon"], 2, "such as 120s, 5m or 1h"),
         (["compare", "part-0.csv", "--target", "bernoulli", "--report", "m.catbayes"], 1, "exists already"),
         (["demo", "--report", "m.catbayes"], 1, "exists already"),
@@ -209,7 +254,7 @@ def test_a_missing_library_of_the_command_line_is_named_with_the_extra(work, mon
     fit()
     capsys.readouterr()
     monkeypatch.setitem(sys.modules, "rich.table", None)
-    assert run(["posteriors", "m.catbayes"]) == 1
+    assert run(["posteriors", "m.catbayes", "--column", "city"]) == 1
     assert 'pip install "catbayes[cli]"' in capsys.readouterr().err
 
 
@@ -334,7 +379,7 @@ def test_compare_prints_a_table_and_writes_a_report(work, capsys, monkeypatch):
 def test_compare_says_what_did_not_fit_in_the_time(work, capsys):
     assert run(["compare", "part-0.csv", *QUICK, "--time-budget", "0.001s", "--report", "r.html"]) == 1
     said = capsys.readouterr()
-    assert "target + logistic: not run: the time was up" in said.out
+    assert "target and ordinal with logistic: not run: the time was up" in said.out
     assert "there is no result, and no report" in said.err
     assert not (work / "r.html").exists()
 
@@ -362,7 +407,7 @@ def test_ctrl_c_prints_what_is_finished(work, capsys, monkeypatch):
     assert run(["compare", "part-0.csv", *QUICK]) == 130
     said = capsys.readouterr()
     assert "Best AUC: target + logistic" in said.out
-    assert "ordinal + logistic: not run: interrupted" in said.out
+    assert "ordinal with logistic: not run: interrupted" in said.out
     assert "interrupted; the above is what was finished" in said.err
 
 

@@ -51,8 +51,7 @@ def by_hand(name):
     logistic = LogisticRegression(max_iter=1000)
     forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
     if name == "target":
-        encode = make_column_transformer((TargetEncoder(cv=folds), names), ("passthrough", kept))
-        return make_pipeline(encode, numbers, logistic)
+        return make_pipeline(make_column_transformer((TargetEncoder(cv=folds), names), (numbers, kept)), logistic)
     if name == "one-hot":
         return make_pipeline(
             make_column_transformer((OneHotEncoder(handle_unknown="infrequent_if_exist"), names), (numbers, kept)),
@@ -61,7 +60,9 @@ def by_hand(name):
     if name == "ordinal":
         codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2)
         return make_pipeline(make_column_transformer((codes, names), ("passthrough", kept)), forest)
-    return SamplingClassifier(make_pipeline(numbers, logistic), SamplingBayesianEncoder(names), random_state=0)
+    scaled = make_column_transformer((numbers, kept), remainder="passthrough", verbose_feature_names_out=False)
+    ours = SamplingClassifier(logistic, SamplingBayesianEncoder(names), random_state=0)
+    return make_pipeline(scaled.set_output(transform="pandas"), ours)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,16 @@ def test_equals_a_loop_over_cross_validate(name, model):
     np.testing.assert_allclose(scores["accuracy"], expected["test_accuracy"], rtol=1e-12)
 
 
+@pytest.mark.parametrize("encoder", ["target", "sampling", "one-hot", "ordinal"])
+def test_a_linear_model_does_not_care_in_what_unit_anything_is_measured(encoder):
+    X, y = small(400, "amount")
+    settings = {"encoders": [encoder], "models": ["linear"], "repeats": 1, "cv": 2}
+    usual = compare(X, y, **settings).best.scores[0]["r2"]
+    tiny = compare(X.assign(hour=X["hour"] * 1e4), y * 1e-6, **settings).best.scores[0]["r2"]
+    assert usual > 0.01
+    assert tiny == pytest.approx(usual, rel=1e-3)
+
+
 @pytest.mark.parametrize("target", ["fraud", "outcome", "amount"])
 def test_every_contestant_runs_on_every_task(target):
     X, y = small(120, target)
@@ -91,7 +102,7 @@ def test_every_contestant_runs_on_every_task(target):
     assert {cell.status for cell in result.cells} == {"done"}, [cell.status for cell in result.cells]
     assert {cell.encoder for cell in result.cells} == set(ENCODERS) - {"glmm"}
     natives = [cell.model for cell in result.cells if cell.encoder == "native"]
-    assert natives == ["LightGBM", "HistGradient", "CatBoost", "XGBoost"]
+    assert natives == ["LightGBM", "CatBoost", "HistGradient", "XGBoost"]
     others = compare(X, y, encoders=["target", "one-hot", "paper"], models=["linear", "forest"], repeats=1, cv=2)
     assert {cell.status for cell in others.cells} == {"done"}
 
@@ -121,8 +132,9 @@ def test_folds_of_one_class_are_left_out():
     early = compare(X, np.where(np.arange(len(X)) < 120, 0, y), **settings)  # nothing to learn from in the first two
     assert len(early.folds) == 3
     assert "2 of them left out" in early.folding
-    never = compare(X, np.where(np.arange(len(X)) < 3, [1, 1, 1] * 100, 0), **settings)
-    assert "Rank by another measure" in never.sentence
+    with pytest.warns(InputWarning, match="No fold has a value of AUC"):
+        never = compare(X, np.where(np.arange(len(X)) < 3, [1, 1, 1] * 100, 0), **settings)
+    assert "rank by another measure" in never.sentence
     assert never.frame()["status"].tolist() == ["done"]
 
 
@@ -223,7 +235,7 @@ def test_containers_and_files_give_the_same_scores(tmp_path):
 def test_a_target_with_gaps_keeps_its_kind(y, task, told):
     rows = compare(pandas.DataFrame({"a": ["u", "v", "w"] * 40}), y, time_budget=0).rows
     assert rows.task == task
-    assert told in rows.notes[0]
+    assert told in rows.warnings[0]
     assert rows.classes in (None, (0, 1), (1, 2), (False, True))
 
 
@@ -347,7 +359,7 @@ def test_odd_tables_are_survived(X, y, note):
     native = compare(X.iloc[:, :12], y, encoders=["native"], repeats=1, cv=2)
     assert {cell.status for cell in native.cells} == {"done"}, [(cell.name, cell.status) for cell in native.cells]
     assert {cell.status for cell in result.cells} == {"done"}, [(cell.name, cell.status) for cell in result.cells]
-    assert note in " ".join(result.rows.notes)
+    assert note in " ".join([*result.rows.notes, *result.rows.warnings])
 
 
 def test_what_cannot_be_compared_is_told():
@@ -385,6 +397,35 @@ class Slow(Passing):
         time.sleep(600)
 
 
+class Clock:
+    """Time that passes where somebody says so."""
+
+    now = 0.0
+    monotonic = perf_counter = staticmethod(lambda: Clock.now)
+
+
+class Sluggish(Passing):
+    def fit(self, X, y=None):
+        Clock.now += 40
+        return self
+
+    def transform(self, X):
+        return np.zeros((len(X), 1))
+
+
+class Translating(Passing):
+    """Says in its own words what stopped it, as CatBoost does."""
+
+    def __init__(self, says):
+        self.says = says
+
+    def fit(self, X, y=None):
+        try:
+            time.sleep(600)
+        except BaseException:
+            raise self.says from None
+
+
 def test_one_that_fails_says_so_and_stops_nothing():
     X, y = small()
     result = compare(X, y, encoders={"bad": Failing(), "good": "target"}, models=["linear"], repeats=1, cv=2)
@@ -411,11 +452,81 @@ def test_the_time_budget_ends_even_a_fit_and_says_what_was_not_run():
     result = compare(X, y, encoders=encoders, models=["linear"], repeats=1, cv=2, time_budget=2)
     assert [cell.status for cell in result.cells] == ["done", "not run: the time was up", "not run: the time was up"]
     assert not result.interrupted
-    nothing = compare(X, y, time_budget=0)
+    with pytest.warns(InputWarning, match=r"Nothing was finished.*not run: the time was up"):
+        nothing = compare(X, y, time_budget=0)
     assert not nothing.ranked
     assert "no verdict" in nothing.sentence
     with pytest.raises(InputError, match="Nothing was finished"):
         _ = nothing.best
+
+
+@pytest.mark.parametrize("says", [KeyboardInterrupt(), RuntimeError("stopped")])
+def test_a_library_that_renames_what_stops_it_is_still_out_of_time(says):
+    X, y = small()
+    encoders = {"first": "target", "slow": Translating(says), "late": "target"}
+    result = compare(X, y, encoders=encoders, models=["linear"], repeats=1, cv=2, time_budget=2)
+    assert [cell.status for cell in result.cells] == ["done", "not run: the time was up", "not run: the time was up"]
+    assert not result.interrupted
+
+
+def test_those_without_a_score_are_told_in_a_line_a_reason():
+    X, y = small()
+    encoders = {"bad": Failing(), "late": "target", "later": "ordinal"}
+    found = compare(X, y, encoders=encoders, models=["linear", "forest"], repeats=1, cv=2, time_budget=0)
+    assert found.reasons == ["bad, late and later with logistic and forest: not run: the time was up"]
+    mixed = compare(X, y, encoders={"bad": Failing(), "good": "target"}, models=["linear"], repeats=1, cv=2)
+    assert mixed.reasons == ["bad with logistic: failed: ValueError: I cannot"]
+
+
+def test_groups_may_be_given_as_values():
+    X, y = small()
+    groups = X["merchant"].to_numpy()
+    gaps = np.where(np.arange(len(X)) < 20, np.nan, y)
+    by_name = compare(X.assign(shop=groups), gaps, groups="shop", **QUICK | {"repeats": 1})
+    by_value = compare(X, gaps, groups=groups, **QUICK | {"repeats": 1})
+    assert by_value.folding == "2 folds of whole groups"
+    assert [fold["auc"] for fold in by_value.best.scores.values()] == [
+        fold["auc"] for fold in by_name.best.scores.values()
+    ]
+    with pytest.raises(InputError, match="one value for each row, or the name of a column"):
+        compare(X, y, groups=groups[:5])
+    with pytest.raises(InputError, match="only shuffled folds can be repeated"):
+        compare(X, y, groups=groups, repeats=2)
+
+
+def test_rows_without_a_target_are_told():
+    X, y = small()
+    with pytest.warns(InputWarning, match="7 of 300 rows are left out: their 'y' is missing"):
+        compare(X, np.where(np.arange(len(X)) < 7, np.nan, y), **QUICK)
+
+
+def test_what_takes_most_of_the_time_left_waits_for_the_others(monkeypatch):
+    X, y = small()
+    told = []
+    Clock.now = time.monotonic()
+    monkeypatch.setattr("catbayes._comparison._running.time", Clock)
+    encoders = {"first": "target", "slow": Sluggish(), "late": "target"}
+    quick = {"models": ["linear"], "repeats": 1, "cv": 5, "progress": lambda done, total, what: told.append(what)}
+    result = compare(X, y, encoders=encoders, time_budget=300, **quick)
+    once = [*["first + logistic"] * 5, *["slow + logistic"] * 2, *["late + logistic"] * 5]  # five of 40 s in 260 s
+    assert told == [*once, *["slow + logistic"] * 4]
+    assert [cell.status for cell in result.cells] == ["done"] * 3
+    told.clear()
+    compare(X, y, encoders=encoders, **quick)
+    assert told == ["first + logistic"] * 5 + ["slow + logistic"] * 5 + ["late + logistic"] * 5
+
+
+def test_models_with_their_own_handling_of_categories_run_right_after_the_first_model():
+    X, y = small()
+    order = [cell.name for cell in compare(X, y, time_budget=0).cells]
+    assert order[:5] == [
+        "target + LightGBM",
+        "sampling + LightGBM",
+        "native + LightGBM",
+        "native + CatBoost",
+        "native + HistGradient",
+    ]
+    assert order.index("native + XGBoost") < order.index("target + logistic") < order.index("one-hot + LightGBM")
 
 
 def test_ctrl_c_returns_what_is_finished():

@@ -141,7 +141,7 @@ def test_targets_have_the_kind_that_their_task_says(drawn):
     assert set(drawn["outcome"].y) == set(LABELS)
     assert drawn["amount"].y.min() > 0
     assert drawn["visits"].y.dtype.kind == "i"
-    assert repr(drawn["fraud"]) == "<Dataset transactions: 20,000 rows, 7 columns, binary target fraud>"
+    assert repr(drawn["fraud"]) == "Data set transactions: 20,000 rows, 7 columns, binary target fraud"
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from catbayes import (
     SamplingClassifier,
     SamplingRegressor,
 )
+from catbayes._plotting import drawable
 from catbayes.diagnostics import decompose_loss, leakage
 from catbayes.displays import (
     DecompositionDisplay,
@@ -36,7 +37,6 @@ from catbayes.displays import (
     PriorDisplay,
     ShrinkageDisplay,
 )
-from catbayes.displays._display import drawable
 
 NASTY = [
     "$\\frac{$",
@@ -86,9 +86,10 @@ def test_posteriors_are_those_of_the_encoder_and_are_drawn_so(table, encoder):
     display = PosteriorDisplay.from_estimator(encoder, "city")
     known = encoder.posteriors_["city"]
     frame = display.frame()
-    assert len(frame) == 13  # the twelve most frequent of sixteen, and the unseen one
+    assert len(frame) == 13  # twelve of sixteen, from the most frequent to the rarest, and the unseen one
     assert frame["kind"].tolist()[-1] == "unseen"
-    assert set(frame["count"][:-1]) <= set(known["count"].nlargest(12))
+    seen = known.loc[known["kind"] != "unseen", "count"]
+    assert {seen.max(), seen.min()} <= set(frame["count"][:-1])
     both = frame[:-1].merge(known, on=["category", "kind"], suffixes=("", "_known"))
     assert len(both) == 12
     for name in ("count", "raw_mean", "mean", "lower", "upper"):
@@ -99,6 +100,7 @@ def test_posteriors_are_those_of_the_encoder_and_are_drawn_so(table, encoder):
     (bars,) = (child for child in ax.collections if isinstance(child, LineCollection))
     np.testing.assert_array_equal([line[:, 0] for line in bars.get_segments()], frame[["lower", "upper"]])
     assert ax.get_xlabel() == "probability of class yes"
+    assert ax.get_ylabel() == "city, 12 of 16 categories"
     assert [text.get_text() for text in ax.texts][:-1] == [f"{count:g}" for count in frame["count"]]
 
 
@@ -220,7 +222,7 @@ def test_likelihood_by_strength_is_the_family_s_and_peaks_at_the_empirical_prior
 def test_a_column_without_signal_is_marked_at_the_edge():
     X, y = np.repeat(np.arange(30), 10)[:, None], np.tile([1, 1, 1, 0, 0, 0, 0, 0, 0, 0], 30)
     ax = PriorDisplay.from_estimator(SamplingBayesianEncoder(), X, y).plot().ax_
-    assert lines_of(ax, "0: best beyond 3e+03 rows")[0].max() == 3000
+    assert lines_of(ax, "0: best beyond 3,000 rows")[0].max() == 3000
     assert ax.get_lines()[-1].get_xdata() == [3000]
 
 

@@ -10,6 +10,8 @@ import pytest
 
 import catbayes
 from catbayes import SamplingBayesianEncoder, compare
+from catbayes._comparison import TimeUp
+from catbayes.diagnostics import leakage
 from catbayes.report import render, summarise, write
 
 NASTY = [
@@ -22,6 +24,9 @@ NASTY = [
     "",
     "<!-- comment",
 ]
+
+
+CITY = "1"  # colour tells more, and stands first
 
 
 def nasty_table(n_rows=600):
@@ -105,11 +110,11 @@ def width(browser, pixels):
 
 
 def test_names_of_categories_are_shown_as_text_and_nothing_runs(opened):
-    for value in ("0", "1"):
+    for value in ("0", CITY):
         choose(opened, "column", value)
         while opened.execute_script("return !document.getElementById('more').hidden"):
             opened.execute_script("document.getElementById('more').click()")
-        if value == "0":
+        if value == CITY:
             shown = texts(opened, "#categories bdi")
     assert opened.execute_script("return window.hacked") is None
     for name in NASTY:
@@ -138,7 +143,7 @@ def test_a_script_that_found_its_way_in_would_not_run(summary, browser, tmp_path
 def test_the_explorer_shows_the_posteriors(opened, comparison):
     encoder = SamplingBayesianEncoder(["city"], random_state=0).fit(comparison.rows.X[["city"]], comparison.rows.y)
     frame = encoder.posteriors_["city"].query("kind != 'unseen'")
-    choose(opened, "column", "0")
+    choose(opened, "column", CITY)
     choose(opened, "order", "count")
     most = frame["count"].max()
     first = frame[frame["count"] == most].iloc[0]
@@ -149,14 +154,29 @@ def test_the_explorer_shows_the_posteriors(opened, comparison):
         assert texts(opened, "#categories .value")[0].endswith(f"→ {best:.3f}")
 
 
-def test_search_and_rare_only_narrow_the_list(opened, summary):
+def test_the_page_opens_on_the_most_informative_column(opened, summary):
+    assert [column["name"] for column in summary["columns"]] == ["<i>colour</i>", "city"]
+    assert texts(opened, "#column option") == ["<i>colour</i>", "city"]
+    assert opened.execute_script("return document.getElementById('column').value") == "0"
+    assert summary["overview"][0]["share"] == 100
+    assert "3 categories" in opened.execute_script("return document.querySelectorAll('section')[1].textContent")
+
+
+def test_the_scale_is_that_of_what_is_believed(opened, summary):
     choose(opened, "column", "0")
+    values = summary["columns"][0]["values"][0]
+    ends = [float(text) for text in texts(opened, "#axis span")]
+    assert ends == [pytest.approx(min(values["lower"]), abs=1e-3), pytest.approx(max(values["upper"]), abs=1e-3)]
+
+
+def test_search_and_rare_only_narrow_the_list(opened, summary):
+    choose(opened, "column", CITY)
     choose(opened, "search", "CITY 7")
     assert texts(opened, "#categories bdi") == ["city 7"]
     choose(opened, "search", "no such city")
     assert texts(opened, "#categories bdi") == []
     choose(opened, "search", "")
-    column = summary["columns"][0]
+    column = summary["columns"][int(CITY)]
     opened.execute_script("document.getElementById('rare').click()")
     while opened.execute_script("return !document.getElementById('more').hidden"):
         opened.execute_script("document.getElementById('more').click()")
@@ -213,11 +233,32 @@ def test_tables_of_any_size_and_numbers_are_reported(n_rows, tmp_path):
     result = compare(X, y, encoders=["target"], models=["linear"], repeats=1, cv=2)
     summary = summarise(result)
     assert summary["columns"][0]["shown"] == min(X["code"].nunique(), 2_000)
-    assert (summary["leakage"] is None) == (n_rows < 200)
+    assert ("left_out" in summary["leakage"]) == (n_rows < 200)
+    if n_rows < 200:
+        assert "60 rows are too few to find a leak in" in render(summary)
     json.dumps(summary, allow_nan=False)
     write(result, tmp_path / "r.html")
     with pytest.raises(catbayes.InputError, match="exists"):
         write(result, tmp_path / "r.html")
+
+
+def test_sections_that_time_was_too_short_for_say_so_on_the_page(comparison, monkeypatch):
+    page = render(summarise(comparison, time_budget=0))
+    assert page.count("There was no time left for this") == 2
+    monkeypatch.setattr("catbayes.report._summary.ROWS_OF_LEAKAGE_IN_HASTE", 300)
+    sizes = []
+
+    def measured(encoder, X, y, **settings):
+        sizes.append(len(y))
+        if len(y) > 300:
+            raise TimeUp
+        return leakage(encoder, X, y, **settings)
+
+    monkeypatch.setattr("catbayes.report._summary.leakage", measured)
+    hasty = summarise(comparison, time_budget=1e6)
+    assert sizes == [300, 300, 600]
+    assert hasty["leakage"]["rows"] == 300
+    assert "on 300 rows" in render(hasty)
 
 
 def test_a_missing_jinja_names_what_to_install(monkeypatch):

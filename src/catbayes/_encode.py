@@ -52,7 +52,8 @@ def encode(
     encoder : fitted encoder
         Fitted on a table with column names, or loaded from a file.
     output : path, optional
-        The Parquet file to write; it is there in full or not at all. None for a Spark data frame, which is returned.
+        The file to write, CSV if its name ends in .csv and Parquet otherwise; it is there in full or not at all. None
+        for a Spark data frame, which is returned.
     n_draws : int, optional
         Number of draws.
     row_id : str, optional
@@ -109,9 +110,9 @@ def encode(
             raise InputError("output: a Spark data frame is returned, not written. Leave output out, and write it.")
         return encode_frame(source, plan)
     if output is None:
-        raise InputError("output: expected the path of the Parquet file to write.")
-    if str(output).lower().endswith((".csv", ".gz")):
-        raise InputError(f"output={str(output)!r}: what is written is Parquet. Name it so.")
+        raise InputError("output: expected the path of the file to write.")
+    if str(output).lower().endswith(".gz"):
+        raise InputError(f"output={str(output)!r}: what is written is Parquet, or CSV without compression. Name it so.")
     need_arrow("Encoding files")
     check_output(output, overwrite, find_files(source) if are_files(source) else ())
     rows, total = _open(source, plan, engine, memory_limit)
@@ -154,9 +155,9 @@ def _one_batch(table: Any) -> Iterator[Batch]:
 def _write(
     rows: Iterator[Batch], plan: Plan, output: Any, overwrite: bool, total: int | None, progress: Progress | None
 ) -> Path:
-    """Encode batch after batch into one Parquet file; one batch is written while the next is encoded."""
-    done = 0
-    with replacing(output, overwrite) as temporary, _Writer(temporary) as writer:
+    """Encode batch after batch into one file; one batch is written while the next is encoded."""
+    done, is_text = 0, str(output).lower().endswith(".csv")
+    with replacing(output, overwrite) as temporary, _Writer(temporary, is_text) as writer:
         for batch in rows:
             if not done:
                 plan.check(batch.table.column_names)
@@ -179,20 +180,24 @@ def _add_columns(batch: Batch, plan: Plan) -> Any:
 
 
 class _Writer:
-    """Writes tables to a Parquet file, in a thread of its own."""
+    """Writes tables to a Parquet or CSV file, in a thread of its own."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, is_text: bool) -> None:
         self._path = path
+        self._is_text = is_text
         self._file: Any = None
         self._thread = ThreadPoolExecutor(1)
         self._pending: Future[None] | None = None
 
     def write(self, table: Any, plain: list[str]) -> None:
         """Write a table, once the one before it is written; `plain` columns repeat too little for a dictionary."""
+        from pyarrow.csv import CSVWriter
         from pyarrow.parquet import ParquetWriter
 
         self._wait()
-        if self._file is None:
+        if self._file is None and self._is_text:
+            self._file = CSVWriter(self._path, table.schema)
+        elif self._file is None:
             repeating = [name for name in table.column_names if name not in plain]
             self._file = ParquetWriter(self._path, table.schema, use_dictionary=repeating)
         self._pending = self._thread.submit(self._file.write_table, table)

@@ -10,6 +10,7 @@ import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,6 +24,7 @@ __all__ = [
     "CATEGORICAL",
     "Table",
     "check_free",
+    "did_you_mean",
     "find_column",
     "find_columns",
     "make_frame",
@@ -186,7 +188,8 @@ def find_column(names: list[Any], column: Any, where: str = "columns") -> int:
         return names.index(column)
     if is_number(column) and column in range(-len(names), len(names)):
         return int(column) % len(names)
-    raise InputError(f"{where} names {column!r}, and X has no such column. It has {shown(names)}.")
+    near = did_you_mean(column, names)
+    raise InputError(f"{where} names {column!r}, and X has no such column.{near} It has {shown(names)}.")
 
 
 def check_free(names: list[str]) -> None:
@@ -210,8 +213,24 @@ def no_column(name: Any, names: list[Any]) -> InputError:
     >>> from catbayes._tables import no_column
     >>> str(no_column("town", ["city", "age"]))
     "The table has no column 'town'. It has 'city', 'age'."
+    >>> str(no_column("Ctiy", ["city", "age"]))
+    "The table has no column 'Ctiy'. Did you mean 'city'? It has 'city', 'age'."
     """
-    return InputError(f"The table has no column {name!r}. It has {shown(names)}.")
+    return InputError(f"The table has no column {name!r}.{did_you_mean(name, names)} It has {shown(names)}.")
+
+
+def did_you_mean(name: Any, names: list[Any]) -> str:
+    """The names that are nearest to one that there is not, as a question; nothing if none is near.
+
+    Examples
+    --------
+    >>> from catbayes._tables import did_you_mean
+    >>> did_you_mean("CITY", ["city", "age"]), did_you_mean("x", ["city", "age"])
+    (" Did you mean 'city'?", '')
+    """
+    lower = {str(known).lower(): known for known in names}
+    near = get_close_matches(str(name).lower(), lower, n=2)
+    return f" Did you mean {' or '.join(repr(lower[known]) for known in near)}?" if near else ""
 
 
 def shown(names: list[Any]) -> str:

@@ -6,22 +6,19 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from catbayes import __version__
+from catbayes._cli._wording import flags_of, in_flags
 from catbayes.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 INTERRUPTED = 130
 COMMANDS = {
     "demo": ("_demo", "Show what the method does, on simulated card payments."),
     "compare": ("_comparing", "Tell which encoder is best on your table, with which model, and by how much."),
     "fit": ("_files", "Learn the posterior of every category of Parquet or CSV files."),
-    "encode": ("_files", "Add encoded columns to Parquet or CSV files, and write one Parquet file."),
+    "encode": ("_files", "Add encoded columns to Parquet or CSV files, and write one file of either kind."),
     "update": ("_files", "Add the rows of files to a fitted encoder, or take them out again."),
     "posteriors": ("_files", "Show what is believed of each category, and how firmly."),
 }
@@ -64,7 +61,7 @@ def run(arguments: list[str]) -> int:
     2
     """
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: click.echo(f"catbayes: {message}", err=True)
+        warnings.showwarning = lambda message, *_: _say(str(message), arguments)
         try:
             left_with = commands.main(arguments, prog_name="catbayes", standalone_mode=False)
         except click.ClickException as error:
@@ -74,9 +71,20 @@ def run(arguments: list[str]) -> int:
             if _is_interruption(error):
                 click.echo("catbayes: interrupted; nothing was written.", err=True)
                 return INTERRUPTED
-            click.echo(f"catbayes: {_sentence(error)}", err=True)
+            _say(_sentence(error), arguments)
             return 1
     return int(left_with or 0)  # the code of a command that left before its end
+
+
+def _say(message: str, arguments: list[str]) -> None:
+    """Tell what is wrong, in the words of the command that was called."""
+    name = next((word for word in arguments if word in COMMANDS), None)
+    try:
+        command = None if name is None else commands.get_command(click.Context(commands), name)
+    except ImportError:  # which is what the message is about
+        command = None
+    flags = {} if command is None else flags_of(command.params)
+    click.echo(f"catbayes: {in_flags(message, flags)}", err=True)
 
 
 def _is_interruption(error: BaseException) -> bool:
@@ -121,15 +129,11 @@ def described_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
         yield lambda done, total, now: progress.update(task, completed=done, total=total, description=now)
 
 
-def cell(value: Any) -> Text:
-    """A value for a table on the terminal."""
-    from rich.text import Text
-
-    if value is None:
-        return Text("-")
-    if isinstance(value, float):
-        return Text(f"{value:.15g}" if value == int(value) else f"{value:.4g}")
-    return Text(str(value))
+def chosen_columns(text: str | None) -> str | list[str]:
+    """Columns that were asked for: the words "auto" and "all", or names with commas between them."""
+    if text is None or text in ("auto", "all"):
+        return text or "auto"
+    return split_names(text)
 
 
 def split_names(text: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time as clock
 import warnings
 from typing import Any
 
@@ -15,7 +16,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from catbayes._atomic import check_output
-from catbayes._cli._command import INTERRUPTED, described_bar, split_names
+from catbayes._cli._command import INTERRUPTED, bar, chosen_columns, described_bar, split_names
+from catbayes._cli._completing import by_name, columns_of_tables
+from catbayes._cli._wording import flags_of, in_flags
 from catbayes._comparison import ENCODERS, MEASURES, Comparison, behind, written
 from catbayes._comparison import compare as compare_encoders
 from catbayes._sources import find_files
@@ -23,8 +26,9 @@ from catbayes.errors import InputWarning
 from catbayes.families import FAMILIES
 from catbayes.report import write as write_report
 
+MODELS = ("boosting", "linear", "forest")
 WIDE = 100  # letters a line, below which the less important columns are left out
-SHARE_OF_CELLS = 0.85  # of a time budget; the rest is for the report
+SHARE_OF_REPORT, LEAST_OF_REPORT = 0.15, 15.0  # of a time budget, and seconds, but never more than a third
 
 
 class Seconds(click.ParamType):
@@ -42,26 +46,43 @@ class Seconds(click.ParamType):
 
 
 @click.command(epilog="Example:  catbayes compare customers.csv --target churned --id customer --report churn.html")
-@click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
-@click.option("--target", required=True, metavar="COLUMN", help="Column to predict.")
-@click.option("--id", "ids", default="", metavar="A,B,…", help="Columns to leave out, such as identifiers.")
+@click.argument("tables", nargs=-1, required=True, type=click.Path(), metavar="TABLE...")
+@click.option("--target", required=True, metavar="COLUMN", shell_complete=columns_of_tables, help="Column to predict.")
 @click.option(
-    "--columns", metavar="A,B,…", help="Categorical columns, or all; by default those without numbers or dates."
+    "--id",
+    "ids",
+    default="",
+    metavar="A,B,…",
+    shell_complete=columns_of_tables,
+    help="Columns to leave out, such as identifiers.",
 )
-@click.option("--encoders", metavar="A,B,…", help=f"Some of: {', '.join(ENCODERS)}.")
+@click.option(
+    "--columns",
+    metavar="A,B,…",
+    shell_complete=columns_of_tables,
+    help="Categorical columns, or all; by default those without numbers or dates.",
+)
+@click.option("--encoders", metavar="A,B,…", shell_complete=by_name(ENCODERS), help=f"Some of: {', '.join(ENCODERS)}.")
 @click.option("--family", type=click.Choice(["auto", *FAMILIES]), default="auto", show_default=True)
-@click.option("--models", metavar="A,B,…", help="Some of: boosting, linear, forest.")
-@click.option("--by", metavar="MEASURE", help="Measure that ranks, such as log_loss; AUC, log-loss or R² by default.")
+@click.option("--models", metavar="A,B,…", shell_complete=by_name(MODELS), help=f"Some of: {', '.join(MODELS)}.")
+@click.option(
+    "--by",
+    metavar="MEASURE",
+    shell_complete=by_name(MEASURES),
+    help="Measure that ranks, such as log_loss; AUC, log-loss or R² by default.",
+)
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True)
 @click.option(
     "--repeats", type=click.IntRange(1), help="How often to make new folds; by default by the number of rows."
 )
-@click.option("--groups", metavar="COLUMN", help="Hold out whole groups.")
-@click.option("--time", metavar="COLUMN", help="Predict later rows from earlier ones.")
+@click.option("--groups", metavar="COLUMN", shell_complete=columns_of_tables, help="Hold out whole groups.")
+@click.option(
+    "--time", metavar="COLUMN", shell_complete=columns_of_tables, help="Predict later rows from earlier ones."
+)
 @click.option("--sample", type=click.IntRange(10), metavar="N", help="Use a random sample of N rows.")
 @click.option("--time-budget", type=Seconds(), metavar="TIME", help="Compare for 120s, 5m, …, the most useful first.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
-@click.option("--report", metavar="FILE", help="Write a page to look at, such as report.html.")
+@click.option("--report", type=click.Path(), metavar="FILE", help="Write a page to look at, such as report.html.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option("--force", is_flag=True, help="Replace the report if it exists.")
 def compare(
@@ -87,15 +108,15 @@ def compare(
     """Tell which encoder is best on your table, with which model, and by how much."""
     if report is not None:
         check_output(report, force, find_files(tables))
-    spare = None
+    start, for_report = clock.monotonic(), 0.0
     if time_budget is not None and report is not None:
-        time_budget, spare = time_budget * SHARE_OF_CELLS, time_budget * (1 - SHARE_OF_CELLS)
+        for_report = min(max(SHARE_OF_REPORT * time_budget, LEAST_OF_REPORT), time_budget / 3)
     result = run_compare(
         list(tables),
         target,
         encoders=None if encoders is None else split_names(encoders),
         models=None if models is None else split_names(models),
-        columns=columns or "auto" if columns in (None, "all") else split_names(columns),
+        columns=chosen_columns(columns),
         drop=split_names(ids),
         family=family,
         by=by,
@@ -104,7 +125,7 @@ def compare(
         groups=groups,
         time=time,
         sample=sample,
-        time_budget=time_budget,
+        time_budget=None if time_budget is None else time_budget - for_report,
         random_state=seed,
     )
     if as_json:
@@ -113,8 +134,9 @@ def compare(
     else:
         show(result)
     if report is not None and result.ranked:
-        click.echo("writing the report …", err=True)
-        write_report(result, report, overwrite=force, time_budget=spare)
+        left = None if time_budget is None else max(start + time_budget - clock.monotonic(), 0.0)
+        with bar("writing the report"):
+            write_report(result, report, overwrite=force, time_budget=left)
         click.echo(f"wrote {report}", err=True)
     if not result.ranked:
         click.echo("catbayes: there is no result" + ("." if report is None else ", and no report."), err=True)
@@ -136,17 +158,18 @@ def show(result: Comparison) -> None:
     """Print what was guessed, the table, what did not run, and the verdict."""
     console = Console()
     console.width = console.width if console.is_terminal else 120
+    flags = flags_of(click.get_current_context().command.params)
     paragraphs = [
         result.rows.described + ".",
-        *(f"Note: {note}" for note in (*result.rows.notes, *result.rows.warnings)),
+        *(f"Note: {in_flags(note, flags)}" for note in (*result.rows.notes, *result.rows.warnings)),
     ]
     for text in paragraphs:
         console.print(Text(text))
     console.print()
     if result.ranked:
         console.print(_grid(result, console.width))
-    for cell in result.unranked:
-        console.print(Text(f"{cell.name}: {cell.status}"))
+    for reason in result.reasons:
+        console.print(Text(reason))
     console.print()
     for text in (result.sentence, LEGEND) if result.ranked else (result.sentence,):
         console.print(Text(text))

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from catbayes._atomic import check_output
+from catbayes._cli._command import bar
 from catbayes._cli._comparing import run_compare, show
 from catbayes._comparison import Comparison
 from catbayes._encoder import SamplingBayesianEncoder
@@ -23,7 +24,14 @@ WIDTH = 105
 
 
 @click.command(epilog="Example:  catbayes demo --report payments.html")
-@click.option("--report", default="catbayes-demo.html", show_default=True, metavar="FILE", help="Page to write.")
+@click.option(
+    "--report",
+    default="catbayes-demo.html",
+    show_default=True,
+    type=click.Path(),
+    metavar="FILE",
+    help="Page to write.",
+)
 @click.option("--rows", type=click.IntRange(500), default=N_ROWS, show_default=True, help="Payments to simulate.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
 @click.option("--force", is_flag=True, help="Replace the page if it exists.")
@@ -44,7 +52,8 @@ def demo(report: str, rows: int, seed: int, force: bool) -> None:
     )
     show(result)
     click.echo(_what_to_notice(result, payments))
-    write_report(result, report, overwrite=force)
+    with bar("writing the report"):
+        write_report(result, report, overwrite=force)
     click.echo(CLOSING.format(report=report))
 
 

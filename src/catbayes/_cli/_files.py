@@ -12,11 +12,15 @@ import click
 import narwhals as nw
 
 from catbayes._atomic import check_output, replacing
-from catbayes._cli._command import bar, cell, split_names
+from catbayes._cli._command import bar, chosen_columns
+from catbayes._cli._completing import columns_of_model, columns_of_tables
 from catbayes._encode import encode as encode_table
 from catbayes._encoder import SamplingBayesianEncoder, load
 from catbayes._evidence import gather
 from catbayes._sources import ENGINES, Engine, find_files
+from catbayes._tables import did_you_mean
+from catbayes._writing import column as written_below
+from catbayes._writing import texts as names_as_text
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES
 from catbayes.mappings import MAPPINGS, MappingWord
@@ -29,22 +33,29 @@ def _reading(command: Any) -> Any:
     for option in (
         click.option("--memory-limit", metavar="SIZE", help='Limit for DuckDB, such as "1GB".'),
         click.option("--engine", type=click.Choice(ENGINES), default="auto", show_default=True),
-        click.argument("tables", nargs=-1, required=True, metavar="TABLE..."),
+        click.argument("tables", nargs=-1, required=True, type=click.Path(), metavar="TABLE..."),
     ):
         command = option(command)
     return command
 
 
+def _column(*flags: str, **about: Any) -> Any:
+    """An option that names columns of the tables."""
+    return click.option(*flags, shell_complete=columns_of_tables, **({"metavar": "COLUMN"} | about))
+
+
 _force = click.option("--force", is_flag=True, help="Replace the output if it exists.")
-_model = click.option("--model", required=True, metavar="FILE", help="An encoder that `catbayes fit` wrote.")
+_model = click.option(
+    "--model", required=True, type=click.Path(), metavar="FILE", help="An encoder that `catbayes fit` wrote."
+)
 
 
 @click.command(epilog="Example:  catbayes fit 'orders/*.parquet' --target paid -o orders.catbayes")
 @_reading
-@click.option("--target", required=True, metavar="COLUMN", help="Column to encode towards.")
-@click.option("-o", "--output", required=True, metavar="FILE", help="File for the fitted encoder.")
-@click.option("--columns", metavar="A,B,…", help="Columns to encode; by default those of text and booleans.")
-@click.option("--weight", metavar="COLUMN", help="Column of row weights.")
+@_column("--target", required=True, help="Column to encode towards.")
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="File for the fitted encoder.")
+@_column("--columns", metavar="A,B,…", help="Columns to encode, or all; by default those of text and booleans.")
+@_column("--weight", help="Column of row weights.")
 @click.option("--family", type=click.Choice(["auto", *FAMILIES]), default="auto", show_default=True)
 @click.option("--prior", default="empirical", show_default=True, metavar="empirical|γ", help="Prior of each column.")
 @click.option("--mapping", type=click.Choice(list(MAPPINGS)), default="mean", show_default=True)
@@ -69,7 +80,7 @@ def fit(
     TABLE is a path, a folder or a pattern such as 'orders/*.parquet'.
     """
     check_output(output, force, find_files(tables))
-    chosen: Any = "auto" if columns is None else split_names(columns)
+    chosen: Any = chosen_columns(columns)
     encoder = SamplingBayesianEncoder(chosen, family=family, prior=_prior(prior), mapping=mapping, random_state=seed)
     with bar("counting") as progress:
         evidence = gather(
@@ -82,7 +93,8 @@ def fit(
             memory_limit=memory_limit,
             progress=progress,
         )
-    encoder.fit(evidence)
+    with bar("learning"):
+        encoder.fit(evidence)
     encoder.save(output)
     _report(encoder, output)
 
@@ -90,11 +102,11 @@ def fit(
 @click.command(epilog="Example:  catbayes encode new.parquet --model orders.catbayes -o encoded.parquet --draws 5")
 @_reading
 @_model
-@click.option("-o", "--output", required=True, metavar="FILE", help="Parquet file to write.")
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Parquet or CSV file to write.")
 @click.option("--draws", type=click.IntRange(1), metavar="K", help="K draws; by default the posterior expectation.")
-@click.option("--row-id", metavar="COLUMN", help="Column that identifies rows; by default file name and row number.")
-@click.option("--target", metavar="COLUMN", help="Target of rows that were fitted on: each one's own is left out.")
-@click.option("--weight", metavar="COLUMN", help="Weights that they were fitted with.")
+@_column("--row-id", help="Column that identifies rows; by default file name and row number.")
+@_column("--target", help="Target of rows that were fitted on: each one's own is left out.")
+@_column("--weight", help="Weights that they were fitted with.")
 @click.option("--drop", is_flag=True, help="Leave the original columns out.")
 @_force
 def encode(
@@ -110,7 +122,7 @@ def encode(
     memory_limit: str | None,
     force: bool,
 ) -> None:
-    """Add encoded columns to Parquet or CSV files, and write one Parquet file."""
+    """Add encoded columns to Parquet or CSV files, and write one file of either kind."""
     check_output(output, force, [model, *find_files(tables)])
     with bar("encoding") as progress:
         encode_table(
@@ -133,9 +145,15 @@ def encode(
 @click.command(epilog="Example:  catbayes update today.parquet --model orders.catbayes --target paid --force")
 @_reading
 @_model
-@click.option("--target", required=True, metavar="COLUMN", help="Column to encode towards.")
-@click.option("-o", "--output", metavar="FILE", help="File for the updated encoder; by default the model itself.")
-@click.option("--weight", metavar="COLUMN", help="Column of row weights.")
+@_column("--target", required=True, help="Column to encode towards.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="File for the updated encoder; by default the model itself.",
+)
+@_column("--weight", help="Column of row weights.")
 @click.option("--remove", is_flag=True, help="Take these rows out again instead of adding them.")
 @click.option("--forget", type=click.FloatRange(0.0, 1.0, max_open=True), default=0.0, help="First discount old rows.")
 @_force
@@ -166,9 +184,10 @@ def update(
             memory_limit=memory_limit,
             progress=progress,
         )
-    if forget:
-        encoder.forget(forget)
-    encoder = encoder.remove(fresh) if remove else encoder.partial_fit(fresh)
+    with bar("learning"):
+        if forget:
+            encoder.forget(forget)
+        encoder = encoder.remove(fresh) if remove else encoder.partial_fit(fresh)
     if output == model and _stamp(model) != before:
         raise InputError(f"{model} was changed by somebody else in the meantime, and is left as it is. Run this again.")
     encoder.save(output)
@@ -176,10 +195,12 @@ def update(
 
 
 @click.command(epilog="Example:  catbayes posteriors orders.catbayes --column city --format csv > city.csv")
-@click.argument("model")
-@click.option("--column", metavar="COLUMN", help="One column; by default all of them.")
+@click.argument("model", type=click.Path())
+@click.option(
+    "--column", metavar="COLUMN", shell_complete=columns_of_model, help="One column; by default a line for each."
+)
 @click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True)
-@click.option("-o", "--output", metavar="FILE", help="File to write; by default the terminal.")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="File to write; by default the terminal.")
 @click.option("--rows", type=click.IntRange(0), default=20, show_default=True, help="Rows of a table; 0 for all.")
 @_force
 def posteriors(model: str, column: str | None, form: str, output: str | None, rows: int, force: bool) -> None:
@@ -187,9 +208,14 @@ def posteriors(model: str, column: str | None, form: str, output: str | None, ro
     encoder = load(model)
     names = list(encoder.posteriors_)
     if column is not None and column not in names:
-        raise InputError(f"{model} encodes no column {column!r}. It encodes {', '.join(map(str, names))}.")
+        near = did_you_mean(column, names)
+        raise InputError(f"{model} encodes no column {column!r}.{near} It encodes {', '.join(map(str, names))}.")
     if form == "parquet" and output is None:
         raise InputError("Parquet is not for the terminal: name a file by -o.")
+    if form == "table" and column is None and output is None and len(names) > 1:
+        click.echo(repr(encoder.posteriors_))
+        click.echo("--column NAME shows the categories of one.", err=True)
+        return
     records = [
         {"column": str(name), **{key: _plain(value) for key, value in record.items()}}
         for name in (names if column is None else [column])
@@ -226,7 +252,7 @@ def _prior(text: str) -> Any:
 
 
 def _report(encoder: Any, output: str) -> None:
-    counts = [f"{column.name} ({len(column.values)})" for column in encoder.evidence_.columns]
+    counts = [f"{column.name} ({len(column.values):,})" for column in encoder.evidence_.columns]
     rows = encoder.evidence_.total.count[0]
     click.echo(f"wrote {output}: {rows:,.15g} rows, {encoder.family_.__name__}; {', '.join(counts)}", err=True)
 
@@ -250,16 +276,23 @@ def _print(records: list[dict[str, Any]], form: str, rows: int, file: Any) -> No
         from rich.console import Console
         from rich.table import Column
         from rich.table import Table as Grid
+        from rich.text import Text
 
-        shown = records[:rows] if rows else records
-        grid = Grid(*(Column(name, overflow="fold") for name in records[0]), box=None, pad_edge=False)
-        for record in shown:
-            grid.add_row(*(cell(value) for value in record.values()))
+        ordered = sorted(records, key=lambda record: -record["count"])  # those with most rows first
+        shown = ordered[:rows] if rows else ordered
+        texts = {name: written_below(names_as_text(name, [record[name] for record in shown])) for name in records[0]}
+        if len({record["column"] for record in records}) == 1:
+            del texts["column"]
+        words = ("column", "category", "class", "kind")
+        sides = [Column(name, overflow="fold", justify="left" if name in words else "right") for name in texts]
+        grid = Grid(*sides, box=None, pad_edge=False)
+        for line in zip(*texts.values(), strict=True):
+            grid.add_row(*map(Text, line))
         console = Console(file=file)
         console.width = console.width if console.is_terminal else 200
         console.print(grid)
         if len(shown) < len(records):
-            click.echo(f"… {len(records) - len(shown)} more; --rows 0 shows all.", err=True)
+            click.echo(f"… {len(records) - len(shown):,} more; --rows 0 shows all.", err=True)
 
 
 def _write_parquet(records: list[dict[str, Any]], path: Path) -> None:

@@ -27,7 +27,7 @@ def compare(
     by: str | None = None,
     cv: Any = 5,
     repeats: int | None = None,
-    groups: str | None = None,
+    groups: Any = None,
     time: str | None = None,
     sample: int | None = None,
     time_budget: float | None = None,
@@ -44,7 +44,7 @@ def compare(
     table : frame, array, lazy frame, reader, path, glob, or list of paths
         The columns to predict from: whatever `fit` and `gather` take, files read as they read them.
     y : str or array-like of shape (n_rows,)
-        The target, or the name of its column. Rows without one are left out.
+        The target, or the name of its column. Rows without one are left out, with a warning.
     encoders : list of names, or dict of name to transformer, optional
         Names of `catbayes._comparison.ENCODERS`; all of them if None. A dictionary may also hold such a name, under
         another one, and a SamplingClassifier or SamplingRegressor, whose `estimator` is set to each model.
@@ -65,8 +65,8 @@ def compare(
     repeats : int, optional
         How often to make new folds, where `cv` is a number and there are no groups and no time; by default 5 times for
         up to 1,000 rows, twice for up to 5,000, else once.
-    groups : str, optional
-        Column whose groups are held out as a whole; it is not predicted from.
+    groups : str or array-like of shape (n_rows,), optional
+        Groups that are held out as a whole, or the name of their column, which is not predicted from.
     time : str, optional
         Column to sort by, so that no row is predicted from later ones; it is not predicted from.
     sample : int, optional
@@ -106,8 +106,9 @@ def compare(
         check_count("repeats", repeats)
     folds, folding = make_folds(rows, cv, repeats, seed)
     found = contestants(rows, encoders, models, seed)
-    cells, interrupted = run(rows, found, folds, seed=seed, time_budget=time_budget, progress=progress)
-    return Comparison(
+    end = None if time_budget is None else start + time_budget
+    cells, interrupted = run(rows, found, folds, seed=seed, end=end, progress=progress)
+    result = Comparison(
         rows=rows,
         by=by or OF_TASK[rows.task][0],
         cells=tuple(cells),
@@ -117,6 +118,9 @@ def compare(
         seed=seed,
         interrupted=interrupted,
     )
+    if not result.ranked:
+        warn(" ".join([result.sentence, *(f"{reason}." for reason in result.reasons)]))
+    return result
 
 
 def _read(

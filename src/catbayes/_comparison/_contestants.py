@@ -22,7 +22,6 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
@@ -30,6 +29,7 @@ from sklearn.utils import get_tags
 
 from catbayes._comparison._native import LIGHTGBM, NATIVE
 from catbayes._comparison._rows import Rows
+from catbayes._comparison._scaling import TargetUnits, filled, standardised
 from catbayes._drawing import Draws
 from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes._estimators import SamplingClassifier, SamplingRegressor
@@ -54,7 +54,7 @@ class Contestant:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model by its name, and whether it needs complete numbers of one scale."""
+    """A model by its name, and whether it needs complete numbers, those that are not encoded of one scale."""
 
     name: str
     estimator: Any
@@ -69,6 +69,8 @@ class Encoder:
     make: Callable[[Rows, int], Any]
     libraries: tuple[str, ...] = ()
     whole: bool = False  # makes a model of a model, instead of columns of columns
+    codes: bool = False  # its numbers are names, and have no scale
+    follows_family: bool = False  # encodes by the family's mean, which may be that of log y
 
 
 # ------------------------------------------------------------------------------------------------ models
@@ -156,16 +158,19 @@ def _peer(name: str, seeded: bool = False) -> Callable[[Rows, int], Any]:
 
 ENCODERS: dict[str, Encoder] = {
     "target": Encoder("scikit-learn's TargetEncoder", _target),
-    "sampling": Encoder("catbayes: draws from the posterior, as it recommends", _recommended, whole=True),
+    "sampling": Encoder(
+        "catbayes: draws from the posterior, as it recommends", _recommended, whole=True, follows_family=True
+    ),
+    "native": Encoder("the model's own handling of categories", lambda rows, seed: None),
     "one-hot": Encoder(
         "scikit-learn's OneHotEncoder", lambda rows, seed: OneHotEncoder(handle_unknown="infrequent_if_exist")
     ),
-    "native": Encoder("the model's own handling of categories", lambda rows, seed: None),
     "ordinal": Encoder(
         "scikit-learn's OrdinalEncoder",
         lambda rows, seed: OrdinalEncoder(
             handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2
         ),
+        codes=True,
     ),
     "leave-one-out": Encoder(
         "category_encoders' LeaveOneOutEncoder", _peer("LeaveOneOutEncoder", True), ("category_encoders",)
@@ -177,17 +182,18 @@ ENCODERS: dict[str, Encoder] = {
     "moments": Encoder(
         "catbayes: mean and variance of the posterior (Slakey et al.; with two classes, the beta encoder)",
         _moments,
+        follows_family=True,
     ),
     "paper": Encoder(
         f"catbayes: draws as in the paper (own target included, γ = {GAMMA_OF_THE_PAPER:g}, "
         f"{N_DRAWS_OF_THE_PAPER} copies)",
         _as_in_the_paper,
         whole=True,
+        follows_family=True,
     ),
     "glmm": Encoder("category_encoders' GLMMEncoder", _peer("GLMMEncoder", True), ("category_encoders", "statsmodels")),
 }
-"""By the names that `compare` takes, the most useful first."""
-"""Encoders by the names that users type, the most useful first, and those that take long last."""
+"""By the names that `compare` takes, the most useful first, and those that take long last."""
 
 
 def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Contestant]:
@@ -206,13 +212,18 @@ def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Conte
         entry = _own(encoders[name]) if own else ENCODERS[name]
         missing = _missing(*entry.libraries)
         found += [Contestant(name, model.name, builder(entry, model), missing) for model in chosen]
-    return _in_order(found, names[:N_FIRST])
+    return _in_order(found, names[:N_FIRST], [model.name for model in chosen])
 
 
-def _in_order(found: list[Contestant], first: list[str]) -> list[Contestant]:
-    """The first encoders model by model, so that they can be compared soon; then the others encoder by encoder."""
-    models = list(dict.fromkeys(contestant.model for contestant in found))
-    return sorted(found, key=lambda c: (c.encoder not in first, models.index(c.model) if c.encoder in first else 0))
+def _in_order(found: list[Contestant], first: list[str], models: list[str]) -> list[Contestant]:
+    """The first encoders model by model, so that they can be compared soon; then the others encoder by encoder.
+
+    Models that handle categories by themselves, and nothing else, come after the first model: they are what the
+    encoders have to beat.
+    """
+    alone = [c.model for c in found if c.model not in models]
+    order = list(dict.fromkeys([*models[:1], *alone, *models[1:]]))
+    return sorted(found, key=lambda c: (c.encoder not in first, order.index(c.model) if c.encoder in first else 0))
 
 
 def _own(given: Any) -> Encoder:
@@ -223,7 +234,9 @@ def _own(given: Any) -> Encoder:
     def make(rows: Rows, seed: int) -> Any:
         return seed_if_none(clone(given), classes=rows.classes is not None, seed=seed)
 
-    return Encoder("given by the caller", make, whole=hasattr(given, "predict"))
+    return Encoder(
+        "given by the caller", make, whole=hasattr(given, "predict"), follows_family=hasattr(given, "family")
+    )
 
 
 def native(model: str) -> Contestant:
@@ -251,7 +264,7 @@ def _names(parameter: str, chosen: Any, known: Mapping[str, Any]) -> list[str]:
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         given = repr(unknown[0]) if unknown else "an empty list"
-        raise InputError(f"{parameter}: {given} is not one of {', '.join(known)}, and no dictionary of your own ones.")
+        raise InputError(f"{parameter}: {given} is not one of {', '.join(known)}.")
     return names
 
 
@@ -262,21 +275,34 @@ def builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
     """How to build the pipeline of an encoder and a model for a table and a seed."""
 
     def build(rows: Rows, seed: int) -> Any:
-        made = encoder.make(rows, seed)
+        made, estimator = encoder.make(rows, seed), clone(model.estimator)
+        one_hot = isinstance(made, OneHotEncoder)
+        if one_hot and not get_tags(estimator).input_tags.sparse:
+            made.set_params(sparse_output=False, max_categories=255)
+        up: list[Any] = []
+        if model.scaled:
+            if rows.classes is None and not one_hot:  # zeros and ones keep their scale
+                log = encoder.follows_family and rows.family.log_target
+                up, down = [TargetUnits(1, log)], [TargetUnits(-1, log)]
+                estimator = make_pipeline(*down, estimator)
+            if not one_hot:  # an encoder may leave gaps
+                estimator = make_pipeline(filled(), estimator)
+            made = make_pipeline(made, StandardScaler(), *up) if encoder.codes else made
+        numbers = [*standardised(), *up] if model.scaled else [filled()] if one_hot else []  # sparse ones take no gaps
+        before = _numbers(rows, numbers) if numbers and (rows.numeric or rows.dates) else []
         if encoder.whole:
-            return _joined(rows, [("model", made.set_params(estimator=_headed(model)))])
-        kept = [*rows.numeric, *rows.dates]
-        if isinstance(made, OneHotEncoder):
-            if not get_tags(model.estimator).input_tags.sparse:
-                made.set_params(sparse_output=False, max_categories=255)
-            # Zeros and ones keep their scale; in sparse features few models take gaps.
-            numbers = make_pipeline(*_head()) if model.scaled else _head()[0]
-            parts = [("categories", made, list(rows.categorical)), ("numbers", numbers, kept)]
-            return _joined(rows, [("encode", ColumnTransformer(parts)), ("model", clone(model.estimator))])
-        parts = [("categories", made, list(rows.categorical)), ("numbers", "passthrough", kept)]
-        return _joined(rows, [("encode", ColumnTransformer(parts)), ("model", _headed(model))])
+            return _joined(rows, [*before, ("model", made.set_params(estimator=estimator))])
+        encode = ColumnTransformer([("categories", made, list(rows.categorical))], remainder="passthrough")
+        return _joined(rows, [*before, ("encode", encode), ("model", estimator)])
 
     return build
+
+
+def _numbers(rows: Rows, steps: list[Any]) -> list[Any]:
+    """A step for the columns that are no categories."""
+    parts = [("numbers", make_pipeline(*steps), [*rows.numeric, *rows.dates])]
+    step = ColumnTransformer(parts, remainder="passthrough", verbose_feature_names_out=False)
+    return [("numbers", step.set_output(transform="pandas"))]
 
 
 def _joined(rows: Rows, steps: list[Any]) -> Any:
@@ -284,15 +310,6 @@ def _joined(rows: Rows, steps: list[Any]) -> Any:
     if rows.dates:
         steps = [("dates", _dates(rows)), *steps]
     return Pipeline(steps) if len(steps) > 1 else steps[0][1]
-
-
-def _headed(model: Model) -> Any:
-    """The model, behind what it needs: no gaps, and one scale."""
-    return make_pipeline(*_head(), clone(model.estimator)) if model.scaled else clone(model.estimator)
-
-
-def _head() -> list[Any]:
-    return [SimpleImputer(strategy="median", add_indicator=True), StandardScaler()]
 
 
 def _dates(rows: Rows) -> Any:

@@ -68,9 +68,6 @@ class Native:
 
 NATIVE = {
     "LightGBM": Native("lightgbm", "LGBM", lambda rows: LIGHTGBM),
-    "HistGradient": Native(
-        "sklearn.ensemble", "HistGradientBoosting", lambda rows: {"categorical_features": "from_dtype"}
-    ),
     "CatBoost": Native(
         "catboost",
         "CatBoost",
@@ -81,6 +78,9 @@ NATIVE = {
             "allow_writing_files": False,
         },
         categories=lambda: FunctionTransformer(as_words, feature_names_out="one-to-one"),
+    ),
+    "HistGradient": Native(
+        "sklearn.ensemble", "HistGradientBoosting", lambda rows: {"categorical_features": "from_dtype"}
     ),
     "XGBoost": Native("xgboost", "XGB", lambda rows: {"enable_categorical": True, "verbosity": 0, "n_jobs": 1}),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 from catbayes._comparison._rows import Rows
 from catbayes._comparison._running import Cell
 from catbayes._comparison._scores import MEASURES, OF_TASK, written
+from catbayes._plotting import GREY, drawable, height_of_rows, label_rows, new_axes
 from catbayes._scoring import corrected_interval, overlap_of
 from catbayes._validation import Array
+from catbayes._writing import html_of, text_of
 from catbayes.errors import InputError
 
 COVERAGE = 0.95
@@ -108,6 +110,21 @@ class Comparison:
         return [cell for cell in self.cells if cell not in ranked]
 
     @property
+    def reasons(self) -> list[str]:
+        """Why some cells have no score: a line for each reason, with those that it is true of."""
+        of_encoder: dict[tuple[str, str], list[str]] = {}
+        for cell in self.unranked:
+            of_encoder.setdefault((cell.status, cell.encoder), []).append(cell.model + _begun(cell))
+        together: dict[str, dict[tuple[str, ...], list[str]]] = {}
+        for (status, encoder), models in of_encoder.items():
+            together.setdefault(status, {}).setdefault(tuple(models), []).append(encoder)
+        return [
+            "; ".join(f"{_listed(encoders)} with {_listed(models)}" for models, encoders in found.items())
+            + f": {status if status != 'done' else 'no score'}"
+            for status, found in together.items()
+        ]
+
+    @property
     def best(self) -> Cell:
         """The cell with the best mean score; its `estimator` can be fitted on tables like `rows.X`."""
         ranked = self.ranked
@@ -184,7 +201,7 @@ class Comparison:
             "task": self.rows.task,
             "classes": None if self.rows.classes is None else [str(label) for label in self.rows.classes],
             "categorical": list(self.rows.categorical),
-            "notes": list(self.rows.notes),
+            "notes": [*self.rows.notes, *self.rows.warnings],
             "by": self.by,
             "folds": self.folding,
             "folds_compared": len(self.common),
@@ -216,7 +233,8 @@ class Comparison:
         if not self.ranked:
             if any(cell.done for cell in self.cells):
                 label = MEASURES[self.by].label
-                return f"No fold has a value of {label}, because its rows hold one class. Rank by another measure."
+                why = "its rows hold one class" if self.rows.classes else "it holds a single row"
+                return f"No fold has a value of {label}, because {why}. Use larger folds, or rank by another measure."
             return "Nothing was finished, so there is no verdict. Allow more time, or see what failed."
         best = self.best
         label = MEASURES[self.by].label
@@ -255,37 +273,38 @@ class Comparison:
         -------
         matplotlib axes
         """
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise ImportError('Plots need matplotlib: pip install "catbayes[plot]".') from None
         ranked = self.ranked
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(8, 1 + 0.28 * len(ranked)), layout="constrained")
+        ax = new_axes(ax, (8.0, height_of_rows(len(ranked))))
         for place, cell in enumerate(ranked):
             gap = self.difference(cell)
-            colour = "tab:gray" if gap.verdict == "worse" else "tab:blue"
-            ax.errorbar(gap.behind, place, xerr=0 if np.isnan(gap.margin) else gap.margin, fmt="o", color=colour, ms=5)
-        ax.axvline(0, color="tab:blue", lw=0.8, ls=":")
-        ax.set_yticks(range(len(ranked)), [cell.name.replace("$", r"\$") for cell in ranked])
-        ax.invert_yaxis()
-        ax.set_xlabel(f"{MEASURES[self.by].label} behind the best (95 % interval; blue: cannot be told from it)")
-        ax.set_title(f"Predicting {self.rows.target}: {self.folding}".replace("$", r"\$"))
+            margin = 0 if np.isnan(gap.margin) else gap.margin
+            ax.errorbar(gap.behind, place, xerr=margin, fmt="o", color=GREY if gap.verdict == "worse" else "C0")
+        ax.axvline(0, color=GREY, linewidth=1, linestyle="--")
+        label_rows(ax, [f"{drawable(cell.encoder)} + {drawable(cell.model)}" for cell in ranked])
+        best = f", {written(self.mean(self.best, self.by))}" if ranked else ""
+        label = MEASURES[self.by].label
+        ax.set_xlabel(f"{label} behind the best{best}, with 95 % interval; blue: cannot be told from it")
+        ax.set_title(f"Predicting {drawable(self.rows.target)}, {self.folding}", loc="left")
         return ax
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and lines of those that have a score."""
         headings = ["encoder", "model", *(MEASURES[name].label for name in self.measures), "behind", "", "fit s"]
-        lines = ["".join(f"<th>{html.escape(text)}</th>" for text in headings)]
-        for record in self.records():
-            cells = [record["encoder"], record["model"], *(written(record[name]) for name in self.measures)]
-            cells += [behind(record), record["verdict"] or record["status"], f"{record['fit_seconds']:.2f}"]
-            lines.append("".join(f"<td>{html.escape(str(text))}</td>" for text in cells))
-        rows = "".join(f"<tr>{line}</tr>" for line in lines)
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in (self.sentence, *self.rows.notes))
-        return f"<div>{notes}<table>{rows}</table></div>"
+        lines = []
+        for record in self.records()[: len(self.ranked)]:
+            scores = [written(record[name]) for name in self.measures]
+            told = behind(record), record["verdict"], f"{record['fit_seconds']:.2f}"
+            lines.append([record["encoder"], record["model"], *scores, *told])
+        return headings, lines
+
+    def _repr_html_(self) -> str:
+        before = [self.sentence, self.rows.described + "."]
+        return html_of(before, *self._shown(), [*self.reasons, *self.rows.notes, *self.rows.warnings])
 
     def __repr__(self) -> str:
-        return f"Comparison({self.rows.described}; {len(self.ranked)} of {len(self.cells)} finished. {self.sentence})"
+        headings, lines = self._shown()
+        table = text_of(headings, lines, [False, False, *[True] * (len(self.measures) + 1), False, True])
+        return "\n".join([self.sentence.strip(), *(table if lines else []), *self.reasons])
 
 
 def behind(record: dict[str, Any]) -> str:
@@ -300,5 +319,13 @@ def _plain(value: Any) -> Any:
     return None if value != value else value
 
 
-def _listed(names: list[str]) -> str:
+def _begun(cell: Cell) -> str:
+    """How far a cell came that did not get through all folds."""
+    if cell.done or not cell.scores:
+        return ""
+    seconds = sum(cell.fit_seconds.values()) + sum(cell.predict_seconds.values())
+    return f" ({seconds:.0f} s for {len(cell.scores)} fold{'s' if len(cell.scores) > 1 else ''})"
+
+
+def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -12,6 +12,7 @@ from catbayes._random import Purpose, stream
 from catbayes._sources import is_source, read_arrow
 from catbayes._tables import Table, no_column, shown
 from catbayes._validation import check_count, check_option
+from catbayes._writing import number
 from catbayes.errors import InputError
 from catbayes.families import Family
 
@@ -51,7 +52,8 @@ class Rows:
         columns = f"{len(self.categorical)} categorical, {len(self.numeric)} numeric"
         columns += f", {len(self.dates)} of dates" if self.dates else ""
         if self.classes is None:
-            target = f"a number, mean {self.y.mean():.4g}, from {self.y.min():.4g} to {self.y.max():.4g}"
+            mean, low, high = map(number, (self.y.mean(), self.y.min(), self.y.max()))
+            target = f"a number, mean {mean}, from {low} to {high}"
         elif len(self.classes) == 2:
             target = f"two classes, {np.mean(self.y == 1):.1%} of the rows are {str(self.classes[1])!r}"
         else:
@@ -66,7 +68,7 @@ def read_rows(
     columns: Any,
     drop: tuple[str, ...],
     family: Any,
-    groups: str | None,
+    groups: Any,
     time: str | None,
     sample: int | None,
     seed: int,
@@ -77,14 +79,15 @@ def read_rows(
     if groups is not None and time is not None:
         raise InputError("groups and time were both given: rows are held out by group or by time. Choose one.")
     X, target, labels = _split(_read(table), y)
-    aside = [name for name in (groups, time) if name is not None]
+    by_group = None if groups is None or isinstance(groups, str) else _given_groups(groups, len(X))
+    aside = [name for name in (groups if by_group is None else None, time) if name is not None]
     for name in (*drop, *aside, *(() if isinstance(columns, str) else columns)):
         if name not in X.columns:
             raise InputError(f"{name!r} is the target.") if name == target else no_column(name, list(X.columns))
-    notes = []
+    notes, warnings = [], []
     known = ~is_missing(labels)
     if not known.all():
-        notes.append(f"{(~known).sum():,} of {len(known):,} rows are left out: their {target!r} is missing.")
+        warnings.append(f"{(~known).sum():,} of {len(known):,} rows are left out: their {target!r} is missing.")
     kept = np.flatnonzero(known)
     if sample is not None and check_count("sample", sample, 2) < len(kept):
         kept = np.sort(stream(seed, Purpose.SUBSET).choice(kept, sample, replace=False))
@@ -95,12 +98,26 @@ def read_rows(
             notes.append(f"{X[time].isna().sum():,} rows without a {time!r} are taken for the latest.")
         order = _in_time(X[time]).sort_values(kind="stable").index.to_numpy()
         X, labels = X.iloc[order].reset_index(drop=True), labels[order]
-    by_group = None if groups is None else pandas.factorize(X[groups], use_na_sentinel=False)[0]
+    if groups is not None:
+        of_rows = X[groups] if by_group is None else by_group[kept]
+        by_group = pandas.factorize(of_rows, use_na_sentinel=False)[0]
     X = X.drop(columns=[*drop, *aside])
     chosen, classes, values = read_labels(labels, target, family)
     notes += note_on_classes(classes, target, family)
-    rows = Rows(X, values, target, chosen, classes, (), (), (), by_group, time is not None, tuple(notes))
+    roles: tuple[Any, Any, Any] = (), (), ()
+    rows = Rows(X, values, target, chosen, classes, *roles, by_group, time is not None, tuple(notes), tuple(warnings))
     return _with_roles(rows, columns)
+
+
+def _given_groups(groups: Any, n_rows: int) -> np.ndarray[Any, Any]:
+    """Groups that were given as values, one for each row of the table."""
+    values = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups, dtype=object)
+    if values.shape != (n_rows,):
+        raise InputError(
+            f"groups has the shape {values.shape} and the table {n_rows} rows: expected one value for each row, or the "
+            "name of a column."
+        )
+    return values
 
 
 def _in_time(series: Any) -> Any:
@@ -187,8 +204,8 @@ def _with_roles(rows: Rows, columns: Any) -> Rows:
         categorical = found
         if not found:
             raise InputError(
-                "No column holds texts or categories. If numbers name categories, say so by columns (--columns a,b, or "
-                "--columns all)."
+                'No column holds texts or categories. If numbers name categories, say so: columns="all", or '
+                'columns=["a", "b"].'
             )
     else:
         if isinstance(columns, str):
@@ -201,7 +218,8 @@ def _with_roles(rows: Rows, columns: Any) -> Rows:
     for name in numeric:
         if not _is_number(X[name]) and not types.is_bool_dtype(X[name]):
             raise InputError(
-                f"Column {name!r} holds no numbers, and is not among columns: name it there too, or drop it (--id)."
+                f"Column {name!r} holds no numbers, and is not among columns: name it there too, or leave it out, "
+                f"drop=[{name!r}]."
             )
     kept = {name: _as_category(X[name]) for name in categorical}
     kept |= {name: X[name] for name in dates}
@@ -219,7 +237,7 @@ def _with_roles(rows: Rows, columns: Any) -> Rows:
         numeric=tuple(numeric),
         dates=tuple(dates),
         notes=tuple(notes),
-        warnings=tuple(_suspicious(X, categorical, numeric)),
+        warnings=(*rows.warnings, *_suspicious(X, categorical, numeric)),
     )
 
 

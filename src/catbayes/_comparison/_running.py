@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +14,7 @@ from sklearn.model_selection import GroupKFold, RepeatedKFold, RepeatedStratifie
 from threadpoolctl import threadpool_limits
 
 from catbayes._comparison._contestants import Contestant
+from catbayes._comparison._deadline import Alarm, TimeUp, deadline
 from catbayes._comparison._rows import Rows
 from catbayes._comparison._scores import predict, score
 from catbayes._validation import Codes, check_count, is_number
@@ -82,7 +80,7 @@ def make_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[lis
 
 def _plan_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[list[Folds], str]:
     n_rows = len(rows.y)
-    if repeats is not None and (rows.ordered or rows.groups is not None or not is_number(cv)):
+    if repeats is not None and repeats > 1 and (rows.ordered or rows.groups is not None or not is_number(cv)):
         raise InputError(
             f"repeats={repeats}: only shuffled folds can be repeated, not those by group, time or splitter."
         )
@@ -114,58 +112,34 @@ def _plan_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[li
     return [found[start : start + int(cv)] for start in range(0, len(found), int(cv))], name
 
 
-FAR_AWAY = 1e7  # seconds, beyond what a timer takes
-
-
-class TimeUp(BaseException):
-    """The time budget is spent."""
-
-
-@contextmanager
-def deadline(end: float | None) -> Iterator[None]:
-    """Raise TimeUp at that time, even inside a fit; away from the main thread, folds run to their end."""
-    able = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if end is None or not able or end - time.monotonic() > FAR_AWAY:
-        yield
-        return
-
-    def stop(*_: Any) -> None:
-        raise TimeUp
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), 1e-3))
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def run(
     rows: Rows,
     found: Sequence[Contestant],
     repeats: list[Folds],
     *,
     seed: int,
-    time_budget: float | None,
+    end: float | None,
     progress: Progress | None,
 ) -> tuple[list[Cell], bool]:
-    """Fit and score every contestant on the same folds; returns the cells, and whether somebody interrupted."""
+    """Fit and score every contestant on the same folds; returns the cells, and whether somebody interrupted.
+
+    Where there is an end, one that would take more than half of the time left waits until the others had their turn.
+    """
     cells = [_cell(contestant, rows, seed) for contestant in found]
-    end = None if time_budget is None else time.monotonic() + time_budget
-    total, done, first = len(cells) * sum(map(len, repeats)), 0, 0
-    why = "the time was up"
+    first, why = 0, "the time was up"
     try:
-        with deadline(end), threadpool_limits(1, "openmp"):
+        with deadline(end) as alarm, threadpool_limits(1, "openmp"):
             for folds in repeats:
-                for cell in cells:
-                    for number, (train, test) in enumerate(folds):
-                        if progress is not None:
-                            progress(done + number, total, cell.name)
-                        if not cell.open or not _affordable(cell, len(folds) - number, end):
-                            break
-                        _run_fold(cell, first + number, rows, train, test)
-                    done += len(folds)
+                for share in (0.5, 1.0):
+                    for cell in cells:
+                        for number, (train, test) in enumerate(folds):
+                            if first + number in cell.scores:
+                                continue
+                            if progress is not None:
+                                progress(*_counted(cells, repeats), cell.name)
+                            if not cell.open or not _affordable(cell, len(folds) - number, end, share):
+                                break
+                            _run_fold(cell, first + number, rows, train, test, alarm)
                 first += len(folds)
     except TimeUp:
         pass
@@ -188,7 +162,7 @@ def _cell(contestant: Contestant, rows: Rows, seed: int) -> Cell:
     return cell
 
 
-def _run_fold(cell: Cell, fold: int, rows: Rows, train: Codes, test: Codes) -> None:
+def _run_fold(cell: Cell, fold: int, rows: Rows, train: Codes, test: Codes, alarm: Alarm) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -201,29 +175,31 @@ def _run_fold(cell: Cell, fold: int, rows: Rows, train: Codes, test: Codes) -> N
             cell.fit_seconds[fold] = fitted - start
             cell.scores[fold] = score(rows.y[test], predicted)
     except Exception as error:
+        if alarm.rang:
+            raise TimeUp from None
         cell.status = _failure(error)
 
 
-def _affordable(cell: Cell, folds: int, end: float | None) -> bool:
-    """Tell whether the folds that are left in this repeat can be expected to end in time."""
+def _counted(cells: list[Cell], repeats: list[Folds]) -> tuple[int, int]:
+    """Folds that are done, and all that there will be."""
+    running = [cell for cell in cells if cell.open]
+    return sum(len(cell.scores) for cell in running), len(running) * sum(map(len, repeats))
+
+
+def _affordable(cell: Cell, folds: int, end: float | None, share: float) -> bool:
+    """Tell whether the folds that are left in this repeat can be expected to end in that share of the time left."""
     if end is None:
         return True
     costs = [*cell.fit_seconds.values(), *cell.predict_seconds.values()]
     cost = sum(costs) / max(len(cell.scores), 1)
-    return time.monotonic() + cost * folds < end
+    return cost * folds < share * (end - time.monotonic())
 
 
 def _close(cell: Cell, folds: int, why: str) -> None:
     """Settle what became of a cell: it counts if it went through all folds once."""
     if not cell.open:
         return
-    if len(cell.scores) >= folds:
-        cell.status = "done"
-    elif cell.scores and why != "interrupted":
-        cost = sum(cell.fit_seconds.values()) + sum(cell.predict_seconds.values())
-        cell.status = f"not run: {len(cell.scores)} of {folds} folds took {cost:.0f} s, and {why}"
-    else:
-        cell.status = f"not run: {why}"
+    cell.status = "done" if len(cell.scores) >= folds else f"not run: {why}"
 
 
 def _failure(error: Exception) -> str:

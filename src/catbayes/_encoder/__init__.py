@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from catbayes._encoder._file import build_encoder, load_table
+from catbayes._encoder._frames import describe
 from catbayes._encoder._reading import fitted_encoding, input_names, new_seed, read_new, read_table, read_y
 from catbayes._encoder._targets_file import build_targets
 from catbayes._encoder.moments import ConjugateMomentEncoder
@@ -15,6 +16,7 @@ __all__ = [
     "ConjugateMomentEncoder",
     "MultiTargetEncoder",
     "SamplingBayesianEncoder",
+    "describe",
     "fitted_encoding",
     "input_names",
     "load",

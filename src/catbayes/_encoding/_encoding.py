@@ -26,6 +26,7 @@ from catbayes._random import Purpose
 from catbayes._selection import Selection
 from catbayes._spread import Spread
 from catbayes._validation import Array, Codes, check_option
+from catbayes._writing import Written, counted
 from catbayes.errors import InputError, called_from, caller, warn
 from catbayes.families import Family
 from catbayes.mappings import Mapping
@@ -91,8 +92,8 @@ class Settings:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+@dataclass(frozen=True, slots=True, repr=False)
+class Encoding(Written):
     """A fitted encoder as a value: what was learnt, and how rows are encoded by it.
 
     Examples
@@ -111,6 +112,10 @@ class Encoding:
     layout: Layout  # where the outputs go
     seed: int
     library: Any = None  # that the table came in, and that frames are given in
+
+    def _sentence(self) -> str:
+        columns, rows = counted(len(self.columns), "column"), counted(self.evidence.total.count[0], "row")
+        return f"Encoding of {columns} by {self.family.__name__}, from {rows}"
 
     # ------------------------------------------------------------------------------------- made of evidence
 

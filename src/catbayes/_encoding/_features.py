@@ -11,6 +11,7 @@ import numpy as np
 from catbayes._encoding._column import EncodedColumn
 from catbayes._tables import Table
 from catbayes._validation import Array
+from catbayes._writing import Written, counted
 
 __all__ = ["Layout", "TrainingDraws"]
 
@@ -58,8 +59,8 @@ class Layout:
         return type(native)(data, index=native.index) if library == "pandas" else type(native)(data)
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingDraws:
+@dataclass(frozen=True, slots=True, repr=False)
+class TrainingDraws(Written):
     """The features that a model trains on, one draw after the other: `features(k)` is draw k, the same at every call.
 
     Examples
@@ -76,6 +77,10 @@ class TrainingDraws:
     table: Table
     layout: Layout
     blocks: Callable[[int], list[Array]]  # draw k of every encoded column, (row, output) each
+
+    def _sentence(self) -> str:
+        outputs = counted(self.layout.places[-1].stop, "output")
+        return f"Training draws of {counted(self.table.n_rows, 'row')} and {outputs}; features(k) is draw k"
 
     def features(self, k: int = 0) -> np.ndarray[Any, Any]:
         """Draw k of the training rows, (row, output), with the columns that are not encoded."""

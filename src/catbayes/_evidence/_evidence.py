@@ -12,6 +12,7 @@ from catbayes._evidence._target import join_classes, label_array
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
 from catbayes._validation import Codes
+from catbayes._writing import Written, counted, number
 from catbayes.errors import InputError
 from catbayes.families import Family, family_of_classes
 from catbayes.statistics import Moments, Statistics, Tally
@@ -19,8 +20,8 @@ from catbayes.statistics import Moments, Statistics, Tally
 __all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "says_nothing", "settle_family"]
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnEvidence(ColumnSpec):
+@dataclass(frozen=True, slots=True, repr=False)
+class ColumnEvidence(Written, ColumnSpec):
     """One column, or an interaction of several: its categories, and what each of them says about the target.
 
     Examples
@@ -40,6 +41,9 @@ class ColumnEvidence(ColumnSpec):
         """The categories; tuples, if they are those of several columns."""
         sources = self.index.sources
         return sources[0].values if len(sources) == 1 else self.index.values
+
+    def _sentence(self) -> str:
+        return f"Evidence of column {self.name!r}: {counted(len(self.values), 'category', 'categories')}"
 
 
 class Candidate(NamedTuple):
@@ -66,8 +70,8 @@ class Candidate(NamedTuple):
         return tuple(cls(columns, gains[columns], number < n_kept) for number, columns in enumerate(found))
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+@dataclass(frozen=True, slots=True, repr=False)
+class Evidence(Written):
     """What a table says about its target: all that an encoder needs of it, and mergeable.
 
     `+` joins what disjoint sets of rows say, `-` takes rows out again, and `discounted` lets all of it fade. The
@@ -98,6 +102,20 @@ class Evidence:
     def __post_init__(self) -> None:
         """Add up the rows, once."""
         object.__setattr__(self, "total", self.columns[0].statistics.total())
+
+    def _sentence(self) -> str:
+        kind = "numbers" if self.classes is None else counted(len(self.classes), "class", "classes")
+        unit = "of weight" if self.weighted else "rows"
+        return f"Evidence of {number(self.total.count[0])} {unit} about {kind} ({self.family.__name__}):"
+
+    def _table(self) -> dict[str, Any]:
+        most = [column.statistics.count.max(initial=0.0) for column in self.columns]
+        return {
+            "column": [column.name for column in self.columns],
+            "categories": [len(column.values) for column in self.columns],
+            "missing": [column.statistics.count[column.index.missing] for column in self.columns],
+            "rows of the largest": most,
+        }
 
     @property
     def texts(self) -> tuple[Any, ...]:

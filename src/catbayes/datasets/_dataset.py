@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from catbayes._validation import Array
+from catbayes._writing import Written, counted
 
 __all__ = ["Dataset", "Task"]
 
@@ -15,7 +16,7 @@ Task = Literal["binary", "multiclass", "regression", "count"]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Dataset:
+class Dataset(Written):
     """A table, the target to predict from it, and what is known of both.
 
     Parameters
@@ -48,7 +49,7 @@ class Dataset:
     >>> from catbayes.datasets import Dataset
     >>> table = pd.DataFrame({"city": ["Rome", "Oslo"], "age": [31, 45]})
     >>> Dataset("trips", table, np.array([0, 1]), "late", "binary", ("city",), "made up")
-    <Dataset trips: 2 rows, 2 columns, binary target late>
+    Data set trips: 2 rows, 2 columns, binary target late
     """
 
     name: str
@@ -61,6 +62,6 @@ class Dataset:
     truth: Array | None = None
     effects: dict[str, dict[str, float | tuple[float, ...]]] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
-        n_rows, n_columns = self.table.shape
-        return f"<Dataset {self.name}: {n_rows:,} rows, {n_columns} columns, {self.task} target {self.target}>"
+    def _sentence(self) -> str:
+        rows, columns = (counted(n, noun) for n, noun in zip(self.table.shape, ("row", "column"), strict=True))
+        return f"Data set {self.name}: {rows}, {columns}, {self.task} target {self.target}"

@@ -61,7 +61,7 @@ def make_transactions(
     >>> from catbayes.datasets import make_transactions
     >>> data = make_transactions(1_000, "visits", random_state=7)
     >>> data
-    <Dataset transactions: 1,000 rows, 7 columns, count target visits>
+    Data set transactions: 1,000 rows, 7 columns, count target visits
     >>> list(data.table)
     ['time', 'merchant', 'city', 'device', 'channel', 'hour', 'amount']
     >>> set(data.effects["device"].values())

@@ -17,6 +17,7 @@ from catbayes._random import Purpose, stream
 from catbayes._scoring import all_classes, area_under_curve, corrected_interval, overlap_of
 from catbayes._tables import Table, find_columns, make_frame
 from catbayes._validation import Array, Codes, check_count
+from catbayes._writing import Written
 from catbayes.errors import InputError
 
 REPEATS = 2
@@ -24,8 +25,8 @@ COVERAGE = 0.9
 ROWS_PER_LEAF = 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Leakage:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Leakage(Written):
     """How much better each column's training encoding tells y than its held-out encoding does.
 
     Attributes
@@ -73,6 +74,12 @@ class Leakage:
     def frame(self) -> Any:
         """All of it as a frame, one row for each column, in the library that the table came in."""
         return make_frame(self.record(), self.library)
+
+    def _sentence(self) -> str:
+        return f"{self.score} of training encodings and of held-out ones, and what the gap between them says:"
+
+    def _table(self) -> dict[str, Any]:
+        return {name: values for name, values in self.record().items() if name != "score"}
 
 
 def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5, random_state: int = 0) -> Leakage:

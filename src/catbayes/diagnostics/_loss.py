@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from catbayes._validation import Array, check_weights
+from catbayes._writing import Written, number
 from catbayes.errors import InputError
 
 __all__ = ["LossParts", "decompose_loss"]
 
 
-@dataclass(frozen=True, slots=True)
-class LossParts:
+@dataclass(frozen=True, slots=True, repr=False)
+class LossParts(Written):
     """Loss over draws = loss of the average prediction + penalty; the penalty is shared out among the columns.
 
     With several members, what they disagree by while nothing is drawn is `between_members`, and no column's share.
@@ -32,6 +33,16 @@ class LossParts:
     penalty: float
     shares: dict[Any, float]
     between_members: float = 0.0
+
+    def _sentence(self) -> str:
+        total, average, penalty = map(number, (self.total, self.of_average, self.penalty))
+        return f"Loss over draws {total} = loss of the average prediction {average} + penalty {penalty}"
+
+    def _table(self) -> dict[str, Any]:
+        shares = dict(sorted(self.shares.items(), key=lambda share: -share[1]))
+        if self.between_members:
+            shares["between members"] = self.between_members
+        return {"penalty by column": list(shares), "loss": list(shares.values())}
 
 
 def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> LossParts:
@@ -100,8 +111,8 @@ def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Los
     between_members = whole - average
     for order in (names, names[::-1]):
         before = between_members
-        for number, name in enumerate(order):
-            whole, average = (total, of_average) if number + 1 == len(order) else split(order[: number + 1])
+        for place, name in enumerate(order):
+            whole, average = (total, of_average) if place + 1 == len(order) else split(order[: place + 1])
             shares[name] += (whole - average - before) / 2.0
             before = whole - average
     return LossParts(total, of_average, total - of_average, shares, between_members)

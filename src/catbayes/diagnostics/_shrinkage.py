@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from catbayes._encoder import fitted_encoding
-from catbayes._encoding import EncodedColumn
+from catbayes._encoder import describe, fitted_encoding
 from catbayes._tables import make_frame
 from catbayes._validation import Array, Codes
+from catbayes._writing import Written
+
+NUMBERS = (
+    "categories",
+    "rows",
+    "prior_mean",
+    "prior_strength",
+    "mostly_prior",
+    "rows_mostly_prior",
+    "mean_shrinkage",
+)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shrinkage:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Shrinkage(Written):
     """What the prior is of each column, and how many categories and rows depend on it.
 
     Attributes
@@ -63,9 +73,21 @@ class Shrinkage:
 
     def frame(self) -> Any:
         """All of it as a frame, one row for each column, in the library that the table came in."""
-        names = [entry.name for entry in fields(self) if entry.name not in ("columns", "verdicts", "library")]
-        numbers = {name: getattr(self, name) for name in names}
+        numbers = {name: getattr(self, name) for name in NUMBERS}
         return make_frame({"column": self.columns, **numbers, "verdict": self.verdicts}, self.library)
+
+    def _sentence(self) -> str:
+        return "How much of each encoding is the prior; frame() has more:"
+
+    def _table(self) -> dict[str, Any]:
+        return {
+            "column": self.columns,
+            "categories": self.categories,
+            "prior in rows": self.prior_strength,
+            "rarer than that": self.mostly_prior,
+            "prior's weight": self.mean_shrinkage,
+            "verdict": self.verdicts,
+        }
 
 
 def shrinkage(encoder: Any) -> Shrinkage:
@@ -95,37 +117,8 @@ def shrinkage(encoder: Any) -> Shrinkage:
     ['partly prior: rare categories lean on the mean of all']
     """
     encoding = fitted_encoding(encoder)
-    records = [_describe(column) for column in encoding.columns]
-    numbers = {name: np.array([record[name] for record in records]) for name in records[0] if name != "verdict"}
+    records = [describe(column) for column in encoding.columns]
+    numbers = {name: np.array([record[name] for record in records]) for name in NUMBERS}
     verdicts = [record["verdict"] for record in records]
     names = [column.name for column in encoding.columns]
     return Shrinkage(names, **numbers, verdicts=verdicts, library=encoding.library)
-
-
-def _describe(column: EncodedColumn) -> dict[str, Any]:
-    statistics, prior = column.posteriors.statistics, column.posteriors.prior.prior
-    count = statistics.count[statistics.count > 0]
-    strength = float(prior.strength)
-    share = strength / (strength + count)
-    mean = prior.mean()[..., prior.location]
-    average = float(np.average(share, weights=count)) if count.size else 1.0
-    return {
-        "categories": count.size,
-        "rows": float(count.sum()),
-        "prior_mean": float(mean[0]) if mean.size == 1 else np.nan,
-        "prior_strength": strength,
-        "mostly_prior": int((share > 0.5).sum()),
-        "rows_mostly_prior": float(count[share > 0.5].sum() / count.sum()) if count.size else 0.0,
-        "mean_shrinkage": average,
-        "verdict": _verdict(float(share.min(initial=1.0)), average),
-    }
-
-
-def _verdict(least: float, average: float) -> str:
-    if least > 0.99:
-        return "no signal: every category stays at the mean of all"
-    if average > 0.5:
-        return "mostly prior: most of the encoding is the mean of all"
-    if average > 0.1:
-        return "partly prior: rare categories lean on the mean of all"
-    return "mostly data: the categories speak for themselves"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from catbayes._encoder import fitted_encoding
+from catbayes._plotting import drawable
 from catbayes._tables import no_column
 from catbayes._validation import Array, Codes
-from catbayes.displays._display import drawable
 from catbayes.errors import InputError
 from catbayes.families import Family
 

@@ -9,8 +9,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv, cross_val_score
 
 from catbayes._estimators import SamplingClassifier, SamplingRegressor
+from catbayes._plotting import GREY
 from catbayes._validation import Array
-from catbayes.displays._display import GREY
 from catbayes.errors import InputError
 
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from catbayes._plotting import GREY, drawable, label_rows
+from catbayes._writing import number
 from catbayes.diagnostics import LossParts, decompose_loss
-from catbayes.displays._display import GREY, Display, drawable, label_rows, library_of
+from catbayes.displays._display import Display, library_of
 from catbayes.errors import InputError
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class DecompositionDisplay(Display):
     """Loss of the average prediction and penalty for the spread of the draws, MSE = MSE₀ + REG, as stacked bars.
 
@@ -75,6 +77,13 @@ class DecompositionDisplay(Display):
         of_average = float(((draws.mean(axis=0) - y) ** 2).mean())
         penalty = float(draws.var(axis=0).mean())
         return cls(LossParts(of_average + penalty, of_average, penalty, {}))
+
+    def _sentence(self) -> str:
+        parts = self.parts
+        return (
+            f"The {self.loss} over draws, {number(parts.total)}: {number(parts.of_average)} of the average prediction, "
+            f"and a penalty of {number(parts.penalty)} for the spread of the draws"
+        )
 
     def _record(self) -> dict[str, Any]:
         parts = self.parts

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._plotting import drawable, legend_above
 from catbayes._validation import Array, check_count
-from catbayes.displays._display import Display, drawable, legend_above, library_of
+from catbayes._writing import counted
+from catbayes.displays._display import Display, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class DrawsDisplay(Display):
     """Score of a sampling model against its number of draws K, with one standard deviation over folds.
 
@@ -70,6 +72,9 @@ class DrawsDisplay(Display):
         settings = [{"n_draws": number} for number in n_draws]
         scores = cross_validate(estimator, X, y, settings, cv, scoring)
         return cls(list(n_draws), scores, score_name(estimator, scoring), library_of(X))
+
+    def _sentence(self) -> str:
+        return f"{self.score} by the number of draws, over {counted(self.scores.shape[1], 'fold')}:"
 
     def _record(self) -> dict[str, Any]:
         spread = self.scores.std(axis=1)

@@ -12,13 +12,14 @@ from sklearn.preprocessing import TargetEncoder
 from catbayes._encoder import read_table, read_y
 from catbayes._estimators import last_step
 from catbayes._one_column import alone, check_encoder, outputs, part
+from catbayes._plotting import drawable, height_of_rows, label_rows, legend_above
 from catbayes._tables import Table
 from catbayes._validation import Array
-from catbayes.displays._display import Display, drawable, height_of_rows, label_rows, legend_above
+from catbayes.displays._display import Display
 from catbayes.errors import InputError
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ImportanceDisplay(Display):
     """How much a model leans on each column, on another encoding and on draws (the paper's figure 3).
 
@@ -94,6 +95,9 @@ class ImportanceDisplay(Display):
             reference_name=type(reference).__name__,
             library=table.backend,
         )
+
+    def _sentence(self) -> str:
+        return f"Share of the importance of each column, encoded by {self.reference_name} (reference) and by draws:"
 
     def _record(self) -> dict[str, Any]:
         numbers = {"reference": self.reference, "sampling": self.sampling}

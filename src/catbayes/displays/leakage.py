@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._plotting import GREY, drawable, height_of_rows, label_rows
 from catbayes.diagnostics import Leakage, leakage
-from catbayes.displays._display import GREY, Display, drawable, height_of_rows, label_rows
+from catbayes.displays._display import Display
 
 COLORS = {"leaks": "C3", "no leak found": "C0", "cannot tell": GREY}
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class LeakageDisplay(Display):
     """How much better training encodings tell y than held-out rows support, column by column.
 
@@ -59,6 +60,9 @@ class LeakageDisplay(Display):
     def library(self) -> Any:
         """The library of the frame, which is that of the table."""
         return self.leakage.library
+
+    def _sentence(self) -> str:
+        return self.leakage._sentence()
 
     def _record(self) -> dict[str, Any]:
         return self.leakage.record()

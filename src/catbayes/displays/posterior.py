@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._plotting import GREY, drawable, height_of_rows, label_rows, legend_above
 from catbayes._validation import Array, check_number, check_option
+from catbayes._writing import counted, number
 from catbayes.displays._beliefs import read_column
-from catbayes.displays._display import GREY, Display, drawable, height_of_rows, label_rows, legend_above
+from catbayes.displays._display import Display
 from catbayes.errors import InputError
 
 KINDS = ("interval", "density")
@@ -18,7 +20,7 @@ MOST_CATEGORIES = 12
 PROBABILITIES = np.linspace(0.002, 0.998, 250)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class PosteriorDisplay(Display):
     """Intervals or densities of the mean of the target, category by category, and of an unseen one.
 
@@ -47,6 +49,7 @@ class PosteriorDisplay(Display):
     coverage: float
     kind: str
     target: str
+    n_categories: int = 0  # in the column; those shown may be fewer
     library: Any = field(default=None, repr=False)
 
     @classmethod
@@ -69,7 +72,8 @@ class PosteriorDisplay(Display):
         column : name or position
             An encoded column.
         categories : list, optional
-            Which to show, in this order, None for missing values; by default the 12 most frequent, by their mean.
+            Which to show, in this order, None for missing values; by default 12 of them, from the most
+            frequent to the rarest, by their mean.
         kind : "interval", "density"
             What to draw.
         class_ : label, optional
@@ -95,8 +99,18 @@ class PosteriorDisplay(Display):
             coverage=coverage,
             kind=kind,
             target=read.target,
+            n_categories=len(read.record["kind"]) - 1,  # less the unseen one
             library=read.library,
         )
+
+    def _chosen(self) -> str:
+        """How many categories are shown, the unseen one aside."""
+        shown, total = len(self.categories) - 1, max(self.n_categories, len(self.categories) - 1)
+        every = counted(total, "category", "categories")
+        return every if shown == total else f"{number(shown)} of {every}"
+
+    def _sentence(self) -> str:
+        return f"What is believed of {self._chosen()} of {self.column!r}, the {self.target}:"
 
     def _record(self) -> dict[str, Any]:
         return {"category": self.categories, "kind": self.kinds} | {name: getattr(self, name) for name in NUMBERS}
@@ -117,15 +131,29 @@ class PosteriorDisplay(Display):
             ax.plot(self.mean, place, label=f"posterior mean, {self.coverage:.0%} interval", **style)
         else:
             self._draw_densities(ax, {"color": "C0", "alpha": 0.6, "linewidth": 0.8} | style)
-        counted = {"marker": "|", "linestyle": "", "color": "black", "markersize": 11}
-        ax.plot(self.raw_mean, place, label="mean as counted", **counted)
+        as_counted = {"marker": "|", "linestyle": "", "color": "black", "markersize": 11}
+        ax.plot(self.raw_mean, place, label="mean as counted", **as_counted)
+        self._keep_to_beliefs(ax, place)
         for row, count in enumerate(self.count):
             ax.text(1.02, row, f"{count:,g}", transform=ax.get_yaxis_transform(), va="center", color="0.35")
         ax.text(1.02, -0.75, "rows", transform=ax.get_yaxis_transform(), va="bottom", color="0.35")
         label_rows(ax, names)
         ax.set_xlabel(self.target)
-        ax.set_ylabel(drawable(self.column))
+        ax.set_ylabel(f"{drawable(self.column)}, {self._chosen()}")
         legend_above(ax)
+
+    def _keep_to_beliefs(self, ax: Any, place: Any) -> None:
+        """Show the range of what is believed; what was counted beyond it, as of one row, is an arrow at the edge."""
+        ends = np.array([self.lower, self.upper]) if self.kind == "interval" else self.quantiles[:, [0, -1]]
+        low, high = float(ends.min()), float(ends.max())
+        pad = 0.04 * (high - low) or 0.5
+        ax.set_xlim(low - pad, high + pad)
+        for beyond, edge, marker in (
+            (self.raw_mean < low - pad, low - pad, "<"),
+            (self.raw_mean > high + pad, high + pad, ">"),
+        ):
+            style = {"marker": marker, "linestyle": "", "color": "black", "markersize": 5, "clip_on": False}
+            ax.plot(np.full(beyond.sum(), edge), place[beyond], **style)
 
     def _draw_densities(self, ax: Any, style: dict[str, Any]) -> None:
         """Fill the density between neighbouring quantiles, Δp / Δθ."""
@@ -140,12 +168,26 @@ class PosteriorDisplay(Display):
             ax.fill_between(middle, row + 0.3, row + 0.3 - 0.8 * height, **style, **name)
 
 
+def _ranks(total: int) -> list[int]:
+    """Some ranks from the first to the last, nearer to each other at first."""
+    if total <= MOST_CATEGORIES:
+        return list(range(total))
+    ranks = np.round(np.geomspace(1, total, MOST_CATEGORIES)).astype(int) - 1
+    for place in range(1, MOST_CATEGORIES):
+        ranks[place] = max(ranks[place], ranks[place - 1] + 1)
+    return [int(rank) for rank in ranks]
+
+
 def _choose(record: dict[str, Any], categories: Any, column: Any) -> list[int]:
-    """Rows of the categories asked for, or of the most frequent ones by their mean; the unseen one last."""
+    """Rows of the categories asked for, or of frequent and rare ones by their mean; the unseen one last.
+
+    Ranks are taken at growing steps from the most frequent category to the rarest, so that it can be seen how the prior
+    acts on those with few rows.
+    """
     known = [row for row, kind in enumerate(record["kind"]) if kind != "unseen"]
     if categories is None:
-        frequent = sorted(known, key=lambda row: -record["count"][row])[:MOST_CATEGORIES]
-        rows = sorted(frequent, key=lambda row: -record["mean"][row])
+        by_count = sorted(known, key=lambda row: -record["count"][row])
+        rows = sorted((by_count[rank] for rank in _ranks(len(known))), key=lambda row: -record["mean"][row])
     else:
         names = [record["category"][row] for row in known]
         strangers = [name for name in categories if name not in names]

@@ -10,16 +10,18 @@ from sklearn.base import clone
 
 from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes._encoding import Encoding
+from catbayes._plotting import drawable, legend_above
 from catbayes._tables import no_column
 from catbayes._validation import Array, check_number
-from catbayes.displays._display import Display, drawable, legend_above, library_of
+from catbayes._writing import counted, number
+from catbayes.displays._display import Display, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
 
 GAMMAS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 DEEPEST = 12.0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class PriorDisplay(Display):
     """What the strength of the prior does: to the likelihood of each column, or to the score of a model.
 
@@ -110,6 +112,17 @@ class PriorDisplay(Display):
         arrays = np.array(values), np.array(best), np.array(at_best)
         return cls(tried, chosen, *arrays, library=encoding.library)
 
+    def _sentence(self) -> str:
+        if self.scores is not None:
+            return f"{self.score} by the strength γ of the prior; {number(self.best_value[0])} with the empirical one:"
+        return "Rows that the prior of each column is worth, where its likelihood is largest:"
+
+    def _table(self) -> dict[str, Any]:
+        record = super(PriorDisplay, self)._table()
+        if self.scores is not None or not record:
+            return record
+        return {"column": self.columns, "rows": self.best_strength, "log_marginal": self.best_value}
+
     def _record(self) -> dict[str, Any]:
         if self.scores is not None:
             return {"gamma": self.strengths, "mean": self.values[0], "sd": self.scores.std(axis=1)}
@@ -135,7 +148,7 @@ class PriorDisplay(Display):
         for row, name in enumerate(self.columns):
             best, strength = self.best_value[row], self.best_strength[row]
             flat = strength > high
-            note = f"best beyond {high:,.3g} rows" if flat else f"best at {strength:,.3g} rows"
+            note = f"best {'beyond' if flat else 'at'} {counted(round(high if flat else strength), 'row')}"
             (line,) = ax.plot(self.strengths, self.values[row] - best, label=f"{drawable(name)}: {note}", **style)
             marker = {"marker": ">" if flat else "o", "linestyle": "", "color": line.get_color(), "clip_on": False}
             ax.plot([np.clip(strength, low, high)], [0.0], **marker)

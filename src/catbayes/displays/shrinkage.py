@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from catbayes._plotting import GREY, drawable, legend_above
 from catbayes._validation import Array
+from catbayes._writing import counted
 from catbayes.displays._beliefs import read_column
-from catbayes.displays._display import GREY, Display, drawable, legend_above
+from catbayes.displays._display import Display
 from catbayes.errors import InputError
 
 NUMBERS = ("count", "raw_mean", "mean")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ShrinkageDisplay(Display):
     """The mean of each category as counted against what is believed of it: rare ones are drawn to the prior.
 
@@ -80,6 +82,16 @@ class ShrinkageDisplay(Display):
         if len(set(shapes)) > 1 or arrays[0].ndim != 1:
             raise InputError(f"raw, shrunk and count have shapes {shapes}: expected one number for each category.")
         return cls(list(range(len(arrays[0]))), arrays[2], arrays[0], arrays[1], prior_mean)
+
+    def _sentence(self) -> str:
+        of = "" if self.column is None else f" of {self.column!r}"
+        all_of_them = counted(len(self.categories), "category", "categories")
+        return f"{all_of_them}{of}, the {self.target} as counted and as encoded, most corrected first:"
+
+    def _table(self) -> dict[str, Any]:
+        order = np.argsort(-np.abs(self.raw_mean - self.mean), kind="stable")
+        record = super(ShrinkageDisplay, self)._table()
+        return {name: [values[row] for row in order] for name, values in record.items()}
 
     def _record(self) -> dict[str, Any]:
         return {"category": self.categories} | {name: getattr(self, name) for name in NUMBERS}

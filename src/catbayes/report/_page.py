@@ -29,7 +29,8 @@ def write(
     overwrite : bool, default=False
         Replace it if it exists.
     time_budget : float, optional
-        Seconds after which the curve over draws and the leakage are left out.
+        Seconds after which the leakage is that of fewer rows, or it and the curve over draws are left out; the page
+        says so.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def render(summary: dict[str, Any]) -> str:
     >>> payments = make_transactions(300)
     >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], cv=2, repeats=1)
     >>> render(summarise(result, time_budget=0)).count("<section>")
-    2
+    5
     """
     try:
         from jinja2 import Environment, StrictUndefined

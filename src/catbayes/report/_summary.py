@@ -16,10 +16,11 @@ from threadpoolctl import threadpool_limits
 
 from catbayes._comparison import ENCODERS, MEASURES, Comparison, Rows, TimeUp, deadline, written
 from catbayes._comparison import behind as behind_the_best
-from catbayes._encoder import SamplingBayesianEncoder
+from catbayes._encoder import SamplingBayesianEncoder, describe
 from catbayes._estimators import SamplingClassifier, SamplingRegressor
 from catbayes._random import Purpose, stream
-from catbayes.diagnostics import Leakage, leakage, shrinkage
+from catbayes._writing import column, counted, number
+from catbayes.diagnostics import Leakage, leakage
 from catbayes.displays import DrawsDisplay
 
 MOST_CATEGORIES = 2_000
@@ -27,7 +28,7 @@ LONGEST_NAME = 200
 RARE = 0.5  # share of a category's number that comes from the others
 DRAWS = (1, 2, 5, 10, 20)
 MOST_ROWS_OF_DRAWS, N_ROUNDS = 2_000, 30
-MOST_ROWS_OF_LEAKAGE, FEWEST_ROWS_OF_LEAKAGE = 10_000, 200
+MOST_ROWS_OF_LEAKAGE, ROWS_OF_LEAKAGE_IN_HASTE, FEWEST_ROWS_OF_LEAKAGE = 10_000, 2_000, 200
 N_FOLDS = 3
 
 
@@ -39,7 +40,8 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
     comparison : Comparison
         What `catbayes.compare` returned.
     time_budget : float, optional
-        Seconds after which the curve over draws and the leakage are left out.
+        Seconds after which the leakage is that of fewer rows, or it and the curve over draws are left out; the page
+        says so.
 
     Returns
     -------
@@ -54,12 +56,15 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
     >>> payments = make_transactions(300)
     >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], cv=2, repeats=1)
     >>> [column["name"] for column in summarise(result, time_budget=0)["columns"]]
-    ['merchant', 'city', 'device', 'channel']
+    ['merchant', 'city', 'channel', 'device']
     """
     rows = comparison.rows
     end = None if time_budget is None else time.monotonic() + time_budget
     encoder = SamplingBayesianEncoder(list(rows.categorical), family=rows.family, random_state=comparison.seed)
-    shrunk = shrinkage(encoder.fit(rows.X, rows.y))
+    encoder.fit(rows.X, rows.y)
+    described = {column.name: describe(column) for column in encoder.encoding_.columns}
+    names = sorted(rows.categorical, key=lambda name: -described[name]["signal"])  # the most informative first
+    leaks = partial(_leakage, prior=encoder.encoding_.columns[0].posteriors.prior.prior)
     return {
         "target": rows.target,
         "described": rows.described,
@@ -73,15 +78,41 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
         "results": _results(comparison),
         "encoders": _legend(comparison),
         "meaning": _meaning(rows),
-        "columns": [
-            _column(encoder.posteriors_[name], name, float(strength), rows)
-            for name, strength in zip(rows.categorical, shrunk.prior_strength, strict=True)
-        ],
-        "draws": _in_time(end, _draws, rows, comparison.seed),
-        "leakage": _in_time(
-            end, partial(_leakage, prior=encoder.encoding_.columns[0].posteriors.prior.prior), rows, comparison.seed
-        ),
+        "overview": _overview(names, described),
+        "columns": [_column(encoder.posteriors_[name], name, described[name], rows) for name in names],
+        **_sections(rows, comparison.seed, leaks, end),
     }
+
+
+def _sections(rows: Rows, seed: int, leaks: Callable[[Rows, int, int], Any], end: float | None) -> dict[str, Any]:
+    """What takes long, or why it is left out. In haste, a leak is first looked for in fewer rows."""
+    sizes = [ROWS_OF_LEAKAGE_IN_HASTE, MOST_ROWS_OF_LEAKAGE] if end is not None else [MOST_ROWS_OF_LEAKAGE]
+    found = _in_time(end, lambda: leaks(rows, seed, sizes[0]))
+    draws = _in_time(end, lambda: _draws(rows, seed))
+    if len(sizes) > 1 and len(rows.y) > sizes[0]:
+        more = _in_time(end, lambda: leaks(rows, seed, sizes[1]))
+        found = found if more is LATE else more
+    return {"draws": draws, "leakage": found}
+
+
+def _overview(names: list[str], described: dict[str, Any]) -> list[dict[str, Any]]:
+    """What each column says, and how much of it is the prior; the bar is the signal next to that of the best one."""
+    largest = max((described[name]["signal"] for name in names), default=0.0) or 1.0
+    lines = []
+    for name in names:
+        told = described[name]
+        silent = told["verdict"].startswith("no signal")
+        lines.append(
+            {
+                "name": name,
+                "categories": counted(told["categories"], "category", "categories"),
+                "share": round(100 * told["signal"] / largest, 2),
+                "signal": "none" if silent else number(told["signal"]),
+                "weight": f"{told['mean_shrinkage']:.0%}",
+                "verdict": told["verdict"],
+            }
+        )
+    return lines
 
 
 def _folds(comparison: Comparison) -> str:
@@ -89,14 +120,17 @@ def _folds(comparison: Comparison) -> str:
     return comparison.folding if compared == len(comparison.folds) else f"{compared} folds of {comparison.folding}"
 
 
-def _in_time(end: float | None, work: Callable[[Rows, int], Any], rows: Rows, seed: int) -> Any:
-    """What the work returns; None if it does not end in time."""
+LATE = {"left_out": "There was no time left for this: compare with a larger time budget."}
+
+
+def _in_time(end: float | None, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What the work returns, if it ends in time."""
     try:
         with deadline(end), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of scikit-learn, about folds and classes: as in the comparison itself
-            return work(rows, seed)
+            return work()
     except TimeUp:
-        return None
+        return LATE
 
 
 def _results(comparison: Comparison) -> dict[str, Any]:
@@ -133,8 +167,21 @@ def _results(comparison: Comparison) -> dict[str, Any]:
         "measures": [MEASURES[name].label for name in comparison.measures],
         "lines": lines,
         "zero": place(0.0),
-        "missing": [{"name": cell.name, "status": cell.status} for cell in comparison.unranked],
+        "ticks": [
+            {"at": place(value), "text": text}
+            for value, text in zip(_ticks(low, high), column(_ticks(low, high)), strict=True)
+        ],
+        "measure": MEASURES[comparison.by].label,
+        "missing": comparison.reasons,
+        "n_missing": len(comparison.unranked),
     }
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """A few round numbers from low to high, zero among them."""
+    step = 10.0 ** np.floor(np.log10((high - low) or 1.0))
+    step *= next(factor for factor in (0.2, 0.5, 1.0, 2.0) if (high - low) / (factor * step) <= 5)
+    return [float(step * i) for i in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]
 
 
 def _legend(comparison: Comparison) -> list[dict[str, str]]:
@@ -151,7 +198,7 @@ def _meaning(rows: Rows) -> str:
     return f"share of rows of each class of {rows.target}"
 
 
-def _column(frame: Any, name: str, strength: float, rows: Rows) -> dict[str, Any]:
+def _column(frame: Any, name: str, described: dict[str, Any], rows: Rows) -> dict[str, Any]:
     """The categories of a column: the most frequent ones first, and the rest only counted."""
     n_classes = 1 if rows.n_classes in (None, 2) else rows.n_classes or 1
     kinds = frame["kind"].to_numpy()[::n_classes]
@@ -170,7 +217,7 @@ def _column(frame: Any, name: str, strength: float, rows: Rows) -> dict[str, Any
         "categories": len(seen),
         "shown": len(kept),
         "rare": int((shrinkage[seen] > RARE).sum()),
-        "strength": f"{strength:,.0f}",
+        "strength": counted(round(described["prior_strength"]), "row"),
         "classes": [""] if n_classes == 1 else [str(label) for label in rows.classes or ()],
         "names": [_shortened(labels[i]) if kinds[i] == "seen" else None for i in kept],
         "counts": [float(counts[i]) for i in kept],
@@ -200,13 +247,13 @@ def _sampled(rows: Rows, most: int, seed: int) -> tuple[Any, Any]:
     return rows.X.iloc[chosen].reset_index(drop=True), rows.y[chosen]
 
 
-def _draws(rows: Rows, seed: int) -> dict[str, Any] | None:
-    """Score of a boosted model against the number of draws; None for few rows, and where rows cannot be shuffled."""
+def _draws(rows: Rows, seed: int) -> dict[str, Any]:
+    """Score of a boosted model against the number of draws, but for few rows, and where rows cannot be shuffled."""
     if rows.groups is not None or rows.ordered:
-        return None
+        return {"left_out": "It is made on shuffled rows, and these are kept together or in order."}
     X, y = _sampled(rows, MOST_ROWS_OF_DRAWS, seed)
     if rows.classes is not None and np.bincount(y, minlength=len(rows.classes)).min() < N_FOLDS:
-        return None
+        return {"left_out": f"A class has fewer rows than the {N_FOLDS} folds that it takes."}
     encoder = SamplingBayesianEncoder(list(rows.categorical), family="auto" if rows.classes else rows.family)
     if rows.classes is None:
         model: Any = SamplingRegressor(HistGradientBoostingRegressor(max_iter=N_ROUNDS), encoder, random_state=seed)
@@ -232,16 +279,17 @@ def _draws(rows: Rows, seed: int) -> dict[str, Any] | None:
     return {"measure": measure, "better": better, "rows": len(y), "lines": lines}
 
 
-def _leakage(rows: Rows, seed: int, *, prior: Any) -> dict[str, Any] | None:
+def _leakage(rows: Rows, seed: int, most: int, *, prior: Any) -> dict[str, Any]:
     """What would leak if categories were encoded by the plain mean of their rows, and what leaks from our draws."""
     if len(rows.y) < FEWEST_ROWS_OF_LEAKAGE:
-        return None
-    X, y = _sampled(rows, MOST_ROWS_OF_LEAKAGE, seed)
+        return {"left_out": f"{len(rows.y)} rows are too few to find a leak in: it takes {FEWEST_ROWS_OF_LEAKAGE}."}
+    X, y = _sampled(rows, most, seed)
     X = X[list(rows.categorical)]
     weak = prior.worth(1e-3)  # all of a category is its own rows, and an unseen one is the mean of all
     plain = SamplingBayesianEncoder("all", family=rows.family, prior=weak, own_target="include", draws=0.0)
     ours = SamplingBayesianEncoder("all", family=rows.family, random_state=seed)
-    found = [leakage(encoder, X, y, columns="all", random_state=seed) for encoder in (plain, ours)]
+    cv = N_FOLDS if most == ROWS_OF_LEAKAGE_IN_HASTE else 5
+    found = [leakage(encoder, X, y, columns="all", cv=cv, random_state=seed) for encoder in (plain, ours)]
     return {"score": found[0].score, "rows": len(y), "lines": [_leak(i, *found) for i in range(len(found[0].columns))]}
 
 

@@ -17,7 +17,7 @@
     if (text !== undefined) element.textContent = text;
     return element;
   };
-  const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  const counted = (count, noun, nouns = `${noun}s`) => `${count.toLocaleString("en")} ${count === 1 ? noun : nouns}`;
   const label = (name) => (name === null ? "(missing)" : name === "" ? "(empty)" : name);
 
   function chosen(column, values) {
@@ -34,12 +34,13 @@
     return places.sort((a, b) => key(a) - key(b) || a - b);
   }
 
-  function scale(column, values, prior) {
-    const raw = values.raw_mean.filter((value) => value !== null);
-    const all = [...values.lower, ...values.upper, ...raw, ...prior.mean].filter((value) => value !== null);
+  // The range of what is believed of those shown: one row that is 0 or 1 must not flatten the rest, and stands at the edge.
+  function scale(shown, values, prior) {
+    const all = [...prior.mean, ...shown.flatMap((i) => [values.lower[i], values.upper[i]])].filter((value) => value !== null);
     const low = all.reduce((a, b) => Math.min(a, b), Infinity);
     const high = all.reduce((a, b) => Math.max(a, b), -Infinity);
-    return { low, high, place: (value) => 2 + (96 * (value - low)) / (high - low || 1) };  // room for a whole dot
+    const place = (value) => 2 + 96 * Math.min(Math.max((value - low) / (high - low || 1), 0), 1);  // room for a whole dot
+    return { low, high, place };
   }
 
   function part(name, from, to) {
@@ -72,16 +73,17 @@
     const column = columns[at("column").value];
     const k = Number(at("class").value) || 0;
     const [values, prior] = [column.values[k], column.prior[k]];
-    const { low, high, place } = scale(column, values, prior);
     const places = chosen(column, values);
+    const { low, high, place } = scale(places.slice(0, limit), values, prior);
     at("categories").replaceChildren(...places.slice(0, limit).map((i) => line(column, values, prior, i, place)));
     const ends = make("div");
     ends.append(make("span", "", number(low)), make("span", "", number(high)));
     at("axis").replaceChildren(ends);
     const cut = column.shown < column.categories ? `, the ${column.shown.toLocaleString("en")} most frequent of which are here` : "";
     const found = places.length < column.shown ? ` ${places.length.toLocaleString("en")} found.` : "";
-    at("about").textContent = `The ${meaning}, for ${column.categories.toLocaleString("en")} categories${cut}. The prior weighs as much as `
-      + `${column.strength} rows: ${column.rare.toLocaleString("en")} categories are rarer than that. One never seen is believed at ${number(prior.mean[0])}.${found}`;
+    const rarer = `${counted(column.rare, "category is", "categories are")} rarer than that`;
+    at("about").textContent = `The ${meaning}, for ${counted(column.categories, "category", "categories")}${cut}. The prior weighs as much as `
+      + `${column.strength}: ${rarer}. One never seen is believed at ${number(prior.mean[0])}.${found}`;
     at("more").hidden = places.length <= limit;
   }
 

@@ -1,0 +1,47 @@
+"""One look for all plots: axes to draw on, names that can be drawn, rows of marks, and where the legend goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+GREY = "0.55"
+LONGEST_NAME = 30
+
+
+def new_axes(ax: Any, size: tuple[float, float]) -> Any:
+    """The axes that were given, or those of a new figure, in inches."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError('Plots need matplotlib: pip install "catbayes[plot]".') from error
+    if ax is None:
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def drawable(name: Any) -> str:
+    """A name that matplotlib can draw: on one line, not too long, and no `$` taken for mathematics."""
+    if name is None or name != name:
+        return "(missing)"
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in str(name)).split())
+    if len(text) > LONGEST_NAME:
+        text = text[: LONGEST_NAME - 1] + "…"
+    return text.replace("$", r"\$") or "(empty)"
+
+
+def label_rows(ax: Any, names: list[str]) -> None:
+    """Name the rows of a plot of horizontal marks, the first one on top."""
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+
+
+def height_of_rows(n_rows: int) -> float:
+    """Inches for so many rows, the axis and the legend."""
+    return 1.5 + 0.32 * max(n_rows, 2)
+
+
+def legend_above(ax: Any) -> None:
+    """Put the legend where no mark can be, over the names on the left if it is wide."""
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize="small")

@@ -1,0 +1,153 @@
+"""Numbers as people write them, and values that show themselves: a sentence and a table, as text and as HTML."""
+
+from __future__ import annotations
+
+import html
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+MOST_LINES = 13
+LONGEST = 60
+FIGURES = 4  # of the largest number of a column
+
+
+def counted(count: float, noun: str, nouns: str | None = None) -> str:
+    """A number of things, by their singular and plural.
+
+    Examples
+    --------
+    >>> from catbayes._writing import counted
+    >>> counted(1, "row"), counted(71030, "category", "categories")
+    ('1 row', '71,030 categories')
+    """
+    return f"{number(count)} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def number(value: Any) -> str:
+    """One number: 71,030, 0.1234, nothing for NaN.
+
+    Examples
+    --------
+    >>> from catbayes._writing import number
+    >>> number(71030.4), number(12.0), number(0.12345), number(float("nan")), number(3e-7)
+    ('71,030', '12', '0.1235', '', '3e-07')
+    """
+    return column([value])[0]
+
+
+def column(values: Sequence[Any]) -> list[str]:
+    """Values below each other: numbers with as many decimals as the largest one needs, the rest as text.
+
+    Examples
+    --------
+    >>> from catbayes._writing import column
+    >>> column([1234.5, 0.5, None]), column([0.123456, 1e-9, 0.0]), column([1.0, 2000.0]), column(["a", None])
+    (['1,234', '0', ''], ['0.1235', '1e-09', '0.0000'], ['1', '2,000'], ['a', ''])
+    """
+    numbers = [float(value) for value in values if _is_number(value) and math.isfinite(value)]
+    whole = all(value == round(value) for value in numbers)
+    largest = max(map(abs, numbers), default=0.0)
+    decimals = 0 if whole or largest == 0 else min(max(FIGURES - 1 - math.floor(math.log10(largest)), 0), FIGURES)
+    return [_written(value, decimals) for value in values]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) or (hasattr(value, "dtype") and value.dtype.kind in "iuf")
+
+
+def _written(value: Any, decimals: int) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool) or not _is_number(value):
+        text = " ".join(str(value).split())
+        return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if abs(value) >= 1e9 or 0 < abs(value) < 0.5 * 10.0**-decimals <= 0.5 * 10.0**-FIGURES:
+        return f"{value:.1g}"
+    return f"{value:,.{decimals}f}"
+
+
+NAMES = ("column", "category", "class")
+
+
+def texts(heading: str, values: list[Any]) -> list[Any]:
+    """Values to be written below a heading; names that are numbers are no quantities.
+
+    Examples
+    --------
+    >>> from catbayes._writing import texts
+    >>> texts("category", [39353, None]), texts("count", [39353])
+    (['39353', None], [39353])
+    """
+    return [None if v is None or v != v else str(v) for v in values] if heading in NAMES else values
+
+
+class Written:
+    """A value with a sentence and a table, which a terminal shows as text and a notebook as HTML."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _sentence(self) -> str:
+        """What it is, with the numbers that matter."""
+
+    def _table(self) -> Mapping[str, Sequence[Any]]:
+        """Columns by their headings, of which the first rows are shown; nothing where the sentence says it all."""
+        return {}
+
+    def _cells(self) -> tuple[list[str], list[list[str]], str]:
+        """Headings, lines, and what is left out."""
+        table = {name: texts(name, list(islice(iter(values), MOST_LINES))) for name, values in self._table().items()}
+        lines = [list(line) for line in zip(*map(column, table.values()), strict=True)]
+        left = max((len(values) for values in self._table().values()), default=0) - len(lines)
+        return list(table), lines, f"… and {counted(left, 'line')} more in frame()" if left > 0 else ""
+
+    def __repr__(self) -> str:
+        names, lines, rest = self._cells()
+        grid = text_of(names, lines, _to_the_right(self._table()))
+        return "\n".join([self._sentence(), *(grid if lines else []), *([rest] if rest else [])])
+
+    def _repr_html_(self) -> str:
+        names, lines, rest = self._cells()
+        aligned = [f' style="text-align:{"right" if after else "left"}"' for after in _to_the_right(self._table())]
+        return html_of([self._sentence()], names, lines, [rest] if rest else [], aligned)
+
+
+def _to_the_right(table: Mapping[str, Sequence[Any]]) -> list[bool]:
+    shown = {name: list(islice(iter(values), MOST_LINES)) for name, values in table.items()}
+    return [name not in NAMES and all(v is None or _is_number(v) for v in values) for name, values in shown.items()]
+
+
+def text_of(headings: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
+    """A table as lines of text, some of its columns set to the right."""
+    widths = [max(len(line[i]) for line in [headings, *lines]) for i in range(len(headings))]
+    return [
+        "  ".join(
+            text.rjust(width) if after else text.ljust(width)
+            for text, width, after in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in [headings, *lines]
+    ]
+
+
+def html_of(
+    before: Sequence[str],
+    headings: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    after: Sequence[str] = (),
+    attributes: Sequence[str] | None = None,
+) -> str:
+    """Paragraphs, a table and more paragraphs; whatever the texts hold, they stay text."""
+    given = attributes or [""] * len(headings)
+
+    def row(tag: str, line: Sequence[str]) -> str:
+        return "".join(f"<{tag}{a}>{html.escape(str(t))}</{tag}>" for a, t in zip(given, line, strict=True))
+
+    table = [f"<tr>{row('th', headings)}</tr>", *(f"<tr>{row('td', line)}</tr>" for line in lines)]
+    paragraphs = [[f"<p>{html.escape(text)}</p>" for text in texts if text] for texts in (before, after)]
+    shown = f"<table>{''.join(table)}</table>" if lines else ""
+    return f'<div style="overflow-x:auto">{"".join(paragraphs[0])}{shown}{"".join(paragraphs[1])}</div>'
