@@ -225,6 +225,12 @@ def test_a_prior_is_worth_a_number_of_tables():
         SamplingBayesianEncoder(prior=1e300).fit([["a"], ["b"]], [0, 1])
 
 
+def test_groups_do_not_go_by_name():
+    table = polars.DataFrame({"c": list("abab") * 3, "g": list("xxyy") * 3})
+    with pytest.raises(InputError, match=r"groups='g': expected the group of each row.*X\['g'\]"):
+        SamplingBayesianEncoder(["c"]).fit_transform(table, [0, 1, 1, 0] * 3, groups="g")
+
+
 def test_weights_must_be_numbers():
     with pytest.raises(InputError, match="sample_weight must hold numbers"):
         SamplingBayesianEncoder().fit([["a"], ["b"]] * 2, [0, 1, 0, 1], sample_weight=["w"] * 4)

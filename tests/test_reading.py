@@ -154,6 +154,29 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, name, content
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("engine", FILE_ENGINES)
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["City", "city"], "'city' twice, capitals aside"),
+        (["c", "c"], "'c' twice, capitals aside"),
+        (["c", ""], "a column without a name"),
+    ],
+)
+def test_names_that_an_engine_would_change_are_refused(tmp_path, names, message, ending, engine):
+    """DuckDB calls them city_1, c_1 and C1, and what encodes the file would look for those."""
+    columns = [pyarrow.array(["a", "b"]), pyarrow.array(["x", "y"]), pyarrow.array([0, 1])]
+    table, path = pyarrow.Table.from_arrays(columns, [*names, "y"]), tmp_path / f"t.{ending}"
+    if ending == "parquet":
+        pyarrow.parquet.write_table(table, path)
+    else:
+        with pyarrow.OSFile(str(path), "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    with pytest.raises(InputError, match=message):
+        gather(path, target="y", engine=engine)
+
+
 def test_files_that_do_not_belong_together_are_refused(tmp_path):
     written(tmp_path, "a.csv", "c,y\nx,0\nz,1\n")
     for content, message in [

@@ -227,7 +227,7 @@ def _read_prior(record: Any, evidence: Evidence) -> Any:
 def _amount(name: str, value: Any) -> float:
     """A number ≥ 0."""
     if not 0.0 <= float(value) < float("inf"):
-        raise ValueError(f"{name} is {value}")
+        raise ValueError(f"{name} cannot be {value}")
     return float(value)
 
 

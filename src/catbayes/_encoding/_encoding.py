@@ -257,6 +257,10 @@ class Encoding(Written):
     def training_draws(self, rows: Rows, groups: Any = None) -> TrainingDraws:
         """Draws of the rows that the encoding was fitted on, their own targets kept out; nothing is drawn yet."""
         strategy = self.settings.own_target
+        if isinstance(groups, str):
+            raise InputError(
+                f"groups={groups!r}: expected the group of each row. Give the values, such as X[{groups!r}]."
+            )
         about: dict[str, bool] = {"hides": self.hides, "known": any(column.has_known for column in self.columns)}
         split = strategy.split(rows, groups, seed=self.seed, **about)
         slots = self.slots_of(rows)

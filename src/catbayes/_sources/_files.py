@@ -15,7 +15,7 @@ import narwhals as nw
 from catbayes._sources._batches import Batch, batches, need_arrow
 from catbayes._sources._engine import FileEngine
 from catbayes._sources._engines import choose
-from catbayes._sources._text import NAMED, Layout
+from catbayes._sources._text import NAMED, Layout, named_twice
 from catbayes.errors import InputError
 
 PARQUET = (".parquet", ".pq")
@@ -132,9 +132,13 @@ class Files:
 
         try:
             read = pyarrow.parquet.read_schema(path) if self.kind == "Parquet" else pyarrow.ipc.open_file(path).schema
-            return {field.name: str(field.type) for field in read}
         except (pyarrow.ArrowException, OSError) as error:
             raise InputError(f"{path} cannot be read as {self.kind}: {str(error).splitlines()[0]}") from error
+        twice = named_twice(read.names)
+        if twice is not None or "" in read.names:
+            wrong = "a column without a name" if twice is None else f"{twice!r} twice, capitals aside"
+            raise InputError(f"{path} has {wrong}. Rename that column; DuckDB would do so by itself.")
+        return {field.name: str(field.type) for field in read}
 
 
 def find_files(source: Any) -> list[Path]:

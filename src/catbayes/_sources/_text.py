@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,8 +48,7 @@ class Layout:
         odd = len({*cells}) < len(cells) or not all(cells) or any(map(is_number, cells))
         named = ending in NAMED or not odd
         names = tuple(cell if named and cell else f"column{i}" for i, cell in enumerate(cells))
-        folded = [name.casefold() for name in names]  # DuckDB does not tell capitals apart
-        twice = next((name for i, name in enumerate(names) if folded[i] in folded[:i]), None)
+        twice = named_twice(names)
         if twice is not None:
             raise InputError(
                 f"{path}: its first line names {twice!r} twice, capitals aside. Rename one of them; if that line is a "
@@ -90,6 +89,16 @@ def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
             f"{path}, line {before + 1}: a quote is opened there and not closed ({error}). Correct that line; quotes "
             "inside of quotes are doubled."
         ) from error
+
+
+def named_twice(names: Sequence[str]) -> str | None:
+    """A name that is there before, capitals aside: DuckDB does not tell them apart."""
+    seen: set[str] = set()
+    for name in names:
+        if name.casefold() in seen:
+            return name
+        seen.add(name.casefold())
+    return None
 
 
 def _most_frequent(path: Path) -> str:
