@@ -23,7 +23,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
 
     Parameters
     ----------
-    columns : "auto", "all", or list of names or positions
+    columns : "auto", "all", a name, list of names or positions, or callable
         What to encode; the other columns pass through.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         As for `SamplingBayesianEncoder`.

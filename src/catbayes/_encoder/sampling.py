@@ -44,9 +44,10 @@ class SamplingBayesianEncoder(PosteriorEncoder):
 
     Parameters
     ----------
-    columns : "auto", "all", or list of names or positions
+    columns : "auto", "all", a name, list of names or positions, or callable
         What to encode. "auto" takes string, object, categorical, enum and boolean columns of a frame, and all columns
-        of an array. The other columns pass through.
+        of an array. A callable gets the table, and says which, as scikit-learn's `make_column_selector` does. The other
+        columns pass through.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         Combinations of columns that are encoded as columns of their own, each with its own prior, behind the others:
         `[("user", "door")]`, or all pairs (and triples) of the encoded columns. "auto" takes the pairs that say more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from catbayes._evidence._exposure import per_unit
 from catbayes._evidence._target import Target, read_target
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec, Selection
-from catbayes._tables import Table, no_column
+from catbayes._tables import Table, called_columns, no_column
 from catbayes._validation import Array, Codes, check_weights
 from catbayes.errors import InputError
 
@@ -74,6 +74,8 @@ def read_rows(
     if y is None:
         raise InputError("target: expected the name of a column of the table, or the values of the target.")
     names, n_rows = table.names, table.n_rows
+    if callable(selection.columns):
+        selection = replace(selection, columns=called_columns(selection.columns, table))
     specs = selection.specs(names, table.categorical())
     weight = check_weights(weight, n_rows, whole)
     y = np.asarray(y)
