@@ -38,9 +38,9 @@ class ConjugateMomentEncoder(PosteriorEncoder):
     own_target : "cross_fit", "include", `CrossFit(cv)` or `Include()`
         Whether `fit_transform` keeps a row's own target out of its features, by folds. Leaving out one row in closed
         form is not offered: without draws to hide it, that gives the target back exactly.
-    unseen : "prior", "error"
-        What to do with a category that `fit` did not see.
-    missing : "category", "prior", "error"
+    unseen : "prior", "nan", "error"
+        What to do with a category that `fit` did not see: encode it by the prior or as NaN, or refuse it.
+    missing : "category", "prior", "nan", "error"
         What to do with a missing value.
     drop_first : bool, default=False
         With three classes or more, leave out the outputs of the first class.

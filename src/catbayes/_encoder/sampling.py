@@ -78,10 +78,10 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         How far draws lie from the posterior mean: by the count of the category, or so many times as far as the
         posterior spreads, 1 being the paper's. `Draws(temperature=…, steady=…, per=…, sampler=…)` says more: whether
         frequent categories are drawn, whether rows of a category share a draw, and what draws.
-    unseen : "prior", "error"
-        What to do with a category that `fit` did not see.
-    missing : "category", "prior", "error"
-        What to do with a missing value: a category of its own, as if unseen, or an error.
+    unseen : "prior", "nan", "error"
+        What to do with a category that `fit` did not see: encode it by the prior or as NaN, or refuse it.
+    missing : "category", "prior", "nan", "error"
+        What to do with a missing value: a category of its own, as if unseen, NaN, or an error.
     random_state : int, RandomState or None
         The same seed gives the same draws for any `n_jobs` and container. Encoders that share a ColumnTransformer
         need seeds of their own.
