@@ -1,10 +1,13 @@
 """Bad input gets one sentence with the remedy, and changes nothing."""
 
+import warnings
+
 import numpy as np
 import pandas
 import polars
 import pytest
 import scipy.sparse
+from sklearn.compose import make_column_selector
 from sklearn.exceptions import NotFittedError
 
 from catbayes import (
@@ -14,10 +17,12 @@ from catbayes import (
     DirichletCategorical,
     Draws,
     InputError,
+    InputWarning,
     LogNormalGamma,
     NormalGamma,
     PredictiveQuantiles,
     SamplingBayesianEncoder,
+    SamplingClassifier,
     Scaled,
     gather,
 )
@@ -66,7 +71,7 @@ BAD_SETTINGS = {
     "unknown column": ({"columns": ["town"]}, "'town', and X has no such column. It has 'city', 'n'"),
     "column twice": ({"columns": ["city", "city"]}, "names a column twice"),
     "no column": ({"columns": []}, "expected"),
-    "unknown word for columns": ({"columns": "city"}, r'a list, such as columns=\["city"\]'),
+    "unknown word for columns": ({"columns": "ctiy"}, "a column or a list of them"),
     "unknown family": ({"family": "gauss"}, 'family=.gauss.: expected one of "auto", "bernoulli"'),
     "unknown mapping": ({"mapping": "median"}, "mapping='median': expected one of"),
     "mapping of the wrong shape": ({"mapping": lambda theta: theta[:1]}, "leading axes"),
@@ -119,6 +124,38 @@ def test_a_bad_setting_is_explained(case):
         encoder.fit(X, y)
     with pytest.raises(NotFittedError):
         encoder.transform(X)
+
+
+def test_some_whole_numbers_are_taken_for_classes_with_a_warning():
+    table, y = pandas.DataFrame({"c": ["a", "b"] * 300}), np.arange(600) % 40
+    with pytest.warns(InputWarning, match='40 different whole numbers, and each becomes a class: set family="normal"'):
+        SamplingBayesianEncoder().fit(table, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InputWarning)
+        SamplingBayesianEncoder(family="categorical").fit(table, y)
+        SamplingBayesianEncoder().fit(table, y % 30)
+        SamplingClassifier().fit(table, y)
+
+
+def test_columns_are_named_as_for_a_column_transformer():
+    X = pandas.DataFrame({"city": ["Oslo", "Rome"] * 10, "shop": ["a", "b"] * 10, "age": range(20)})
+    y = [0, 1] * 10
+    chosen = {
+        "city": ["city"],
+        make_column_selector(dtype_exclude="number"): ["city", "shop"],
+        (lambda X: [column for column in X if column != "age"]): ["city", "shop"],
+        (lambda X: [False, True, False]): ["shop"],
+        (lambda X: slice(0, 2)): ["city", "shop"],
+    }
+    for columns, expected in chosen.items():
+        encoder = SamplingBayesianEncoder(columns, random_state=0)
+        assert encoder.fit(X, y).columns_ == expected
+        again = encoder.partial_fit(X, y).transform(X)
+        assert SamplingBayesianEncoder(expected, random_state=0).fit(X, y).partial_fit(X, y).transform(X).tolist() == (
+            again.tolist()
+        )
+    array = SamplingBayesianEncoder(lambda X: [X.shape[1] - 1]).fit(X.to_numpy(dtype=object)[:, :2], y)
+    assert array.columns_ == [1]
 
 
 def test_many_whole_numbers_are_not_taken_for_classes():

@@ -7,7 +7,7 @@ handed out as they are, never copied into another library.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -23,6 +23,7 @@ from catbayes.errors import InputError
 __all__ = [
     "CATEGORICAL",
     "Table",
+    "called_columns",
     "check_free",
     "did_you_mean",
     "find_column",
@@ -150,10 +151,17 @@ def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list
     >>> from catbayes._tables import find_columns
     >>> find_columns(["city", "age", "shop"], [0], "auto"), find_columns(["city", "age", "shop"], [0], ["shop", 0])
     ([0], [2, 0])
+    >>> find_columns(["city", "age", "shop"], [0], "shop")
+    [2]
     """
     if isinstance(columns, str):
+        if columns in names and columns not in ("auto", "all"):
+            return [names.index(columns)]
         if columns not in ("auto", "all"):
-            raise InputError(f'columns="{columns}": expected "auto", "all" or a list, such as columns=["{columns}"].')
+            near = did_you_mean(columns, names)
+            raise InputError(
+                f'columns="{columns}": expected "auto", "all", a column or a list of them.{near} X has {shown(names)}.'
+            )
         return list(range(len(names))) if columns == "all" else _find_by_type(names, categorical)
     if isinstance(columns, Iterable):
         columns = list(columns)
@@ -163,6 +171,27 @@ def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list
     if len(set(positions)) < len(positions):
         raise InputError(f"columns={columns!r} names a column twice. Name each one once.")
     return positions
+
+
+def called_columns(choose: Callable[[Any], Any], table: Table) -> list[Any]:
+    """Columns that a function chooses of a table, as scikit-learn's ColumnTransformer lets it: names, places or a mask.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes._tables import Table, called_columns
+    >>> table = Table.of(pd.DataFrame({"city": ["Oslo"], "age": [31]}))
+    >>> called_columns(lambda X: X.columns[:1], table), called_columns(lambda X: [False, True], table)
+    (['city'], [1])
+    """
+    found = choose(table.array if table.frame is None else table.frame.to_native())
+    if isinstance(found, str):
+        return [found]
+    if isinstance(found, slice):
+        return list(range(len(table.names)))[found]
+    found = list(found)
+    is_mask = len(found) == len(table.names) and all(isinstance(one, bool | np.bool_) for one in found)
+    return np.flatnonzero(found).tolist() if is_mask else found
 
 
 def _find_by_type(names: list[Any], categorical: list[int]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ from narwhals.typing import IntoDataFrame, IntoLazyFrame, IntoSeries
 
 Name: TypeAlias = str | int
 """A column, by its name or position."""
-Columns: TypeAlias = Literal["auto", "all"] | Sequence[Name]
+Columns: TypeAlias = Literal["auto", "all"] | Name | Sequence[Name] | Callable[[Any], Any]
 Interactions: TypeAlias = Literal["pairs", "triples", "auto"] | Sequence[tuple[Name, ...]] | None
 Hierarchy: TypeAlias = Mapping[Any, Sequence[Any] | Mapping[Any, Any] | IntoDataFrame] | None
 

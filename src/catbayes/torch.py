@@ -69,6 +69,7 @@ class PosteriorEmbedding(nn.Module):
             raise InputError(f"encoder={encoder!r}: expected a fitted SamplingBayesianEncoder.")
         if eval_draws is not None:
             check_count("eval_draws", eval_draws)
+        encoder.encoding_.settings.refuse_nan("a layer")
         self.generator = generator
         self.eval_draws = eval_draws
         self._encoder = copy.deepcopy(encoder)  # as it is now, should it be fitted again

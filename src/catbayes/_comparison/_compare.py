@@ -50,7 +50,7 @@ def compare(
         another one, and a SamplingClassifier or SamplingRegressor, whose `estimator` is set to each model.
     models : list of "boosting", "linear", "forest", or dict of name to estimator, optional
         What learns from the encoded columns; all three if None.
-    columns : "auto", "all", or list of names
+    columns : "auto", "all", a name, or list of names
         Categorical columns; "auto" takes all that hold no numbers and no dates.
     drop : list of str
         Columns to leave out, such as identifiers.

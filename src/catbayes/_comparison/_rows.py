@@ -11,7 +11,7 @@ from catbayes._comparison._target import is_missing, note_on_classes, read_label
 from catbayes._random import Purpose, stream
 from catbayes._sources import is_source, read_arrow
 from catbayes._tables import Table, no_column, shown
-from catbayes._validation import check_count, check_option
+from catbayes._validation import check_count
 from catbayes._writing import number
 from catbayes.errors import InputError
 from catbayes.families import Family
@@ -78,6 +78,8 @@ def read_rows(
 
     if groups is not None and time is not None:
         raise InputError("groups and time were both given: rows are held out by group or by time. Choose one.")
+    if isinstance(columns, str) and columns not in ("auto", "all"):
+        columns = [columns]
     X, target, labels = _split(_read(table), y)
     by_group = None if groups is None or isinstance(groups, str) else _given_groups(groups, len(X))
     aside = [name for name in (groups if by_group is None else None, time) if name is not None]
@@ -208,8 +210,6 @@ def _with_roles(rows: Rows, columns: Any) -> Rows:
                 'columns=["a", "b"].'
             )
     else:
-        if isinstance(columns, str):
-            check_option("columns", columns, ("auto", "all"))
         categorical = names if columns == "all" else [name for name in columns if name in names]
         if not categorical:
             raise InputError(f"columns={columns!r}: none of them holds more than one value. Name others.")

@@ -23,7 +23,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
 
     Parameters
     ----------
-    columns : "auto", "all", or list of names or positions
+    columns : "auto", "all", a name, list of names or positions, or callable
         What to encode; the other columns pass through.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         As for `SamplingBayesianEncoder`.
@@ -38,9 +38,9 @@ class ConjugateMomentEncoder(PosteriorEncoder):
     own_target : "cross_fit", "include", `CrossFit(cv)` or `Include()`
         Whether `fit_transform` keeps a row's own target out of its features, by folds. Leaving out one row in closed
         form is not offered: without draws to hide it, that gives the target back exactly.
-    unseen : "prior", "error"
-        What to do with a category that `fit` did not see.
-    missing : "category", "prior", "error"
+    unseen : "prior", "nan", "error"
+        What to do with a category that `fit` did not see: encode it by the prior or as NaN, or refuse it.
+    missing : "category", "prior", "nan", "error"
         What to do with a missing value.
     drop_first : bool, default=False
         With three classes or more, leave out the outputs of the first class.

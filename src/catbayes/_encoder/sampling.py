@@ -55,9 +55,10 @@ class SamplingBayesianEncoder(PosteriorEncoder):
 
     Parameters
     ----------
-    columns : "auto", "all", or list of names or positions
+    columns : "auto", "all", a name, list of names or positions, or callable
         What to encode. "auto" takes string, object, categorical, enum and boolean columns of a frame, and all columns
-        of an array. The other columns pass through.
+        of an array. A callable gets the table, and says which, as scikit-learn's `make_column_selector` does. The other
+        columns pass through.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         Combinations of columns that are encoded as columns of their own, each with its own prior, behind the others:
         `[("user", "door")]`, or all pairs (and triples) of the encoded columns. "auto" takes the pairs that say more
@@ -91,10 +92,10 @@ class SamplingBayesianEncoder(PosteriorEncoder):
     keep_categories : "codes", "one_hot", `Kept(…)`, or None
         Whether columns of few categories give these as outputs too, behind the posterior: as numbers for trees, or as
         columns of zeros and ones for linear models. `Kept(kind, most=30)` says what few is.
-    unseen : "prior", "error"
-        What to do with a category that `fit` did not see.
-    missing : "category", "prior", "error"
-        What to do with a missing value: a category of its own, as if unseen, or an error.
+    unseen : "prior", "nan", "error"
+        What to do with a category that `fit` did not see: encode it by the prior or as NaN, or refuse it.
+    missing : "category", "prior", "nan", "error"
+        What to do with a missing value: a category of its own, as if unseen, NaN, or an error.
     random_state : int, RandomState or None
         The same seed gives the same draws for any `n_jobs` and container. Encoders that share a ColumnTransformer
         need seeds of their own.

@@ -35,8 +35,8 @@ from catbayes.statistics import Statistics
 
 __all__ = ["Encoding", "Missing", "Settings", "Unseen"]
 
-Unseen = Literal["prior", "error"]
-Missing = Literal["category", "prior", "error"]
+Unseen = Literal["prior", "nan", "error"]
+Missing = Literal["category", "prior", "nan", "error"]
 In = TypeVar("In")
 Out = TypeVar("Out")
 MakePrior = Callable[[int, Statistics, Index, Statistics], ColumnPrior]
@@ -60,8 +60,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Require settings that go together."""
-        check_option("unseen", self.unseen, ("prior", "error"))
-        check_option("missing", self.missing, ("category", "prior", "error"))
+        check_option("unseen", self.unseen, ("prior", "nan", "error"))
+        check_option("missing", self.missing, ("category", "prior", "nan", "error"))
         self.own_target.check(self.draws, self.selection.hierarchy)
 
     def run(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
@@ -75,6 +75,12 @@ class Settings:
                 return function(item)
 
         return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(called)(item) for item in items))
+
+    def refuse_nan(self, where: str) -> None:
+        """Refuse the policies that make NaN of a row, where there is no such thing."""
+        for name, policy in (("unseen", self.unseen), ("missing", self.missing)):
+            if policy == "nan":
+                raise InputError(f'{name}="nan" is not known to {where}: fit with {name}="prior" for it.')
 
     def refuse_missing(self, count: float, name: object) -> None:
         """Raise an error, where missing values call for one."""
@@ -215,19 +221,39 @@ class Encoding(Written):
 
     def _admit(self, column: EncodedColumn, slots: Codes) -> Codes:
         """Let missing values go by the policy: as categories, or as if unseen, which in a hierarchy is one level up."""
-        if self.settings.missing == "category":
+        if self.settings.missing in ("category", "nan"):
             return slots
         incomplete, up = column.posteriors.index.incomplete(), column.posteriors.index.up()
         while incomplete[slots].any():
             slots = np.where(incomplete[slots], up[slots], slots)
         return slots
 
+    def _blank(self, column: EncodedColumn) -> Codes:
+        """Slots of which nothing is to be said: their outputs are NaN."""
+        index, settings = column.posteriors.index, self.settings
+        blank = index.incomplete() if settings.missing == "nan" else np.zeros(index.n_slots, dtype=np.bool_)
+        unseen = [index.unseen] if settings.unseen == "nan" else []
+        return np.union1d(np.flatnonzero(blank), unseen).astype(np.intp)
+
+    def _blanked(self, column: EncodedColumn, slots: Codes, features: Array) -> Array:
+        """Features of rows, (row, output), NaN where nothing is to be said of their slots."""
+        blank = self._blank(column)
+        if len(blank):
+            features = np.where(np.isin(slots, blank)[:, None], np.nan, features)
+        return features
+
+    def _completed(self, column: EncodedColumn, slots: Codes, drawn: Array) -> Array:
+        """Drawn features of rows with the kept categories behind them, NaN where nothing is to be said."""
+        return self._blanked(column, slots, column.kept.beside(drawn, slots))
+
     # ------------------------------------------------------------------------------------------- features
 
     def expectation(self, slots: Sequence[Codes]) -> list[Array]:
         """The expectation of f(θ) of rows, (row, output) for every column."""
         pairs = zip(self.columns, slots, strict=True)
-        return self.settings.run(lambda pair: np.asarray(pair[0].expectation.take(pair[1], axis=0)), pairs)
+        return self.settings.run(
+            lambda pair: self._blanked(*pair, np.asarray(pair[0].expectation.take(pair[1], axis=0))), pairs
+        )
 
     def draws(
         self, slots: Sequence[Codes], n_draws: int, *, seed: int | None = None, identity: Keys | None = None
@@ -237,7 +263,8 @@ class Encoding(Written):
         def sample(pair: tuple[EncodedColumn, Codes]) -> list[Array]:
             column, own = pair
             rows, keys = Found(column.entries, own), self._keys(Purpose.SAMPLE, column, n_draws)
-            return [column.kept.beside(self._draw(column, rows, k, seed=seed, identity=identity), own) for k in keys]
+            drawn = (self._draw(column, rows, key, seed=seed, identity=identity) for key in keys)
+            return [self._completed(column, own, features) for features in drawn]
 
         return self.settings.run(sample, zip(self.columns, slots, strict=True))
 
@@ -250,7 +277,8 @@ class Encoding(Written):
             column, own = pair
             rows = column.left_out(own, target, weight)
             keys = self._keys(Purpose.TRAIN, column, n_draws)
-            return [column.kept.beside(self._draw(column, rows, key, identity=identity), own) for key in keys]
+            drawn = (self._draw(column, rows, key, identity=identity) for key in keys)
+            return [self._completed(column, own, features) for features in drawn]
 
         return self.settings.run(sample, zip(self.columns, slots, strict=True))
 
@@ -274,8 +302,8 @@ class Encoding(Written):
         def block(number: int, k: int) -> Array:
             drawn, known = found[number] if found else find(number, k)
             column = self.columns[number]
-            block = self._draw(column, drawn, (Purpose.TRAIN, column.position, k), known=known)
-            return column.kept.beside(block, slots[number])
+            features = self._draw(column, drawn, (Purpose.TRAIN, column.position, k), known=known)
+            return self._completed(column, slots[number], features)
 
         return TrainingDraws(rows.table, self.layout, lambda k: self.settings.run(lambda n: block(n, k), every))
 
@@ -285,6 +313,7 @@ class Encoding(Written):
         A `spread` takes the place of the one that training had, but for columns without signal: how far their draws
         lie apart is of our making, and a scaler in front of a model would make much of it.
         """
+        self.settings.refuse_nan("a model that averages over draws")
         chosen = [None] * len(self.columns) if slots is None else slots
         return [
             column.strata(n_draws, seed=self.seed, spread=None if column.is_silent else spread, slots=some)

@@ -9,6 +9,9 @@ from catbayes._encoding._encoding import Encoding, Settings
 from catbayes._encoding._plan import Plan
 from catbayes._export import Level, Lookup
 
+SILENT = ("error", "nan")
+"""Policies under which a missing value has no answer."""
+
 
 def lookups(encoding: Encoding) -> list[Lookup]:
     """Say how the expectations of each column are looked up."""
@@ -33,11 +36,11 @@ def _lookup(column: EncodedColumn, inputs: tuple[str, ...], outputs: list[str], 
             cells, slots = cells[full], slots[full]
         parts = cells.T.tolist()
         keys = list(zip(*(map(of.__getitem__, part) for of, part in zip(values, parts, strict=False)), strict=True))
-        if len(names) == 1 and settings.missing != "error":
+        if len(names) == 1 and settings.missing not in SILENT:
             keys.append((None,))
             slots = np.append(slots, index.missing if settings.missing == "category" else index.unseen)
         levels.append(Level(tuple(names[: len(parts)]), keys, expectation[slots]))
-    if settings.unseen == "error" and len(names) == 1:
+    if settings.unseen == "nan" or (settings.unseen == "error" and len(names) == 1):
         otherwise = np.full_like(otherwise, np.nan)
-    required = tuple(names) if settings.missing == "error" else ()
+    required = tuple(names) if settings.missing in SILENT else ()
     return Lookup(f"{column.label}_encoded", tuple(outputs), tuple(levels), otherwise, required)

@@ -50,7 +50,7 @@ def gather(
     source : table, lazy frame, reader, path, glob, or list of paths
         Frames and arrays in memory; lazy frames of polars, DuckDB, Spark, ibis, sqlframe and dask, which count by
         themselves; readers of Arrow record batches; Parquet and CSV files.
-    columns : "auto", "all", or list of names or positions
+    columns : "auto", "all", a name, or list of names or positions
         What to encode, as for the encoders.
     target : str or array-like, not None
         Name of the target; for a table in memory, its values.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from catbayes._evidence._screening import screen
 from catbayes._evidence._target import Target, read_target
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec, Selection
-from catbayes._tables import Table, no_column
+from catbayes._tables import Table, called_columns, no_column
 from catbayes._validation import Array, Codes, check_weights
 from catbayes.errors import InputError
 
@@ -75,6 +75,8 @@ def read_rows(
     if y is None:
         raise InputError("target: expected the name of a column of the table, or the values of the target.")
     names, n_rows = table.names, table.n_rows
+    if callable(selection.columns):
+        selection = replace(selection, columns=called_columns(selection.columns, table))
     specs = selection.specs(names, table.categorical())
     weight = check_weights(weight, n_rows, whole)
     y = np.asarray(y)

@@ -6,7 +6,7 @@ updated again. Axes: a family holds (…, category); θ has one more, (…, cate
 
 from typing import Any
 
-from catbayes.errors import InputError
+from catbayes.errors import InputError, warn
 from catbayes.families._arithmetic import maximise, no_signal
 from catbayes.families._family import Family, Random, Support, likeliest_strength
 from catbayes.families.bernoulli import BetaBernoulli
@@ -50,7 +50,7 @@ FAMILIES: dict[str, type[Family]] = {
 }
 """By the names that the parameter `family` of the encoders takes."""
 
-MOST_WHOLE_CLASSES = 100
+MANY_WHOLE_CLASSES, MOST_WHOLE_CLASSES = 30, 100
 FOR_NUMBERS = 'set family="normal" for an amount, "poisson" for a count'
 """What to do where numbers were taken for classes."""
 FOR_CLASSES = 'family="categorical"'
@@ -132,14 +132,19 @@ def family_of_numbers() -> type[Family]:
 
 
 def check_whole_classes(n_classes: int) -> None:
-    """Refuse to take many whole numbers for classes unasked.
+    """Warn where many whole numbers are taken for classes unasked, and refuse very many.
 
     Examples
     --------
     >>> from catbayes.families import check_whole_classes
-    >>> check_whole_classes(100)
+    >>> check_whole_classes(30)
     """
     if n_classes > MOST_WHOLE_CLASSES:
         raise InputError(
             f"y holds {n_classes} different whole numbers: {FOR_NUMBERS}, or {FOR_CLASSES} if each one names a class."
+        )
+    if n_classes > MANY_WHOLE_CLASSES:
+        warn(
+            f"y holds {n_classes} different whole numbers, and each becomes a class: {FOR_NUMBERS}, or {FOR_CLASSES} "
+            "if that is meant."
         )

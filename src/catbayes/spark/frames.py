@@ -38,6 +38,7 @@ def encode_frame(frame: DataFrame, plan: Plan) -> DataFrame:
     """Add encoded columns to a data frame; `catbayes.encode` is its public face."""
     names = list(frame.columns)
     plan.check(names)
+    plan.encoding.settings.refuse_nan("Spark")
     lower = [name.lower() for name in [*names, *plan.added]]  # Spark tells names apart by more than case
     if len(set(lower)) < len(lower):
         twice = next(name for name in lower if lower.count(name) > 1)
