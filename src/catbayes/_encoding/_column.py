@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,11 +41,8 @@ class EncodedColumn(ColumnSpec):
     ) -> EncodedColumn:
         """Work out what is expected of every slot; the mapping is bound to the column's prior."""
         expectation = expect(mapping, posteriors.entries, spread=spread, seed=seed, position=spec.position)
-        column = cls(spec.position, spec.name, spec.parts, posteriors, mapping, spread, kept, kept.beside(expectation))
-        if not column.is_constant:
-            return column
-        same = np.broadcast_to(expectation[posteriors.index.unseen], expectation.shape)
-        return replace(column, expectation=kept.beside(same))
+        about = (posteriors, mapping, spread, kept, kept.beside(expectation))
+        return cls(spec.position, spec.name, spec.parts, *about)
 
     @property
     def outputs(self) -> list[str]:
@@ -68,10 +65,15 @@ class EncodedColumn(ColumnSpec):
         strength = self.posteriors.prior.prior.strength
         return bool(strength >= 0.99 * no_signal(self.posteriors.statistics.count.sum()))
 
-    @property
-    def is_constant(self) -> bool:
-        """Whether rows differ by kept categories at most: trees would split on what rounding leaves."""
-        return self.is_silent and not self.posteriors.index.levels and not self.has_known
+    def flattened(self, outputs: Array) -> Array:
+        """Outputs of rows or slots, (…, output), all the same but for kept categories, if the column has no signal.
+
+        They differ by what an endless strength leaves, and trees would split on it.
+        """
+        if not self.is_silent or self.posteriors.index.levels or self.has_known:
+            return outputs
+        usual = self.expectation[self.posteriors.index.unseen]
+        return np.where(np.arange(len(usual)) < len(self.mapping.names()), usual, outputs)
 
     def variances(self) -> tuple[Array, float]:
         """How much the draws of each slot vary, and how much the means of rows do."""

@@ -347,9 +347,6 @@ class Encoding(Written):
         known: Found | None = None,
     ) -> Array:
         how = self.settings.draws
-        if column.is_constant:
-            usual = column.expectation[column.posteriors.index.unseen, : len(column.mapping.names())]
-            return np.broadcast_to(usual, (len(rows), len(usual)))
         return draw(
             rows,
             column.mapping,

@@ -61,7 +61,7 @@ class NewRows:
         """Features for one (slot, output) table per column; the next call overwrites them."""
         self._features.setflags(write=True)  # CatBoost locks the arrays it was given
         for (column, code), value, origin in zip(self._pairs(), values, self.origins, strict=True):
-            self._features[:, self.layout.places[column.position]] = value[code] - origin
+            self._features[:, self.layout.places[column.position]] = column.flattened(value)[code] - origin
         return self._features
 
     def expected(self) -> list[Array]:

@@ -123,9 +123,15 @@ def origins(columns: Sequence[EncodedColumn]) -> list[Array]:
 
 
 def from_origins(draws: TrainingDraws) -> TrainingDraws:
-    """The same draws, as differences from the origins."""
-    taken_off = origins(draws.layout.columns)
-    return replace(draws, blocks=lambda k: [b - o for b, o in zip(draws.blocks(k), taken_off, strict=True)])
+    """The same draws, as differences from the origins; columns without signal are flat."""
+    columns = draws.layout.columns
+    taken_off = origins(columns)
+
+    def blocks(k: int) -> list[Array]:
+        found = zip(columns, draws.blocks(k), taken_off, strict=True)
+        return [column.flattened(block) - origin for column, block, origin in found]
+
+    return replace(draws, blocks=blocks)
 
 
 def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
