@@ -135,7 +135,7 @@ def test_temperature_scales_the_spread_about_the_mean(temperature):
     X, y = np.zeros((50_000, 1), dtype=int), np.tile([0, 1], 25_000)
     settings = {"prior": PRIORS["bernoulli"], "random_state": 0, "own_target": "include"}
     full, mild = (
-        SamplingBayesianEncoder("all", draws=Draws(t, None, sampler="exact"), **settings).fit_transform(X, y)
+        SamplingBayesianEncoder("all", draws=Draws(t, sampler="exact"), **settings).fit_transform(X, y)
         for t in (1.0, temperature)
     )
     mean = 25_002 / 50_005

@@ -8,19 +8,19 @@ from sklearn.tree import DecisionTreeRegressor
 
 from catbayes import InputError, SamplingClassifier, SamplingRegressor
 from catbayes.diagnostics import decompose_loss
-from sales import DRAWN, make_table
+from sales import DRAWN, PLAIN, make_table
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_loss_over_draws_is_that_of_the_average_and_the_penalty(weighted):
     X, y = make_table()
     weight = np.random.default_rng(0).uniform(size=600) if weighted else None
-    model = SamplingRegressor(Ridge(), n_draws=7, random_state=0).fit(X, y)
-    parts = decompose_loss(model, X, y, weight)
-    draws = model.predict_draws(X)
+    model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+    parts = decompose_loss(model, X, y, weight, n_draws=7)
+    draws = model.predict_draws(X, n_draws=7)
     total = np.average(np.mean((y - draws) ** 2, axis=0), weights=weight)
     assert parts.total == pytest.approx(total, rel=1e-12)
-    assert parts.of_average == pytest.approx(np.average((y - model.predict(X)) ** 2, weights=weight), rel=1e-12)
+    assert parts.of_average == pytest.approx(np.average((y - draws.mean(axis=0)) ** 2, weights=weight), rel=1e-12)
     assert parts.penalty == pytest.approx(np.average(draws.var(axis=0), weights=weight), rel=1e-9)
     assert sum(parts.shares.values()) == pytest.approx(parts.penalty, rel=1e-9)
 
@@ -28,14 +28,14 @@ def test_the_loss_over_draws_is_that_of_the_average_and_the_penalty(weighted):
 @pytest.mark.filterwarnings("ignore:FrozenEstimator takes no sample_weight")
 def test_shares_of_a_linear_model_are_the_variances_of_its_columns():
     X, y = make_table(n_rows=3000, n_categories=300)
-    fitted = SamplingRegressor(LinearRegression(), DRAWN, n_draws=2, random_state=0).fit(X, y).estimator_
-    model = SamplingRegressor(FrozenEstimator(fitted), DRAWN, n_draws=500, fit_with="copies", random_state=0).fit(X, y)
-    parts = decompose_loss(model, X, y)
+    fitted = SamplingRegressor(LinearRegression(), DRAWN, n_draws=2, random_state=0, **PLAIN).fit(X, y).estimator_
+    model = SamplingRegressor(FrozenEstimator(fitted), DRAWN, n_draws=1, random_state=0, **PLAIN).fit(X, y)
+    parts = decompose_loss(model, X, y, n_draws=500)
     for number, column in enumerate(["city", "shop"]):
         sd = model.encoder_.posteriors_[column].set_index("category")["sd"]
         variance = (sd[X[column]] ** 2).mean() * model.coef_[number] ** 2
         assert parts.shares[column] == pytest.approx(variance, rel=0.1)
-    assert list(model.predict_draws(X[:3], columns=["shop"]).shape) == [500, 3]
+    assert model.predict_draws(X[:3], columns=["shop"]).shape == (20, 3)
     with pytest.raises(InputError, match="'number' is not encoded"):
         model.predict_draws(X, columns=["number"])
 

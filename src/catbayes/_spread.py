@@ -24,6 +24,7 @@ class Spread:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from catbayes.families import BetaBernoulli
     >>> posterior = BetaBernoulli(alpha=[2.0, 3.0, 52.0], beta=[2.0, 2.0, 152.0])
     >>> entries = Entries(posterior, count=np.array([0.0, 1.0, 200.0]))
@@ -77,6 +78,7 @@ def leave_one_out(entries: Entries, unseen: Family, own: Any, weight: Array) -> 
 
     Examples
     --------
+    >>> import numpy as np
     >>> from catbayes.families import BetaBernoulli
     >>> rows = Entries(BetaBernoulli(alpha=[3.0, 2.0], beta=[1.0, 1.0]), count=np.array([2.0, 1.0]))
     >>> left = leave_one_out(rows, BetaBernoulli(1.0, 1.0), np.array([1, 1]), np.ones(2))

@@ -311,6 +311,7 @@ def spelled(value: Any) -> str:
 
 def _one_type(values: list[Any], is_pandas: bool) -> Any:
     """Names as a frame takes them: of several types, or of one that not every library has, all of them text."""
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
     known = [value for value in values if value is not None]
     kinds = set(map(type, known))
     strange = kinds == {int} and not all(_INT64.min <= value <= _INT64.max for value in known)

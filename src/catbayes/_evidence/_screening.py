@@ -138,7 +138,8 @@ class _Residuals:
         """All rows expect the mean: of a number, or of the indicators of the classes, the most frequent ones."""
         values, freedom = target.values[rows], 1.0
         parts = [np.asarray(values, dtype=np.float64)]
-        scale: Scale = "rates" if target.family.takes_exposure else "numbers"
+        positive_only = target.family.support is not None and not target.family.log_target
+        scale: Scale = "rates" if positive_only else "numbers"
         if target.classes is not None:
             count, scale = np.bincount(values, minlength=target.n_classes), "classes"
             labels = [label for label in np.argsort(-count, kind="stable") if 0 < count[label] < len(values)]

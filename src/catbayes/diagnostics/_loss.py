@@ -45,7 +45,7 @@ class LossParts(Written):
         return {"penalty by column": list(shares), "loss": list(shares.values())}
 
 
-def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> LossParts:
+def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None, n_draws: int = 100) -> LossParts:
     """Split the loss of a fitted sampling model as Appendix A does: MSE = MSE₀ + REG.
 
     For regressors, MSE is the squared error averaged over draws, MSE₀ that of the averaged prediction, and REG the
@@ -65,6 +65,8 @@ def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Los
         Their targets.
     sample_weight : array-like of shape (n_rows,), optional
         Their weights.
+    n_draws : int, default=100
+        Draws of every category.
 
     Returns
     -------
@@ -97,7 +99,7 @@ def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Los
 
     def split(columns: list[Any] | None) -> tuple[float, float]:
         """Loss over draws, and loss of the average, where only some columns are drawn."""
-        draws = model.predict_draws(X, columns=columns)
+        draws = model.predict_draws(X, columns=columns, n_draws=n_draws)
         if draws.shape[1] != len(y):
             raise InputError(f"y has {len(y)} values and X has {draws.shape[1]} rows: expected one for each row.")
         of_rows = _squared_error if classes is None else _log_loss(classes)
