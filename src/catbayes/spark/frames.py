@@ -221,7 +221,7 @@ def quoted(name: str) -> str:
 class _DrawnColumn:
     """What a worker needs to draw one column: everything but the posteriors, which come with the rows."""
 
-    position: int
+    stream: int
     names: list[str]
     family: type[Family]
     places: list[
@@ -236,7 +236,7 @@ class _DrawnColumn:
     def of(cls, column: EncodedColumn, plan: Plan) -> _DrawnColumn:
         """Leave the posteriors behind."""
         about = (column.mapping, column.posteriors.prior.unseen, column.spread)
-        return cls(column.position, plan.names(column), type(column.family), _places(column), _count(column), *about)
+        return cls(column.stream, plan.names(column), type(column.family), _places(column), _count(column), *about)
 
 
 @dataclass(frozen=True)
@@ -296,7 +296,7 @@ class _Drawing:
                 entries = leave_one_out(entries, unseen, target.values, weight, column.spread)
             rows, purpose = Found.each(entries), Purpose.SAMPLE if target is None else Purpose.TRAIN
             how: dict[str, Any] = {"seed": self.seed, "sampler": self.sampler, "spread": column.spread}
-            keys = [(purpose, column.position, k) for k in range(self.n_draws)]
+            keys = [(purpose, column.stream, k) for k in range(self.n_draws)]
             parts = [draw(rows, column.mapping, key=key, identity=identity, **how) for key in keys]
             found |= dict(zip(column.names, np.concatenate(parts, axis=1).T, strict=True))
         return found
