@@ -37,16 +37,27 @@ NAMES = list(DATA)
 @pytest.mark.parametrize("per", ["row", "category"])
 @pytest.mark.parametrize("container", MAKERS)
 def test_the_same_table_gives_the_same_draws(container, per):
-    array = np.array(list(zip(*DATA.values(), strict=True)), dtype=object)
+    first = pandas.DataFrame(DATA)
     encoder = SamplingBayesianEncoder(columns=[0, 2], draws=Draws(per=per), random_state=0)
-    plain = encoder.fit_transform(array, Y).astype(float)
+    plain = encoder.fit_transform(first, Y).astype(float)
     table = MAKERS[container]()
     by_type = SamplingBayesianEncoder(draws=Draws(per=per), random_state=0)
     np.testing.assert_array_equal(by_type.fit_transform(table, Y), plain)
     assert by_type.columns_ == ["city", "member"]
     assert by_type.get_feature_names_out().tolist() == NAMES
-    np.testing.assert_array_equal(by_type.transform(table), encoder.transform(array).astype(float))
-    np.testing.assert_array_equal(by_type.sample(table, 2), encoder.sample(array, 2).astype(float))
+    np.testing.assert_array_equal(by_type.transform(table), encoder.transform(first).astype(float))
+    np.testing.assert_array_equal(by_type.sample(table, 2), encoder.sample(first, 2).astype(float))
+
+
+def test_an_array_gives_the_draws_of_a_frame_without_names():
+    rows = list(zip(*DATA.values(), strict=True))
+    array = np.array(rows, dtype=object)
+    encoders = [SamplingBayesianEncoder(columns=[0, 2], random_state=0) for _ in range(3)]
+    drawn = [one.fit_transform(X, Y) for one, X in zip(encoders, (array, rows, pandas.DataFrame(array)), strict=True)]
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    np.testing.assert_array_equal(drawn[0], drawn[2])
+    named = SamplingBayesianEncoder(random_state=0).fit(pandas.DataFrame(DATA), Y)
+    np.testing.assert_array_equal(encoders[0].transform(array), named.transform(pandas.DataFrame(DATA)))
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

@@ -33,6 +33,7 @@ from catbayes import (
     Scaled,
     _drawing,
     _random,
+    load,
 )
 
 
@@ -515,3 +516,50 @@ def test_amounts_are_encoded_as_their_logarithms_would_be():
     np.testing.assert_array_equal(amounts.transform(X), logged.transform(X))
     assert amounts.posteriors_[0]["raw_mean"].equals(logged.posteriors_[0]["raw_mean"])
     assert amounts.augment(X, y).y[:300].tolist() == y.tolist()  # what a model predicts stays as it is
+
+
+@pytest.mark.parametrize("as_array", [False, True])
+@pytest.mark.parametrize("how", ["train", "sample", "row_id", "strata"])
+def test_encoders_of_one_seed_beside_each_other_draw_apart(how, as_array):
+    """In a ColumnTransformer each has one column, the first of its own table."""
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({name: random.integers(0, 30, 3_000).astype(str) for name in ("city", "shop")})
+    y = random.integers(0, 2, 3_000)
+    deviations = []
+    for name in X:
+        own = X[[name]].to_numpy() if as_array else X[[name]]
+        encoder = SamplingBayesianEncoder(draws=Draws(1.0, steady=None), prior=1.0, random_state=0).fit(own, y)
+        if how == "strata":
+            drawn = encoder.encoding_.strata(200)[0][:, 0, 0]
+            deviations.append(drawn - drawn.mean())
+            continue
+        drawn = {
+            "train": lambda e=encoder, X=own: e.fit_transform(X, y),
+            "sample": lambda e=encoder, X=own: e.sample(X)[0],
+            "row_id": lambda e=encoder, X=own: e.sample(X, row_id=np.arange(3_000))[0],
+        }[how]()
+        deviations.append(drawn[:, 0].astype(float) - encoder.transform(own)[:, 0].astype(float))
+    assert abs(np.corrcoef(deviations)[0, 1]) < (0.1 if how != "strata" else 0.25)
+
+
+def test_the_draws_of_a_column_go_by_its_name_and_not_by_its_place():
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({name: random.integers(0, 9, 300).astype(str) for name in ("city", "shop")})
+    y = random.integers(0, 2, 300)
+    one, other = (
+        SamplingBayesianEncoder(random_state=0).fit_transform(X[names], y)
+        for names in (["city", "shop"], ["shop", "city"])
+    )
+    np.testing.assert_array_equal(one[:, ::-1], other)
+
+
+def test_the_draws_of_an_array_are_those_of_its_parts_and_of_its_file(tmp_path):
+    random = np.random.default_rng(0)
+    X, y, weight = random.integers(0, 9, (300, 1)), random.integers(0, 2, 300), random.random(300)
+    whole = SamplingBayesianEncoder(random_state=0).fit(X, y, weight)
+    parts = SamplingBayesianEncoder(random_state=0)
+    for rows in np.array_split(random.permutation(300), 7):
+        parts.partial_fit(X[rows], y[rows], weight[rows])
+    np.testing.assert_allclose(parts.sample(X, 2), whole.sample(X, 2), rtol=1e-9)
+    whole.save(tmp_path / "encoder")
+    np.testing.assert_array_equal(load(tmp_path / "encoder").sample(X, 2), whole.sample(X, 2))

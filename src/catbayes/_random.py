@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
+from hashlib import blake2b
 
 import numpy as np
 
@@ -34,6 +35,11 @@ class Purpose(IntEnum):
 def stream(seed: int, *key: int) -> np.random.Generator:
     """Return the generator that belongs to `seed` and `key`."""
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+def number_of(text: bytes) -> int:
+    """A number for the key of a stream that belongs to a text."""
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 
 def chunks(n_rows: int) -> Iterator[tuple[int, slice]]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from catbayes._arrays import TINY
 from catbayes._drawing import Found, LeftOut, draw, draw_strata
 from catbayes._encoding._kept import KeptTable
-from catbayes._evidence import Target
+from catbayes._evidence import ColumnEvidence, Target
 from catbayes._posteriors import Entries, Posteriors
-from catbayes._random import Purpose
+from catbayes._random import Purpose, number_of
 from catbayes._selection import ColumnSpec
 from catbayes._spread import Spread
 from catbayes._validation import Array, Codes
@@ -34,15 +36,17 @@ class EncodedColumn(ColumnSpec):
     spread: Spread
     kept: KeptTable
     expectation: Array
+    stream: int  # which random numbers are its own, whatever encoder of this seed it is in
 
     @classmethod
     def of(
-        cls, spec: ColumnSpec, posteriors: Posteriors, mapping: Mapping, spread: Spread, kept: KeptTable, seed: int
+        cls, seen: ColumnEvidence, posteriors: Posteriors, mapping: Mapping, spread: Spread, kept: KeptTable, seed: int
     ) -> EncodedColumn:
         """Work out what is expected of every slot; the mapping is bound to the column's prior."""
-        expectation = expect(mapping, posteriors.entries, spread=spread, seed=seed, position=spec.position)
-        about = (posteriors, mapping, spread, kept, kept.beside(expectation))
-        return cls(spec.position, spec.name, spec.parts, *about)
+        stream = stream_of(seen)
+        expectation = expect(mapping, posteriors.entries, spread=spread, seed=seed, stream=stream)
+        about = (posteriors, mapping, spread, kept, kept.beside(expectation), stream)
+        return cls(seen.position, seen.name, seen.parts, *about)
 
     @property
     def outputs(self) -> list[str]:
@@ -98,29 +102,44 @@ class EncodedColumn(ColumnSpec):
     def strata(self, n_draws: int, *, seed: int, spread: Spread | None = None, slots: Any = None) -> Array:
         """All outputs of stratified draws of every slot, or of some, to predict with, (draw, slot, output)."""
         entries = self.entries if slots is None else self.entries.take(slots)
-        key = (Purpose.PREDICT, self.position, n_draws)
+        key = (Purpose.PREDICT, self.stream, n_draws)
         drawn = draw_strata(entries, self.mapping, n_draws, seed=seed, key=key, spread=spread or self.spread)
         return self.kept.beside(drawn, slice(None) if slots is None else slots)
 
 
-def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, position: int) -> Array:
+def stream_of(seen: ColumnEvidence) -> int:
+    """The number of a column's random streams, by its name; in an array, by its position and its counts.
+
+    Two encoders of one seed beside each other, each for a column of its own, are otherwise given the same numbers.
+    Counts tell the columns of arrays apart, which are all at position 0 then: as shares of the rows, rounded, which do
+    not depend on how the rows were added up, and sorted, because what the categories are called changes nothing.
+    """
+    names = seen.name if isinstance(seen.name, tuple) else (seen.name,)
+    if all(isinstance(name, str) for name in names):
+        return number_of(json.dumps(seen.name).encode())
+    count = seen.statistics.count
+    shares = np.sort(np.round(count / max(count.sum(), TINY), 6))
+    return number_of(f"{seen.position} ".encode() + shares.astype("<f8").tobytes())
+
+
+def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, stream: int) -> Array:
     """All outputs of every entry, the drawn ones by their expectation, (entry, output)."""
     factor, posterior = spread.factor(entries), entries.family
     if mapping.quadratic or np.isin(factor, (0.0, 1.0)).all():
         at_mean = mapping.drawn(posterior.mean())
-        expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, posterior, seed, position) - at_mean)
+        expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, posterior, seed, stream) - at_mean)
         return mapping.joined(expected, posterior)
     # Closed forms are those of the whole posterior.
-    how: dict[str, Any] = {"seed": seed, "key": (Purpose.EXPECTATION, position), "spread": spread}
+    how: dict[str, Any] = {"seed": seed, "key": (Purpose.EXPECTATION, stream), "spread": spread}
     return np.asarray(draw_strata(entries, mapping, EXPECTATION_STRATA, **how).mean(axis=0))
 
 
-def _in_full(mapping: Mapping, posterior: Family, seed: int, position: int) -> Array:
+def _in_full(mapping: Mapping, posterior: Family, seed: int, stream: int) -> Array:
     """E f(θ) over the whole posterior, (entry, output)."""
     expected = mapping.expected(posterior)
     if expected is not None:
         return expected
-    keys = ((Purpose.EXPECTATION, position, number) for number in range(EXPECTATION_DRAWS))
+    keys = ((Purpose.EXPECTATION, stream, number) for number in range(EXPECTATION_DRAWS))
     every = Found.each(Entries(posterior, np.zeros(len(posterior.strength))))
     draws = (draw(every, mapping, seed=seed, key=key, sampler="exact", spread=Spread()) for key in keys)
     return np.asarray(sum(draws) / EXPECTATION_DRAWS)

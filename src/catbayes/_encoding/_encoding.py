@@ -302,7 +302,7 @@ class Encoding(Written):
         def block(number: int, k: int) -> Array:
             drawn, known = found[number] if found else find(number, k)
             column = self.columns[number]
-            features = self._draw(column, drawn, (Purpose.TRAIN, column.position, k), known=known)
+            features = self._draw(column, drawn, (Purpose.TRAIN, column.stream, k), known=known)
             return self._completed(column, slots[number], features)
 
         return TrainingDraws(rows.table, self.layout, lambda k: self.settings.run(lambda n: block(n, k), every))
@@ -334,7 +334,7 @@ class Encoding(Written):
         return self.settings.draws.hide(weight * max(excess))
 
     def _keys(self, purpose: Purpose, column: EncodedColumn, n_draws: int) -> list[tuple[int, int, int]]:
-        return [(purpose, column.position, k) for k in range(n_draws)]
+        return [(purpose, column.stream, k) for k in range(n_draws)]
 
     def _draw(
         self,

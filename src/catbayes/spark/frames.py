@@ -227,7 +227,7 @@ def quoted(name: str) -> str:
 class _DrawnColumn:
     """What a worker needs to draw one column: everything but the posteriors, which come with the rows."""
 
-    position: int
+    stream: int
     names: list[str]
     family: type[Family]
     places: list[
@@ -244,7 +244,7 @@ class _DrawnColumn:
         """Leave the posteriors behind."""
         about = (column.mapping, column.posteriors.prior.unseen, column.spread)
         return cls(
-            column.position,
+            column.stream,
             plan.names(column),
             type(column.family),
             _places(column),
@@ -311,7 +311,7 @@ class _Drawing:
                 entries = leave_one_out(entries, unseen, target.values, weight)
             rows, purpose = Found.each(entries), Purpose.SAMPLE if target is None else Purpose.TRAIN
             how: dict[str, Any] = {"seed": self.seed, "sampler": self.sampler, "spread": column.spread}
-            keys = [(purpose, column.position, k) for k in range(self.n_draws)]
+            keys = [(purpose, column.stream, k) for k in range(self.n_draws)]
             kept = np.array([values(name) for name in column.kept]).reshape(-1, n_rows).T
             draws = (draw(rows, column.mapping, key=key, identity=identity, **how) for key in keys)
             parts = [np.concatenate([block, kept], axis=1) for block in draws]
