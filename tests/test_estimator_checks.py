@@ -18,6 +18,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from catbayes import InputWarning, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from sales import PLAIN
 
 SMOOTH = {SamplingClassifier: LogisticRegression(), SamplingRegressor: Ridge()}
 TREES = {SamplingClassifier: ExtraTreesClassifier(5), SamplingRegressor: ExtraTreesRegressor(5)}
@@ -34,12 +35,14 @@ def settings():
         yield model()
         for columns in ("auto", [-1]):
             encoder = SamplingBayesianEncoder(columns, own_target="include", draws=0.0)
+            # What is weighed leaves rows out: of two rows one tells the other, and one of weight 2 nobody.
+            how = {"encoder": encoder, "n_draws": 3, **PLAIN}
             for fit_with in ("copies", "members"):
                 for predict_with in ("draws", "mean", "taylor"):
-                    yield model(SMOOTH[model], encoder, n_draws=3, fit_with=fit_with, predict_with=predict_with)
-            yield model(TREES[model], encoder, n_draws=3, fit_with="rounds")
+                    yield model(SMOOTH[model], **how, fit_with=fit_with, predict_with=predict_with)
+            yield model(TREES[model], **how, fit_with="rounds")
             for predict_with in ("draws", "mean", "taylor"):
-                yield model(EPOCHS[model], encoder, n_draws=3, fit_with="rounds", predict_with=predict_with)
+                yield model(EPOCHS[model], **how, fit_with="rounds", predict_with=predict_with)
 
 
 def run(estimator, check):

@@ -1,0 +1,240 @@
+"""Categories that are kept beside their posteriors: of which columns, in which form, and what models make of it."""
+
+import io
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+import torch
+from catboost import CatBoostClassifier
+from lightgbm import LGBMClassifier, LGBMRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.naive_bayes import GaussianNB
+from xgboost import XGBClassifier
+
+import catbayes
+from catbayes import InputError, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, encode
+from catbayes._estimators._predicting import DOUBT
+from catbayes.torch import PosteriorEmbedding
+
+RANDOM = np.random.default_rng(0)
+CITIES = ["Bonn", "Kyiv", "Oslo", "Rome"]
+
+
+def make_table(n_rows=600, seed=0):
+    """A column that speaks, one of noise, two that speak together only, and one of many categories."""
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "city": random.choice(CITIES, n_rows),
+            "noise": random.choice(list("abcdef"), n_rows),
+            "user": random.choice(list("uv"), n_rows),
+            "door": random.choice(list("xyz"), n_rows),
+            "street": random.integers(0, 60, n_rows).astype(str),
+            "age": random.normal(size=n_rows),
+        }
+    )
+    score = X["city"].map(dict(zip(CITIES, [-1.5, -0.5, 0.5, 1.5], strict=True)))
+    score += 2.0 * ((X["user"] == "u") ^ (X["door"] == "x")) - 1.0
+    return X, (random.random(n_rows) < 1 / (1 + np.exp(-score))).astype(int)
+
+
+def fitted(kind, **settings):
+    X, y = make_table()
+    encoder = SamplingBayesianEncoder(["city"], keep_categories=kind, random_state=0, **settings)
+    return encoder.fit(X[["city", "age"]], y), X[["city", "age"]], y
+
+
+def test_codes_follow_the_order_of_the_categories_and_the_unseen_come_behind():
+    encoder, _, _ = fitted("codes")
+    new = pd.DataFrame({"city": ["Rome", "Bonn", None, "Paris"], "age": 0.0})
+    assert encoder.get_feature_names_out().tolist() == ["city", "city_code", "age"]
+    np.testing.assert_array_equal(encoder.transform(new)[:, 1], [3, 0, 4, 5])
+
+
+def test_one_hot_columns_are_those_of_the_categories_and_of_missing_values_that_were_seen():
+    encoder, X, y = fitted("one_hot")
+    assert encoder.get_feature_names_out().tolist() == ["city", *(f"city_is_{city}" for city in CITIES), "age"]
+    np.testing.assert_array_equal(encoder.transform(X)[:, 1:5], X["city"].to_numpy()[:, None] == CITIES)
+    assert not encoder.transform(pd.DataFrame({"city": ["Paris"], "age": [0.0]}))[0, 1:5].any()
+    holes = X.assign(city=X["city"].where(X["city"] != "Bonn"))
+    names = SamplingBayesianEncoder(["city"], keep_categories="one_hot").fit(holes, y).get_feature_names_out()
+    assert names.tolist() == ["city", "city_is_Kyiv", "city_is_Oslo", "city_is_Rome", "city_is_missing", "age"]
+
+
+def test_only_columns_of_few_categories_that_have_a_say_keep_them():
+    X, y = make_table(2_000)
+    names = SamplingBayesianEncoder(keep_categories="codes").fit(X, y).get_feature_names_out().tolist()
+    assert [name for name in names if name.endswith("_code")] == ["city_code", "user_code", "door_code"]
+    every = SamplingBayesianEncoder(keep_categories=Kept("codes", most=None, only_signal=False)).fit(X, y)
+    assert sum(name.endswith("_code") for name in every.get_feature_names_out()) == 5
+
+
+def test_a_column_that_matters_beside_a_number_only_is_kept():
+    random = np.random.default_rng(3)
+    X = pd.DataFrame({"shop": random.choice(list("abc"), 3_000), "age": random.normal(size=3_000)})
+    y = X["shop"].map({"a": -1.0, "b": 0.0, "c": 1.0}) * X["age"] + random.normal(size=3_000)
+    assert "shop_code" in SamplingBayesianEncoder(keep_categories="codes").fit(X, y).get_feature_names_out()
+
+
+@pytest.mark.parametrize("kind", ["codes", "one_hot"])
+def test_training_rows_new_rows_and_draws_have_the_same_kept_categories(kind):
+    encoder, X, y = fitted(kind)
+    kept = encoder.transform(X)[:, 1:-1]
+    np.testing.assert_array_equal(encoder.fit_transform(X, y)[:, 1:-1], kept)
+    for draw in encoder.sample(X, 2):
+        np.testing.assert_array_equal(draw[:, 1:-1], kept)
+    for own_target in ("cross_fit", "ordered", "include"):
+        encoder.set_params(own_target=own_target)
+        np.testing.assert_array_equal(encoder.fit_transform(X, y)[:, 1:-1], kept)
+
+
+@pytest.mark.parametrize("kind", ["codes", "one_hot"])
+def test_files_queries_graphs_tensors_and_saved_encoders_agree(kind, tmp_path):
+    import duckdb
+
+    encoder, X, _ = fitted(kind)
+    expected, width = encoder.transform(X), len(encoder.get_feature_names_out()) - 1
+    file = io.BytesIO()
+    encoder.save(file)
+    np.testing.assert_array_equal(catbayes.load(file).transform(X), expected)
+    X.to_parquet(tmp_path / "rows.parquet")
+    encode(tmp_path / "rows.parquet", encoder, tmp_path / "encoded.parquet")
+    np.testing.assert_allclose(pd.read_parquet(tmp_path / "encoded.parquet").iloc[:, 2:], expected[:, :width])
+    rows = X  # noqa: F841 - DuckDB finds it by its name
+    query = encoder.to_sql("duckdb", table="rows")
+    found = duckdb.sql(query).df()[[c for c in duckdb.sql(query).columns if c.startswith("city_encoded")]]
+    np.testing.assert_allclose(np.sort(found, axis=0), np.sort(expected[:, :width], axis=0))
+    session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
+    inputs = {"city": X[["city"]].to_numpy(dtype=object), "age": X[["age"]].to_numpy(np.float64)}
+    given = {one.name: inputs[one.name] for one in session.get_inputs() if one.name in inputs}
+    outputs = np.hstack([np.asarray(one).reshape(len(X), -1) for one in session.run(None, given)])
+    np.testing.assert_allclose(outputs[:, :width], expected[:, :width], rtol=1e-6)
+    layer = PosteriorEmbedding(encoder)
+    drawn = layer(layer.codes(X)).numpy()
+    np.testing.assert_array_equal(drawn[:, 1:], expected[:, 1:width].astype(np.float32))
+    np.testing.assert_allclose(layer.eval()(layer.codes(X)).numpy(), expected[:, :width], rtol=1e-6)
+    assert torch.is_tensor(layer.codes(X))
+
+
+@pytest.mark.parametrize("given", ["hash", 3, ["codes"], Kept("hash"), Kept(most=0)])
+def test_other_ways_to_keep_categories_are_refused(given):
+    with pytest.raises(InputError, match=r"keep_categories"):
+        SamplingBayesianEncoder(keep_categories=given).fit([["a"], ["b"]] * 4, [0, 1] * 4)
+
+
+# ------------------------------------------------------------------------------------------ models
+
+
+def coded(model):
+    return [name for name in model.get_feature_names_out() if name.endswith("_code")]
+
+
+def test_the_estimator_says_how_categories_are_kept():
+    X, y = make_table()
+    forest = SamplingClassifier(RandomForestClassifier(5), random_state=0).fit(X, y)
+    assert coded(forest) == ["city_code", "user_code", "door_code"]
+    linear = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y).get_feature_names_out()
+    assert {"city_is_Oslo", "user_is_u", "door_is_x"} <= {*linear}
+    assert not coded(SamplingClassifier(GaussianNB(), random_state=0).fit(X, y))
+    assert not coded(SamplingClassifier(RandomForestClassifier(5), keep_categories=None).fit(X, y))
+    own = SamplingBayesianEncoder(keep_categories=Kept("codes", most=100))
+    assert "street_code" not in coded(SamplingClassifier(RandomForestClassifier(5), own).fit(X, y))  # has no say
+
+
+def test_boosters_know_codes_for_categories():
+    X, y = make_table()
+    for fit_with in ("copies", "members", "rounds"):
+        model = SamplingClassifier(LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1), fit_with=fit_with, n_draws=2)
+        booster = model.fit(X, y).estimators_[0].booster_
+        assert '"decision_type": "=="' in str(booster.dump_model()).replace("'", '"')
+    histograms = SamplingClassifier(HistGradientBoostingClassifier(max_iter=5), random_state=0).fit(X, y)
+    at = [list(histograms.get_feature_names_out()).index(name) for name in coded(histograms)]
+    assert np.flatnonzero(histograms.estimator_.is_categorical_).tolist() == at
+    trees = SamplingClassifier(XGBClassifier(n_estimators=5, n_jobs=1), random_state=0).fit(X, y)
+    assert [n for n, kind in enumerate(trees.estimator_.feature_types) if kind == "c"] == at
+    assert trees.predict(X.assign(city="Paris")).shape == (600,)  # never seen
+    cats = SamplingClassifier(CatBoostClassifier(5, verbose=0, allow_writing_files=False), random_state=0).fit(X, y)
+    assert cats.fit_with_ == "members"
+    assert len(cats.estimators_) == 2
+    names = cats.get_feature_names_out()[cats.estimators_[0].get_cat_feature_indices()]
+    assert names.tolist() == [f"{name}_code" for name in ("city", "noise", "user", "door", "street")]
+    assert cats.predict_proba(X.assign(city="Paris")).shape == (600, 2)
+
+
+def test_a_penalty_for_copies_does_not_switch_the_learning_rate_of_catboost_off():
+    X, y = make_table()
+    model = CatBoostClassifier(30, verbose=0, allow_writing_files=False, random_seed=0)
+    chosen = model.copy().fit(X[["age"]], y).get_all_params()["learning_rate"]
+    copies = SamplingClassifier(model, fit_with="copies", n_draws=3, random_state=0).fit(X, y)
+    found = copies.estimator_.get_all_params()
+    assert found["learning_rate"] == pytest.approx(chosen, rel=1e-6)
+    assert found["l2_leaf_reg"] == pytest.approx(9.0)
+
+
+def test_what_two_categories_of_one_mean_have_apart_is_learnt():
+    """Eight in the morning and five in the afternoon: as many on average, and on other days."""
+    random = np.random.default_rng(0)
+    hour, working = random.integers(0, 12, 6_000), random.integers(0, 2, 6_000)
+    y = np.where((hour % 2) ^ working, 5.0, 1.0) + random.normal(size=6_000)
+    X = pd.DataFrame({"hour": hour.astype(str), "working": working})
+    trees = LGBMRegressor(n_estimators=50, verbose=-1, n_jobs=1)
+    for settings, low, high in (({"keep_categories": None}, -0.1, 0.2), ({}, 0.75, 1.0)):
+        model = SamplingRegressor(trees, interactions=None, random_state=0, **settings).fit(X[:4_000], y[:4_000])
+        assert low < model.score(X[4_000:], y[4_000:]) < high
+
+
+def test_rows_of_well_known_categories_are_predicted_at_the_mean_and_others_over_draws():
+    random = np.random.default_rng(1)
+    X = pd.DataFrame({"city": np.where(random.random(3_000) < 0.7, "big", random.integers(0, 40, 3_000).astype(str))})
+    X["shop"] = random.choice(list("abcd"), 3_000)
+    effect = dict(zip([str(n) for n in range(40)], 2.0 * random.normal(size=40), strict=True))
+    score = X["city"].map(effect).fillna(0.0) + X["shop"].map({"a": -1.5, "b": -0.5, "c": 0.5, "d": 1.5})
+    y = (random.random(3_000) < 1 / (1 + np.exp(-score))).astype(int)
+    forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
+    model = SamplingClassifier(forest, interactions=None, keep_categories=None, random_state=0).fit(X, y)
+    doubts = model.encoder_.encoding_.doubts()
+    known = X["city"] == "big"
+    assert doubts[0][model.encoder_.encoding_.columns[0].posteriors.index.sources[0].values.index("big")] < DOUBT
+    over_draws = model.predict_proba(X)
+    at_mean = model.set_params(predict_with="mean").predict_proba(X)
+    np.testing.assert_array_equal(over_draws[known], at_mean[known])
+    assert (over_draws[~known] != at_mean[~known]).any(axis=1).mean() > 0.8
+
+
+def test_one_draw_to_learn_from_is_the_cheap_and_good_way():
+    """The prediction is over draws all the same."""
+    random = np.random.default_rng(2)
+    effect, code = random.normal(size=500), random.integers(0, 500, 6_000)
+    X = pd.DataFrame({"code": code.astype(str), "number": random.normal(size=6_000)})
+    y = (random.random(6_000) < 1 / (1 + np.exp(-effect[code] - X["number"]))).astype(int)
+    forest = RandomForestClassifier(50, random_state=0)
+    loss = {}
+    for n_draws, predict_with in ((1, "draws"), (1, "mean"), (5, "draws")):
+        model = SamplingClassifier(forest, n_draws=n_draws, predict_with=predict_with, random_state=0)
+        model.fit(X[:3_000], y[:3_000])
+        loss[n_draws, predict_with] = log_loss(y[3_000:], model.predict_proba(X[3_000:]))
+    assert loss[1, "draws"] < loss[1, "mean"]
+    assert loss[1, "draws"] < loss[5, "draws"] + 0.02
+
+
+@pytest.mark.parametrize("rows", [20, 250, 1_000])
+def test_ten_columns_of_noise_cost_no_more_than_leaving_them_out(rows):
+    """Whether a category has few rows or many: there is no step."""
+    gaps = []
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        numbers = random.normal(size=(8_000, 2))
+        y = (random.random(8_000) < 1 / (1 + np.exp(-numbers @ [1.0, 0.5]))).astype(int)
+        noise = {f"n{c}": random.permutation(np.arange(8_000) // (2 * rows)).astype(str) for c in range(10)}
+        X = pd.DataFrame({"a": numbers[:, 0], "b": numbers[:, 1], **noise})
+        trees = LGBMClassifier(n_estimators=50, verbose=-1, n_jobs=1, random_state=0)
+        model = SamplingClassifier(trees, random_state=0).fit(X[:4_000], y[:4_000])
+        plain = LGBMClassifier(n_estimators=50, verbose=-1, n_jobs=1, random_state=0)
+        plain.fit(numbers[:4_000], y[:4_000])
+        scores = [model.predict_proba(X[4_000:])[:, 1], plain.predict_proba(numbers[4_000:])[:, 1]]
+        gaps.append(np.subtract(*(roc_auc_score(y[4_000:], score) for score in scores)))
+    assert np.mean(gaps) > -0.004
