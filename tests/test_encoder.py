@@ -528,7 +528,7 @@ def test_encoders_of_one_seed_beside_each_other_draw_apart(how, as_array):
     deviations = []
     for name in X:
         own = X[[name]].to_numpy() if as_array else X[[name]]
-        encoder = SamplingBayesianEncoder(draws=Draws(1.0, steady=None), prior=1.0, random_state=0).fit(own, y)
+        encoder = SamplingBayesianEncoder(draws=Draws(1.0), prior=1.0, random_state=0).fit(own, y)
         if how == "strata":
             drawn = encoder.encoding_.strata(200)[0][:, 0, 0]
             deviations.append(drawn - drawn.mean())

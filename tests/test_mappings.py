@@ -35,7 +35,7 @@ def fitted(family, mapping, temperature=1.0):
     if family == "categorical":
         y = np.array(["x", "y", "z"])[y]
     draws = Draws(temperature, sampler="exact")
-    settings = {"prior": prior, "mapping": mapping, "draws": draws, "random_state": 0}
+    settings = {"prior": prior, "mapping": mapping, "draws": draws, "random_state": 1}
     encoder = SamplingBayesianEncoder("all", family=family, **settings)
     return encoder.fit(codes[:, None], y)
 

@@ -179,11 +179,11 @@ class Exclude(CrossFit):
         self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
     ) -> tuple[Found | LeftOut, Found]:
         """The posterior without the row, or of the other folds."""
+        if not split.hidden:
+            return CrossFit.find(self, column, slots, target, weight, split, k)
         known = Found(column.entries, slots)
         if split.folds:
-            known = _cross_fit(column, slots, target, weight, split.folds)
-        if not split.hidden:
-            return known, known
+            known = _cross_fit(column, slots, target, weight, split.folds, sure=True)
         return column.left_out(slots, target, weight), known
 
 
@@ -278,17 +278,28 @@ def splitter_of(own_target: Any) -> BaseCrossValidator | None:
     return GroupKFold() if is_number(cv) else cv
 
 
-def _cross_fit(column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, folds: list[Fold]) -> Found:
+def _cross_fit(
+    column: EncodedColumn,
+    slots: Codes,
+    target: Target,
+    weight: Array | None,
+    folds: list[Fold],
+    sure: bool = False,
+) -> Found:
     """Posteriors of every fold from its training rows, one fold after the other, and each row's place among them.
 
     The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row that
-    no fold holds out is encoded as if its category were unseen.
+    no fold holds out is encoded as if its category were unseen. If `sure`, what the other folds say counts for as many
+    rows as the category has: how precisely it is known is then the same in training as in prediction.
     """
     index, entries = column.posteriors.index, column.entries
     place = np.full(len(slots), index.unseen, dtype=np.intp)
     parts = []
     for number, (train, test) in enumerate(folds):
         statistics = target.gather(slots, weight, index.n_slots, train, index.unseen)
+        if sure:
+            every, some = column.posteriors.statistics.count, statistics.count
+            statistics = statistics.scaled(np.divide(every, some, out=np.ones_like(some), where=some > 0))
         other = column.posteriors.given(statistics)
         parts.append(Entries(other.family, other.count, entries.prior_variance))
         place[test] = number * index.n_slots + slots[test]

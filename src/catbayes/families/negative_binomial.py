@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.optimize import root
 from scipy.special import betainccinv, betaincinv, digamma, xlogy
 
 from catbayes._arrays import TINY, column, positive, where
@@ -134,6 +136,7 @@ class BetaNegativeBinomial(Family):
             other, at = maximise(objective, [limits[i] if i in held else best[i] for i in range(3)], simpler)
             if value - at < gain:
                 best, value, bounds = other, at, simpler
+        best = _summit(lambda x: objective(x)[1], best, bounds)
         mean, strength, size = np.exp(best)
         return cls(mean, np.maximum(strength, HEAVIEST / size), size)
 
@@ -253,6 +256,24 @@ class BetaNegativeBinomial(Family):
         trials = positive(self.size * statistics.count)
         value = log_rising(trials, events) - xlogy(events, statistics.count) + log_rising(b, events)
         return np.asarray(value + log_rising(a, b) - log_rising(a + trials, b + events))
+
+
+def _summit(slope: Callable[[Array], Array], best: Array, bounds: list[tuple[float, float]]) -> Array:
+    """Where the slope is 0, from where a climb ended because the value hardly grew; the best as it is on a bound.
+
+    The value is flat about its maximum, so that rounding decides where a climb ends; the slope is not.
+    """
+    free = [number for number, (low, high) in enumerate(bounds) if low < best[number] < high]
+
+    def put(x: Array) -> Array:
+        found = best.copy()
+        found[free] = x
+        return found
+
+    if not free:
+        return best
+    found = root(lambda x: slope(put(x))[free], best[free], tol=1e-12)
+    return put(found.x) if np.abs(found.x - best[free]).max() < 0.1 else best
 
 
 def _sizes(total: Moments) -> tuple[float, float]:
