@@ -1,6 +1,7 @@
 """Hierarchies: a category leans on its parent, learnt from its siblings; what is unseen draws from what is above it."""
 
 import io
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -262,27 +263,31 @@ def test_a_table_of_parents_knows_children_that_were_never_seen():
 )
 @pytest.mark.parametrize(("rows", "n_parents"), [(1, 3), (1, 600), (3, 30)])
 def test_parents_with_signal_do_not_give_the_own_target_away(encoder, rows, n_parents):
-    """A booster on children that say nothing of their own is no worse on new rows than one on their parents."""
+    """A booster on children that say nothing of their own is no worse on new rows than one on their parents.
+
+    By five seeds together: by one of them, what a booster makes of the noise varies by a third of what is allowed.
+    """
     random = np.random.default_rng(rows + n_parents)
     child = random.permutation(np.arange(12_000) // rows)
     parent = random.integers(0, n_parents, child.max() + 1)[child]
     table = pd.DataFrame({"child": child.astype(str), "parent": parent.astype(str)})
     y = random.binomial(1, random.beta(2.0, 3.0, n_parents)[parent])
     train, test = slice(0, 6_000), slice(6_000, None)
-    losses = []
-    for columns, hierarchy in ((["child"], {"child": ["parent"]}), (["parent"], None)):
-        fitted = clone(encoder).set_params(columns=columns, hierarchy=hierarchy)
-        width = slice(0, None) if columns == ["child"] else slice(1, None)
+    losses = {"child": 0.0, "parent": 0.0}
+    for name, seed in product(losses, range(5)):
+        within = {"child": ["parent"]} if name == "child" else None
+        fitted = clone(encoder).set_params(columns=[name], hierarchy=within, random_state=seed)
+        width = slice(0, None) if name == "child" else slice(1, None)
         features = fitted.fit_transform(table[train], y[train])[:, width]
         features = features[:, [i for i in range(features.shape[1]) if not isinstance(features[0, i], str)]]
         new = fitted.transform(table[test])[:, width]
         new = new[:, [i for i in range(new.shape[1]) if not isinstance(new[0, i], str)]]
         model = LGBMClassifier(n_estimators=60, min_child_samples=40, verbose=-1, n_jobs=1)
         model.fit(features.astype(float), y[train])
-        losses.append(log_loss(y[test], model.predict_proba(new.astype(float))))
+        losses[name] += log_loss(y[test], model.predict_proba(new.astype(float))) / 5
     drawn = isinstance(encoder, SamplingBayesianEncoder) and encoder.mapping == "mean"
     # A precision of all rows is larger than those of the folds, which a model has not seen: that costs, too.
-    assert losses[0] < losses[1] + (0.03 if drawn else 0.07)
+    assert losses["child"] < losses["parent"] + (0.03 if drawn else 0.07)
 
 
 @pytest.mark.parametrize("own_target", ["exclude", "cross_fit"])

@@ -37,7 +37,7 @@ __all__ = [
 CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
 """Column types, as narwhals has them, that `columns="auto"` encodes."""
 
-_OF_FRAMES = {str, int, float, bool, bytes, datetime.datetime, datetime.time, datetime.timedelta, Decimal}
+_OF_FRAMES = (str, int, float, bytes, datetime.datetime, datetime.time, datetime.timedelta, Decimal, np.generic)
 _INT64 = np.iinfo(np.int64)
 _WIDEST = 10_000  # bits of a whole number that Python writes in decimal digits
 
@@ -315,7 +315,7 @@ def _one_type(values: list[Any], is_pandas: bool) -> Any:
     known = [value for value in values if value is not None]
     kinds = set(map(type, known))
     strange = kinds == {int} and not all(_INT64.min <= value <= _INT64.max for value in known)
-    if len(kinds) > 1 or strange or kinds == {str} or not kinds <= _OF_FRAMES:
+    if len(kinds) > 1 or strange or kinds == {str} or not all(issubclass(kind, _OF_FRAMES) for kind in kinds):
         return [value if value is None else spelled(value) for value in values]
     if is_pandas and None in values and kinds and str not in kinds:
         objects = np.empty(len(values), dtype=object)  # or the missing value would make integers floats
