@@ -165,6 +165,22 @@ def test_boosters_know_codes_for_categories():
     assert cats.predict_proba(X.assign(city="Paris")).shape == (600, 2)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        CatBoostClassifier(10, verbose=0, allow_writing_files=False),
+        LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1),
+        XGBClassifier(n_estimators=10, n_jobs=1, verbosity=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_validation_tables_have_the_same_categories(estimator):
+    X, y = make_table()
+    model = SamplingClassifier(estimator, random_state=0).fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])])
+    history = getattr(model.estimators_[0], "evals_result_", None) or model.estimators_[0].evals_result()
+    assert len(next(iter(next(iter(dict(history).values())).values()))) == 10
+
+
 def test_a_penalty_for_copies_does_not_switch_the_learning_rate_of_catboost_off():
     X, y = make_table()
     model = CatBoostClassifier(30, verbose=0, allow_writing_files=False, random_seed=0)

@@ -66,7 +66,8 @@ def told(model: Any, found: Sequence[int], n_features: int, fit_params: dict[str
     elif library(model) == "lightgbm":
         return {"categorical_feature": list(found)} | fit_params
     elif library(model) == "catboost" and params.get("cat_features") is None:
-        return {"cat_features": list(found)} | fit_params
+        sets = [(as_taken(model, X, found), y) for X, y in fit_params.get("eval_set") or ()]
+        return {"cat_features": list(found)} | fit_params | ({"eval_set": sets} if sets else {})
     return fit_params
 
 
