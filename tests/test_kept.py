@@ -20,7 +20,6 @@ from catbayes import InputError, Kept, SamplingBayesianEncoder, SamplingClassifi
 from catbayes._estimators._predicting import DOUBT
 from catbayes.torch import PosteriorEmbedding
 
-RANDOM = np.random.default_rng(0)
 CITIES = ["Bonn", "Kyiv", "Oslo", "Rome"]
 
 
@@ -104,9 +103,10 @@ def test_files_queries_graphs_tensors_and_saved_encoders_agree(kind, tmp_path):
     X.to_parquet(tmp_path / "rows.parquet")
     encode(tmp_path / "rows.parquet", encoder, tmp_path / "encoded.parquet")
     np.testing.assert_allclose(pd.read_parquet(tmp_path / "encoded.parquet").iloc[:, 2:], expected[:, :width])
-    rows = X  # noqa: F841 - DuckDB finds it by its name
-    query = encoder.to_sql("duckdb", table="rows")
-    found = duckdb.sql(query).df()[[c for c in duckdb.sql(query).columns if c.startswith("city_encoded")]]
+    with duckdb.connect() as connection:
+        connection.register("rows", X)
+        answer = connection.sql(encoder.to_sql("duckdb", table="rows")).df()
+    found = answer[[name for name in answer if name.startswith("city_encoded")]]
     np.testing.assert_allclose(np.sort(found, axis=0), np.sort(expected[:, :width], axis=0))
     session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
     inputs = {"city": X[["city"]].to_numpy(dtype=object), "age": X[["age"]].to_numpy(np.float64)}

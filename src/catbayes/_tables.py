@@ -37,7 +37,7 @@ __all__ = [
 CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
 """Column types, as narwhals has them, that `columns="auto"` encodes."""
 
-_OF_FRAMES = (str, int, float, bytes, datetime.datetime, datetime.time, datetime.timedelta, Decimal, np.generic)
+_OF_FRAMES = (str, int, float, bytes, datetime.datetime, datetime.time, datetime.timedelta, Decimal)
 _INT64 = np.iinfo(np.int64)
 _WIDEST = 10_000  # bits of a whole number that Python writes in decimal digits
 

@@ -18,8 +18,7 @@ from catbayes.errors import InputError
 
 __all__ = ["KeepCategories", "Kept", "KeptTable", "resolve_kept"]
 
-KeptKind = Literal["codes", "one_hot"]
-KeepCategories = KeptKind
+KeepCategories = Literal["codes", "one_hot"]
 """The words of the parameter `keep_categories`."""
 
 
@@ -49,13 +48,13 @@ class Kept:
     [[0.92, 0.0, 0.0, 1.0], [0.5, 0.0, 0.0, 0.0]]
     """
 
-    kind: KeptKind = "codes"
+    kind: KeepCategories = "codes"
     most: int | None = 30
     only_signal: bool = True
 
     def check(self) -> None:
         """Require usable values."""
-        check_option("keep_categories.kind", self.kind, get_args(KeptKind))
+        check_option("keep_categories.kind", self.kind, get_args(KeepCategories))
         if self.most is not None:
             check_count("keep_categories.most", self.most)
 
@@ -118,8 +117,9 @@ def resolve_kept(keep_categories: Any) -> Kept | None:
     if isinstance(keep_categories, Kept):
         keep_categories.check()
         return keep_categories
-    if isinstance(keep_categories, str) and keep_categories in get_args(KeptKind):
-        return Kept(keep_categories)  # type: ignore[arg-type]
+    for kind in get_args(KeepCategories):
+        if isinstance(keep_categories, str) and keep_categories == kind:
+            return Kept(kind)
     raise InputError(
         f'keep_categories={keep_categories!r}: expected "codes", "one_hot", None, or a Kept object, such as '
         'Kept("codes", most=100).'
