@@ -70,6 +70,8 @@ class PosteriorEmbedding(nn.Module):
         if eval_draws is not None:
             check_count("eval_draws", eval_draws)
         encoder.encoding_.settings.refuse_nan("a layer")
+        if encoder.encoding_.settings.effects:
+            raise InputError("effects=True: a layer cannot keep a row's own target out of effects. Use effects=False.")
         self.generator = generator
         self.eval_draws = eval_draws
         self._encoder = copy.deepcopy(encoder)  # as it is now, should it be fitted again
@@ -96,7 +98,7 @@ class PosteriorEmbedding(nn.Module):
             posterior, unseen = posterior.less(origin), unseen.less(origin)
         coarse = torch.tensor(origin).item()  # in the precision of the buffers, which holds the rest as well
         tables: dict[str, Any] = {"origin": [coarse, origin - coarse], "variance": column.entries.prior_variance}
-        kept = column.kept.values
+        kept = column.beside.values
         shift = np.append(np.broadcast_to(shift, column.expectation.shape[1] - kept.shape[1]), np.zeros(kept.shape[1]))
         tables |= {"count": column.entries.count, "kept": kept, "expectation": column.expectation - shift}
         for kind, held in (("posterior", posterior), ("unseen", unseen), ("mapping", mapping)):

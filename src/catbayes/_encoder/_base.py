@@ -572,7 +572,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         if table.n_rows < 2:
             raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
         selection, family = settings.selection, settings.family
-        rows = read_rows(table, selection, y, sample_weight, exposure, family=family, run=settings.run)
+        about: dict[str, Any] = {"family": family, "effects": settings.effects, "run": settings.run}
+        rows = read_rows(table, selection, y, sample_weight, exposure, **about)
         check_classes(rows.evidence)
         return Encoding.fit(settings, rows.evidence, new_seed(self.random_state), table.backend), rows
 

@@ -27,7 +27,7 @@ from catbayes._encoder._settings import (
 )
 from catbayes._encoder._values import read_value, write_values
 from catbayes._encoding import Encoding, Settings
-from catbayes._evidence import Candidate, ColumnEvidence, Evidence, label_array, settle_family
+from catbayes._evidence import Candidate, ColumnEvidence, EffectTable, Evidence, label_array, settle_family
 from catbayes._hierarchy import HierarchyPrior, Links
 from catbayes._index import Index
 from catbayes._posteriors import ColumnPrior
@@ -35,7 +35,7 @@ from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name
 from catbayes.statistics import Moments, Statistics, Tally
 
-FORMAT, VERSION = "catbayes encoder", 4
+FORMAT, VERSION = "catbayes encoder", 5
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
 
 
@@ -139,9 +139,10 @@ def encoder_table(kind: str, parameters: dict[str, Any], encoding: Encoding) -> 
                 "parts": column.parts,
                 "position": column.position,
                 "rows": len(part),
+                "effects": None if seen.effects is None else _write_effects(seen.effects),
                 **_write_prior(column.posteriors.prior),
             }
-            for column, part in zip(encoding.columns, parts, strict=True)
+            for column, seen, part in zip(encoding.columns, evidence.columns, parts, strict=True)
         ],
     }
     return with_header(pyarrow.concat_tables(parts), header)
@@ -175,6 +176,9 @@ def _column_table(column: ColumnEvidence) -> Any:
         numbers = {"counts": counts}
     else:
         numbers = {name: getattr(statistics, name)[:n_slots] for name in ("count", "mean", "m2")}
+    for name, field in EFFECTS.items():
+        values = [None] * n_slots if column.effects is None else getattr(column.effects, field)[:n_slots].tolist()
+        numbers[name] = pyarrow.array(values, pyarrow.list_(pyarrow.float64()))
     return pyarrow.table(
         {
             "column": pyarrow.array([str(column.name)] * n_slots, pyarrow.string()),
@@ -184,6 +188,16 @@ def _column_table(column: ColumnEvidence) -> Any:
             **numbers,
         }
     )
+
+
+EFFECTS = {"effect": "mean", "effect_sd": "sd", "effect_known": "known"}
+"""Columns of the table that hold effects given everything else, and what they are."""
+
+
+def _write_effects(effects: EffectTable) -> dict[str, Any]:
+    """The effects of unseen categories, and how far effects lie apart."""
+    of_unseen = {name: getattr(effects, field)[-1].tolist() for name, field in EFFECTS.items()}
+    return {"unseen": of_unseen, "scale": effects.scale.tolist()}
 
 
 def _write_tuples(index: Index, what: str) -> list[tuple[str, str]]:
@@ -288,7 +302,22 @@ def _read_column(
         amounts = statistics.weight
     if not np.isfinite(amounts).all() or (amounts < 0).any() or len(statistics.count) != index.n_slots:
         raise ValueError(f"the statistics of {name!r} are impossible")
-    return ColumnEvidence(position, name, parts, index, statistics)
+    return ColumnEvidence(position, name, parts, index, statistics, _read_effects(record["effects"], part))
+
+
+def _read_effects(record: Any, part: Any) -> EffectTable | None:
+    """Effects of the slots of a column, and of the one that stands for unseen categories."""
+    if record is None:
+        return None
+    mean, sd, known = (
+        np.array([*part[name].to_pylist(), record["unseen"][name]], dtype=np.float64) for name in EFFECTS
+    )
+    found = EffectTable(mean, sd, known, scale=np.array(record["scale"], dtype=np.float64))
+    amounts = np.stack([found.sd, found.known, found.scale + 0.0 * found.mean])
+    possible = np.isfinite(found.mean).all() and (amounts >= 0.0).all() and (found.known <= 1.0).all()
+    if found.mean.ndim != 2 or not possible:
+        raise ValueError("effects are impossible")
+    return found
 
 
 def _read_combinations(

@@ -20,13 +20,18 @@ class PosteriorFrames(Written, Mapping[Any, Any]):
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
         self._columns = {column.name: column for column in encoding.columns}
+        self._effects = {column.name: column.effects for column in encoding.evidence.columns}
 
     def __getitem__(self, name: Any) -> Any:
         """Frame of one column: a row per category, and per class if there are more than two."""
         if name not in self._columns:
             raise KeyError(f"{name!r} is not an encoded column; those are {list(self)}.")
         classes = self._encoding.evidence.classes
-        record = self._columns[name].posteriors.record(None if classes is None else list(classes))
+        posteriors, effects = self._columns[name].posteriors, self._effects[name]
+        record = posteriors.record(None if classes is None else list(classes))
+        if effects is not None:
+            slots = np.minimum(posteriors.possible(), len(effects.mean) - 1)
+            record |= {"effect": effects.mean[slots].reshape(-1), "effect_sd": effects.sd[slots].reshape(-1)}
         return make_frame(record, self._encoding.library)
 
     def __iter__(self) -> Iterator[Any]:

@@ -89,6 +89,10 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         How far draws lie from the posterior mean: by the count of the category, or so many times as far as the
         posterior spreads, 1 being the paper's. `Draws(temperature=…, per=…, sampler=…)` says more: whether rows of
         a category share a draw, and what draws.
+    effects : bool, default=False
+        Whether columns give as an output too what their category adds where everything else is equal: the effect given
+        the other encoded columns and the columns of numbers. Training rows get it by folds, their own targets left out.
+        Effects are learnt from all rows at once, in memory.
     keep_categories : "codes", "one_hot", `Kept(…)`, or None
         Whether columns of few categories give these as outputs too, behind the posterior: as numbers for trees, or as
         columns of zeros and ones for linear models. `Kept(kind, most=30)` says what few is.
@@ -153,6 +157,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         mapping: MappingLike = "mean",
         own_target: OwnTarget | Strategy = "exclude",
         draws: Draws | float | Literal["estimate"] = "estimate",
+        effects: bool = False,
         keep_categories: Kept | KeepCategories | None = None,
         unseen: Unseen = "prior",
         missing: Missing = "category",
@@ -167,6 +172,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         self.mapping = mapping
         self.own_target = own_target
         self.draws = draws
+        self.effects = effects
         self.keep_categories = keep_categories
         self.unseen = unseen
         self.missing = missing
@@ -300,6 +306,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
             mapping=resolve_mapping(self.mapping),
             own_target=own_target,
             draws=resolve_draws(self.draws),
+            effects=self.effects,
             kept=kept,
             unseen=self.unseen,
             missing=self.missing,

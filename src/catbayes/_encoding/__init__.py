@@ -1,9 +1,10 @@
 """A fitted encoder as one frozen value, and what is made of it."""
 
+from catbayes._encoding._beside import Beside
 from catbayes._encoding._column import EncodedColumn
 from catbayes._encoding._encoding import Encoding, Missing, Settings, Unseen
 from catbayes._encoding._features import Layout, TrainingDraws
-from catbayes._encoding._kept import KeepCategories, Kept, KeptTable, resolve_kept
+from catbayes._encoding._kept import KeepCategories, Kept, resolve_kept
 from catbayes._encoding._lookups import lookups
 from catbayes._encoding._own_target import (
     STRATEGIES,
@@ -20,6 +21,7 @@ from catbayes._encoding._plan import Plan, read_known_target
 
 __all__ = [
     "STRATEGIES",
+    "Beside",
     "CrossFit",
     "EncodedColumn",
     "Encoding",
@@ -27,7 +29,6 @@ __all__ = [
     "Include",
     "KeepCategories",
     "Kept",
-    "KeptTable",
     "Layout",
     "Missing",
     "Ordered",

@@ -10,7 +10,7 @@ import numpy as np
 
 from catbayes._arrays import TINY
 from catbayes._drawing import Found, LeftOut, draw, draw_strata
-from catbayes._encoding._kept import KeptTable
+from catbayes._encoding._beside import Beside
 from catbayes._evidence import ColumnEvidence, Target
 from catbayes._posteriors import Entries, Posteriors
 from catbayes._random import Purpose, number_of
@@ -28,30 +28,30 @@ EXPECTATION_STRATA = 50
 class EncodedColumn(ColumnSpec):
     """A fitted column or interaction: its posteriors, its mapping, and what is expected of every slot, (slot, output).
 
-    Outputs are those of the mapping, and behind them the categories themselves, where they are kept.
+    Outputs are those of the mapping, and behind them what is not drawn: effects, and the categories themselves.
     """
 
     posteriors: Posteriors
     mapping: Mapping
     spread: Spread
-    kept: KeptTable
+    beside: Beside
     expectation: Array
     stream: int  # which random numbers are its own, whatever encoder of this seed it is in
 
     @classmethod
     def of(
-        cls, seen: ColumnEvidence, posteriors: Posteriors, mapping: Mapping, spread: Spread, kept: KeptTable, seed: int
+        cls, seen: ColumnEvidence, posteriors: Posteriors, mapping: Mapping, spread: Spread, beside: Beside, seed: int
     ) -> EncodedColumn:
         """Work out what is expected of every slot; the mapping is bound to the column's prior."""
         stream = stream_of(seen)
         expectation = expect(mapping, posteriors.entries, spread=spread, seed=seed, stream=stream)
-        about = (posteriors, mapping, spread, kept, kept.beside(expectation), stream)
+        about = (posteriors, mapping, spread, beside, beside.behind(expectation), stream)
         return cls(seen.position, seen.name, seen.parts, *about)
 
     @property
     def outputs(self) -> list[str]:
         """What the outputs are called, behind the name of the column."""
-        return [*self.mapping.names(), *self.kept.names]
+        return [*self.mapping.names(), *self.beside.names]
 
     @property
     def entries(self) -> Entries:
@@ -100,11 +100,14 @@ class EncodedColumn(ColumnSpec):
         return LeftOut.find(*about, slots, target.values, weight, target.n_classes)
 
     def strata(self, n_draws: int, *, seed: int, spread: Spread | None = None, slots: Any = None) -> Array:
-        """All outputs of stratified draws of every slot, or of some, to predict with, (draw, slot, output)."""
+        """All outputs of stratified draws of every slot, or of some, to predict with, (draw, slot, output).
+
+        Another `spread` than that of the training asks for all doubt, and so for that about effects too.
+        """
         entries = self.entries if slots is None else self.entries.take(slots)
         key = (Purpose.PREDICT, self.stream, n_draws)
         drawn = draw_strata(entries, self.mapping, n_draws, seed=seed, key=key, spread=spread or self.spread)
-        return self.kept.beside(drawn, slice(None) if slots is None else slots)
+        return self.beside.moving(drawn, slice(None) if slots is None else slots, in_full=spread is not None)
 
 
 def stream_of(seen: ColumnEvidence) -> int:

@@ -13,16 +13,18 @@ from threadpoolctl import threadpool_limits
 from catbayes._arrays import TINY
 from catbayes._categories import Categories
 from catbayes._drawing import Draws, Found, LeftOut, draw
+from catbayes._encoding._beside import Beside
 from catbayes._encoding._column import EncodedColumn
+from catbayes._encoding._effects import effects_beside
 from catbayes._encoding._features import Layout, TrainingDraws
-from catbayes._encoding._kept import Kept, KeptTable
-from catbayes._encoding._own_target import OwnTarget
+from catbayes._encoding._kept import Kept
+from catbayes._encoding._own_target import Ordered, OwnTarget
 from catbayes._evidence import ColumnEvidence, Evidence, Rows, Target, settle_family
 from catbayes._hierarchy import HierarchyPrior, Links
 from catbayes._index import Index
 from catbayes._keyed import Keys
 from catbayes._posteriors import ColumnPrior, Posteriors
-from catbayes._random import Purpose
+from catbayes._random import Purpose, stream
 from catbayes._selection import Selection
 from catbayes._spread import Spread
 from catbayes._validation import Array, Codes, check_option
@@ -53,6 +55,7 @@ class Settings:
     mapping: Mapping
     own_target: OwnTarget
     draws: Draws
+    effects: bool
     kept: Kept | None
     unseen: Unseen
     missing: Missing
@@ -62,7 +65,11 @@ class Settings:
         """Require settings that go together."""
         check_option("unseen", self.unseen, ("prior", "nan", "error"))
         check_option("missing", self.missing, ("category", "prior", "nan", "error"))
+        if not isinstance(self.effects, bool):
+            raise InputError(f"effects={self.effects!r}: expected True or False.")
         self.own_target.check(self.draws, self.selection.hierarchy)
+        if self.effects and isinstance(self.own_target, Ordered):
+            raise InputError('effects=True goes with folds, and own_target="ordered" has none: use "exclude".')
 
     def run(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
         """Threads, because numpy and the frame libraries let go of the interpreter; results keep their order."""
@@ -163,10 +170,12 @@ class Encoding(Written):
                 statistics = seen.place(index.moved(column.index), index.n_slots)
             posteriors = Posteriors.of(index, statistics, make_prior(number, seen, index, statistics))
             mapping = settings.mapping.bind(posteriors.prior.prior, labels)
-            kept = KeptTable.nothing(index.n_slots)
+            beside = Beside.nothing(index.n_slots)
+            if settings.effects:
+                beside = beside.and_then(effects_beside(column, index, labels, settings.draws.spread.temperature))
             if settings.kept is not None and settings.kept.applies(column, evidence):
-                kept = settings.kept.table(column, index)
-            return EncodedColumn.of(column, posteriors, mapping, settings.draws.spread, kept, seed)
+                beside = beside.and_then(settings.kept.table(column, index))
+            return EncodedColumn.of(column, posteriors, mapping, settings.draws.spread, beside, seed)
 
         columns = tuple(settings.run(encode, range(len(evidence.columns))))
         layout = Layout(len(names), columns, settings.selection.dropped(names))
@@ -243,8 +252,8 @@ class Encoding(Written):
         return features
 
     def _completed(self, column: EncodedColumn, slots: Codes, drawn: Array) -> Array:
-        """Drawn features of rows with the kept categories behind them, NaN where nothing is to be said."""
-        return self._blanked(column, slots, column.kept.beside(drawn, slots))
+        """Drawn features of rows with all others behind them, NaN where nothing is to be said."""
+        return self._blanked(column, slots, column.beside.behind(drawn, slots))
 
     # ------------------------------------------------------------------------------------------- features
 
@@ -296,6 +305,11 @@ class Encoding(Written):
         def find(number: int, k: int = 0) -> tuple[Found | LeftOut, Found]:
             return strategy.find(self.columns[number], slots[number], rows.target, rows.weight, split, k)
 
+        effects: list[tuple[Array, Array]] = []
+        if rows.effects is not None:
+            temperature = self.settings.draws.spread.temperature
+            effects = rows.effects.without(strategy.folds(rows, groups, self.seed), temperature)
+
         every = range(len(self.columns))
         found = [] if strategy.renewed else self.settings.run(find, every)
 
@@ -303,7 +317,14 @@ class Encoding(Written):
             drawn, known = found[number] if found else find(number, k)
             column = self.columns[number]
             features = self._draw(column, drawn, (Purpose.TRAIN, column.stream, k), known=known)
-            return self._completed(column, slots[number], features)
+            whole = self._completed(column, slots[number], features)
+            if number < len(effects):  # of interactions there are none, and they stand behind the others
+                mean, spread = effects[number]
+                noise = stream(self.seed, Purpose.EFFECTS, column.stream, k).standard_normal(mean.shape)
+                seen = slots[number] < column.posteriors.index.unseen
+                place = slice(features.shape[1], features.shape[1] + mean.shape[1])
+                whole[:, place] = seen[:, None] * (mean + spread * noise)
+            return self._blanked(column, slots[number], whole)
 
         return TrainingDraws(rows.table, self.layout, lambda k: self.settings.run(lambda n: block(n, k), every))
 

@@ -11,12 +11,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from catbayes._encoding._beside import Beside
 from catbayes._evidence import ColumnEvidence, Evidence
 from catbayes._index import Index
-from catbayes._validation import Array, check_count, check_option
+from catbayes._validation import check_count, check_option
 from catbayes.errors import InputError
 
-__all__ = ["KeepCategories", "Kept", "KeptTable", "resolve_kept"]
+__all__ = ["KeepCategories", "Kept", "resolve_kept"]
 
 KeepCategories = Literal["codes", "one_hot"]
 """The words of the parameter `keep_categories`."""
@@ -64,43 +65,15 @@ class Kept:
             return False
         return not self.only_signal or evidence.speaking is None or column.name in evidence.speaking
 
-    def table(self, column: ColumnEvidence, index: Index) -> KeptTable:
+    def table(self, column: ColumnEvidence, index: Index) -> Beside:
         """The outputs of every slot; the index may have slots above those that were counted."""
         slots = np.minimum(np.arange(index.n_slots), index.unseen)[:, None]
         if self.kind == "codes":
-            return KeptTable(("code",), slots.astype(np.float64))
+            return Beside.sure(("code",), slots.astype(np.float64))
         labels = [f"is_{label}" for label in index.labels()[: index.missing]]
         if column.statistics.count[column.index.missing] > 0:
             labels.append("is_missing")
-        return KeptTable(tuple(labels), (slots == np.arange(len(labels))).astype(np.float64))
-
-
-@dataclass(frozen=True, slots=True)
-class KeptTable:
-    """The kept categories of a column: what the outputs are called behind its name, and their values, (slot, output).
-
-    Examples
-    --------
-    >>> from catbayes._encoding import KeptTable
-    >>> codes = KeptTable(("code",), np.array([[0.0], [1.0]]))
-    >>> codes.beside(np.array([[0.4], [0.6], [0.5]]), np.array([1, 0, 1])).tolist()
-    [[0.4, 1.0], [0.6, 0.0], [0.5, 1.0]]
-    """
-
-    names: tuple[str, ...]
-    values: Array
-
-    @classmethod
-    def nothing(cls, n_slots: int) -> KeptTable:
-        """Nothing is kept."""
-        return cls((), np.empty((n_slots, 0)))
-
-    def beside(self, block: Array, slots: Any = slice(None)) -> Array:
-        """Outputs of rows, (…, row, output), and behind them the kept categories of their slots."""
-        if not self.names:
-            return block
-        kept = self.values[slots]
-        return np.concatenate([block, np.broadcast_to(kept, (*block.shape[:-1], kept.shape[-1]))], axis=-1)
+        return Beside.sure(tuple(labels), (slots == np.arange(len(labels))).astype(np.float64))
 
 
 def resolve_kept(keep_categories: Any) -> Kept | None:

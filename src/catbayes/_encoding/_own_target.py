@@ -73,6 +73,11 @@ class OwnTarget(ABC):
             warn(f'own_target="{self.word}" makes no folds, so groups do nothing.')
         return Split(seed=seed)
 
+    def folds(self, rows: Rows, groups: Any, seed: int) -> list[Fold]:
+        """Folds for what only folds can keep a row's target out of; without any, every row knows all rows."""
+        every = np.arange(len(rows.target.values))
+        return [(every, every)]
+
     @abstractmethod
     def find(
         self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
@@ -137,7 +142,11 @@ class CrossFit(OwnTarget):
 
     def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
         """Make the folds."""
-        return Split(read_folds(self.cv, rows.target, rows.y, groups, seed))
+        return Split(self.folds(rows, groups, seed))
+
+    def folds(self, rows: Rows, groups: Any, seed: int) -> list[Fold]:
+        """Folds of `cv`."""
+        return read_folds(self.cv, rows.target, rows.y, groups, seed)
 
     def find(
         self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
@@ -172,7 +181,7 @@ class Exclude(CrossFit):
     def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
         """Make folds, where something needs them."""
         hidden = hides and groups is None
-        folds = read_folds(self.cv, rows.target, rows.y, groups, seed) if known or not hidden else []
+        folds = self.folds(rows, groups, seed) if known or not hidden else []
         return Split(folds, hidden)
 
     def find(

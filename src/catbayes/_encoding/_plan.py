@@ -151,6 +151,11 @@ def _require_hidden(encoding: Encoding, weight: str | None) -> None:
             f"target: own_target={encoding.settings.own_target!r} needs all rows together, which fit_transform has and "
             'a stream of rows has not. Use own_target="exclude" here.'
         )
+    if encoding.settings.effects:
+        raise InputError(
+            "target: effects=True needs all rows together to keep a row's own target out, which fit_transform has and "
+            "a stream of rows has not. Use effects=False here."
+        )
     if any(column.has_known for column in encoding.columns) or not encoding.hides:
         raise InputError(
             "target: with these settings of the encoder a draw would not hide that the row's own target was "

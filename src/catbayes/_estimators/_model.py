@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new, read_table
-from catbayes._encoding import Encoding, KeepCategories, Kept, Layout, TrainingDraws
+from catbayes._encoding import Encoding, KeepCategories, Kept, Layout, TrainingDraws, splitter_of
 from catbayes._estimators import _fitting as fitting
 from catbayes._estimators._features import FittedFeatures
 from catbayes._estimators._native import categories, suitable
@@ -47,6 +47,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         encoder: SamplingBayesianEncoder | None = None,
         *,
         interactions: Interactions = "auto",
+        effects: bool | Literal["auto"] = "auto",
         keep_categories: Kept | KeepCategories | Literal["auto"] | None = "auto",
         n_draws: int | None = None,
         fit_with: FitWith = "auto",
@@ -58,6 +59,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         self.estimator = estimator
         self.encoder = encoder
         self.interactions = interactions
+        self.effects = effects
         self.keep_categories = keep_categories
         self.n_draws = n_draws
         self.fit_with = fit_with
@@ -201,6 +203,8 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
             encoder.set_params(random_state=seed)
         if encoder.interactions is None:
             encoder.set_params(interactions=self.interactions)
+        if not encoder.effects:
+            encoder.set_params(effects=self._wants_effects(encoder))
         if encoder.keep_categories is None:
             by_estimator = isinstance(self.keep_categories, str) and self.keep_categories == "auto"
             encoder.set_params(keep_categories=kept if by_estimator else self.keep_categories)
@@ -217,6 +221,12 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
             )
             return None
         return encoder if table.frame is not None else encoder.set_params(columns=found)
+
+    def _wants_effects(self, encoder: SamplingBayesianEncoder) -> Any:
+        """Whether effects serve: by default for numbers, where they gain, if the own target is kept out by folds."""
+        if isinstance(self.effects, str) and self.effects == "auto":
+            return not isinstance(self, ClassifierMixin) and splitter_of(encoder.own_target) is not None
+        return self.effects
 
     def _reporter(self) -> Any:
         start = time.perf_counter()

@@ -48,7 +48,7 @@ def categories(estimator: Any, way: str, layout: Layout) -> tuple[int, ...]:
     """Which features are numbers of categories that the estimator is told of."""
     if library(estimator) == "catboost" and way != "members":
         return ()
-    coded = [column for column in layout.columns if column.kept.names == ("code",)]
+    coded = [column for column in layout.columns if column.beside.names[-1:] == ("code",)]
     return tuple(layout.places[column.position].stop - 1 for column in coded)
 
 

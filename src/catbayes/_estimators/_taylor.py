@@ -37,7 +37,7 @@ def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
     A linear model has no curvature, so its finite differences vanish and the prediction at θ̂ is exact.
     """
     centres = [
-        column.kept.beside(column.mapping.outputs(column.family.mean(), column.family)) for column in rows.columns
+        column.beside.behind(column.mapping.outputs(column.family.mean(), column.family)) for column in rows.columns
     ]
     centre = respond(model, rows.features(centres)).copy()
     if not rows.columns:
@@ -53,7 +53,7 @@ def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
             around = -2.0 * centre
             for side in (-STEP, STEP):
                 moved = column.mapping.outputs(posterior.mean() + side * factor * direction, posterior)
-                beside = [*centres[:number], column.kept.beside(moved), *centres[number + 1 :]]
+                beside = [*centres[:number], column.beside.behind(moved), *centres[number + 1 :]]
                 around += respond(model, rows.features(beside))
             correction += around / STEP**2 / 2.0
     return np.asarray(centre + correction)

@@ -1,5 +1,6 @@
 """Rows to statistics: what each category of a column says about the target, wherever the rows are."""
 
+from catbayes._evidence._effects import EffectTable, RowEffects
 from catbayes._evidence._evidence import (
     Candidate,
     ColumnEvidence,
@@ -10,15 +11,19 @@ from catbayes._evidence._evidence import (
 )
 from catbayes._evidence._gathering import Given, gather, gather_selected
 from catbayes._evidence._rows import Rows, read_rows, take_named
+from catbayes._evidence._scale import Scale, scale_of
 from catbayes._evidence._screening import screen
 from catbayes._evidence._target import Target, label_array, plain, read_target
 
 __all__ = [
     "Candidate",
     "ColumnEvidence",
+    "EffectTable",
     "Evidence",
     "Given",
+    "RowEffects",
     "Rows",
+    "Scale",
     "Target",
     "check_classes",
     "gather",
@@ -28,6 +33,7 @@ __all__ = [
     "read_rows",
     "read_target",
     "says_nothing",
+    "scale_of",
     "screen",
     "settle_family",
     "take_named",

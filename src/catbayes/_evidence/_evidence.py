@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catbayes._evidence._effects import EffectTable
 from catbayes._evidence._target import join_classes, label_array
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
@@ -35,6 +36,7 @@ class ColumnEvidence(Written, ColumnSpec):
 
     index: Index
     statistics: Statistics
+    effects: EffectTable | None = None  # given everything else: known of all rows together, and of no part of them
 
     @property
     def values(self) -> tuple[Hashable, ...]:
@@ -157,7 +159,9 @@ class Evidence(Written):
 
     def discounted(self, share: float) -> Evidence:
         """Let every row count for `share` of a row."""
-        columns = tuple(replace(column, statistics=column.statistics.scaled(share)) for column in self.columns)
+        columns = tuple(
+            replace(column, statistics=column.statistics.scaled(share), effects=None) for column in self.columns
+        )
         return replace(self, columns=columns, squares=self.squares * share**2, weighted=True)
 
     def _about(self, other: Evidence, sign: float) -> dict[str, Any]:
@@ -233,7 +237,7 @@ class _AlignedColumn:
 
     def joined(self, statistics: Statistics) -> ColumnEvidence:
         """The column with the categories of both tables."""
-        return replace(self.column, index=self.index, statistics=statistics)
+        return replace(self.column, index=self.index, statistics=statistics, effects=None)
 
     def subtract(self, family: type[Family]) -> Statistics:
         """What is left of the first table without the second, if that can have been part of it."""
@@ -254,7 +258,7 @@ class _AlignedColumn:
         if len(kept) == self.index.missing:
             return self.joined(left)
         slots = np.append(kept, [self.index.missing, self.index.unseen])
-        return replace(self.column, index=self.index.keep(kept), statistics=left.take(slots))
+        return replace(self.column, index=self.index.keep(kept), statistics=left.take(slots), effects=None)
 
 
 def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from catbayes._categories import Categories
+from catbayes._evidence._effects import RowEffects
 from catbayes._evidence._evidence import Candidate, ColumnEvidence, Evidence
 from catbayes._evidence._exposure import per_unit
 from catbayes._evidence._screening import screen
@@ -41,6 +43,7 @@ class Rows:
     target: Target
     weight: Array | None
     codes: dict[int, Codes]  # slots of the rows in each column of the table that is needed
+    effects: RowEffects | None = None  # of the categories given everything else, if they were asked for
 
     def slots(self, column: ColumnEvidence) -> Codes:
         """Slots of the rows; those of many interactions would fill the memory, so they are not kept."""
@@ -57,11 +60,13 @@ def read_rows(
     family: Any = "auto",
     classes: Any = None,
     whole: bool = True,
+    effects: bool = False,
     run: Any = map,
 ) -> Rows:
     """Read a table in memory; the target, weight and exposure may be given by name.
 
-    `classes` are labels that are known already; of a `whole` table something must have weight, of a part not.
+    `classes` are labels that are known already; of a `whole` table something must have weight, of a part not. With
+    `effects`, those of the categories of single columns given everything else are learnt too.
 
     Examples
     --------
@@ -87,11 +92,13 @@ def read_rows(
         y = target.values
     needed = sorted({part for spec in specs for part in spec.parts})
     read = dict(zip(needed, run(lambda position: Categories.of(table.column(position)), needed), strict=True))
-    speaking, candidates = None, tuple[Candidate, ...]()
+    speaking, candidates, numbers = None, tuple[Candidate, ...](), dict[int, Array]()
+    if selection.is_weighed or effects:
+        others = [position for position in range(table.n_columns) if position not in selection.dropped(names)]
+        numbers = _numbers(table, [position for position in others if position not in needed])
     if selection.is_weighed:
         codings = {spec.position: (read[spec.position][1], read[spec.position][0].n_slots) for spec in specs}
-        others = [position for position in range(table.n_columns) if position not in selection.dropped(names)]
-        found = screen(codings, _numbers(table, [p for p in others if p not in needed]), target, weight)
+        found = screen(codings, numbers, target, weight)
         speaking = tuple(names[position] for position in sorted(found.speaking))
         if selection.is_auto:
             specs += selection.combined(names, found.kept)
@@ -104,8 +111,17 @@ def read_rows(
         statistics = target.gather(slots, weight, index.n_slots)
         return ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics)
 
+    columns = tuple(run(gather_column, specs))
+    codes = {position: slots for position, (_, slots) in read.items()}
+    fitted = None
+    if effects:
+        single = [column for column in columns if not column.is_interaction]  # they stand before the interactions
+        rows = [column.index.slots([codes[part] for part in column.parts]) for column in single]
+        sizes = [column.index.n_slots for column in single]
+        fitted = RowEffects.fit(list(zip(rows, sizes, strict=True)), numbers, target, weight)
+        columns = tuple(replace(column, effects=table) for column, table in zip_longest(columns, fitted.columns))
     evidence = Evidence(
-        columns=tuple(run(gather_column, specs)),
+        columns=columns,
         family=target.family,
         classes=target.classes,
         inputs=tuple(names),
@@ -115,8 +131,7 @@ def read_rows(
         candidates=candidates,
         speaking=speaking,
     )
-    codes = {position: slots for position, (_, slots) in read.items()}
-    return Rows(table, evidence, y, target, weight, codes)
+    return Rows(table, evidence, y, target, weight, codes, fitted)
 
 
 def _numbers(table: Table, positions: Sequence[int]) -> dict[int, Array]:

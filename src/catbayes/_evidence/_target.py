@@ -39,6 +39,21 @@ class Target:
         """Number of classes; 0 for numbers."""
         return 0 if self.classes is None else len(self.classes)
 
+    def parts(self) -> Array:
+        """What effects are about, (part, row): the number; whether it is the second of two classes; or each class.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from catbayes._evidence import read_target
+        >>> read_target(np.array(["no", "yes", "no"]), "auto", 3).parts().tolist()
+        [[0.0, 1.0, 0.0]]
+        """
+        if self.classes is None:
+            return np.asarray(self.values, dtype=np.float64)[None]
+        labels = range(self.n_classes) if self.n_classes > 2 else [1]
+        return np.stack([(self.values == label).astype(np.float64) for label in labels])
+
     def gather(
         self, slots: Codes, weight: Array | None, n_slots: int, rows: Codes | None = None, unseen: int = -1
     ) -> Statistics:

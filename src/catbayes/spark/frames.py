@@ -83,7 +83,7 @@ def _parameters(column: EncodedColumn) -> dict[str, Array]:
     for family, places in zip(families, _places(column), strict=True):
         for names, values in zip(places, family.arrays().values(), strict=True):
             found |= dict(zip(names, values.reshape(len(values), -1).T, strict=True))
-    return found | dict(zip(_kept(column), column.kept.values.T, strict=True))
+    return found | dict(zip(_kept(column), column.beside.values.T, strict=True))
 
 
 def _places(column: EncodedColumn) -> list[list[list[str]]]:
@@ -101,7 +101,7 @@ def _count(column: EncodedColumn) -> str:
 
 def _kept(column: EncodedColumn) -> list[str]:
     """The columns that hold the categories themselves, where they are kept."""
-    return [f"{_count(column)}_kept_{number}" for number in range(len(column.kept.names))]
+    return [f"{_count(column)}_kept_{number}" for number in range(len(column.beside.names))]
 
 
 def _join(frame: DataFrame, column: EncodedColumn, slots: dict[str, Array], plan: Plan) -> DataFrame:

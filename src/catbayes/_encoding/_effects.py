@@ -1,0 +1,36 @@
+"""Effects beside posteriors: what a category adds where everything else is equal.
+
+A posterior is about the target of a category, as if there were no other column. Of two shops with the same sales one
+may lie in the dear part of the town: what it adds by itself is its effect. Models are told both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from catbayes._encoding._beside import Beside
+from catbayes._evidence import ColumnEvidence
+from catbayes._index import Index
+from catbayes.errors import InputError
+
+EFFECT = "effect"
+
+
+def effects_beside(
+    column: ColumnEvidence, index: Index, labels: Sequence[Any] | None, temperature: float | None
+) -> Beside:
+    """The effects of every slot; the index may have slots above those that were counted."""
+    if column.is_interaction:
+        return Beside.nothing(index.n_slots)
+    if column.effects is None:
+        raise InputError(
+            "effects=True: effects given everything else are learnt from all rows at once, in memory, and not from "
+            "what was gathered, merged, taken out or forgotten. Fit on the table, or use effects=False."
+        )
+    effects, slots = column.effects, np.minimum(np.arange(index.n_slots), column.index.unseen)
+    width = effects.mean.shape[1]
+    names = (EFFECT,) if width == 1 else tuple(f"{EFFECT}_{label}" for label in labels or range(width))
+    return Beside(names, effects.mean[slots], effects.sd[slots], effects.spread(temperature)[slots])

@@ -1,0 +1,227 @@
+"""The effect of each category given everything else: the other columns of categories, and the numbers.
+
+A posterior is about the target of a category, whatever else its rows have. An effect is what the category adds where
+all else is equal, on the scale on which effects add up: that of the target for numbers, of its logarithm for rates, of
+log-odds for classes, one class against all others. Numbers take part by lines that bend at their quantiles. Classes and
+rates are brought to that scale by Newton steps, as generalised linear models are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from catbayes._arrays import TINY
+from catbayes._evidence._scale import Scale, scale_of
+from catbayes._evidence._target import Target
+from catbayes._mixed import Components, Crossed, learn, solve
+from catbayes._random import Purpose, stream
+from catbayes._validation import Array, Codes
+
+__all__ = ["EffectTable", "RowEffects"]
+
+KNOTS = 8
+MOST_NUMBERS = 20_000_000
+"""Values of functions of numbers, of all rows together: of more numbers, those that go with the target are taken."""
+NEWTON_STEPS = 12
+LONGEST_STEP = 1.5
+LEARN_AT = (0, 2, 4)
+"""Newton steps at which variances are learnt anew; the others only settle what they imply."""
+SETTLED = 1e-3
+CODES_AND_SIZE = tuple[Codes, int]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectTable:
+    """The effects of the categories of one column, (slot, part): what is expected of them, and how firmly.
+
+    Parts are the classes, or just one for two classes and for numbers.
+
+    Examples
+    --------
+    >>> from catbayes._evidence import EffectTable
+    >>> one = np.ones((1, 1))
+    >>> EffectTable(mean=one, sd=one, known=0.8 * one, scale=np.array([2.0])).spread(None).round(3).tolist()
+    [[0.8]]
+    """
+
+    mean: Array
+    sd: Array  # of the posterior, with the doubt about all else
+    known: Array  # n / (n + λ): the weight that the rows of the category have against the prior
+    scale: Array  # of the prior: the standard deviation of effects, (part,)
+
+    def spread(self, temperature: float | None) -> Array:
+        """How far from the mean effects are drawn, as posteriors are: see `Spread`.
+
+        It goes by the number of rows alone. The posterior's own standard deviation is larger where the target of a
+        category is unusual, and would tell so.
+        """
+        factor = np.sqrt(self.known) if temperature is None else temperature
+        return np.asarray(factor * np.sqrt(1.0 - self.known) * self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class RowEffects:
+    """A fitted model of effects, with the rows that it was fitted on.
+
+    Examples
+    --------
+    >>> from catbayes._evidence import RowEffects, read_target
+    >>> city, size = np.tile([0, 1], 50), np.repeat([0.0, 1.0], 50)
+    >>> y = 2.0 * city + 5.0 * size + np.tile([0.1, 0.0, -0.1, 0.0, 0.05], 20)
+    >>> found = RowEffects.fit([(city, 3)], {1: size}, read_target(y, "normal", 100), None)
+    >>> found.columns[0].mean[:, 0].round(1).tolist()  # of two categories, and of one without rows
+    [-1.0, 1.0, 0.0]
+    """
+
+    design: Crossed
+    scale: Scale
+    y: Array  # (part, row)
+    weight: Array
+    components: tuple[Components, ...]  # one a part
+    columns: tuple[EffectTable, ...]
+
+    @classmethod
+    def fit(
+        cls, columns: Sequence[CODES_AND_SIZE], numbers: Mapping[int, Array], target: Target, weight: Array | None
+    ) -> RowEffects:
+        """Learn the variances of all terms, then the terms."""
+        scale, y = scale_of(target), target.parts()
+        weight = np.ones(y.shape[1]) if weight is None else weight
+        functions = _functions(numbers, y, weight)
+        design = Crossed(tuple(slots for slots, _ in columns), tuple(size for _, size in columns), functions)
+        found = [_Part(design, scale, one, weight).learn(number) for number, one in enumerate(y)]
+        components = tuple(components for components, _, _ in found)
+        fitted = cls(design, scale, y, weight, components, ())
+        tables = fitted._tables([terms for _, terms, _ in found], [variances for _, _, variances in found])
+        return replace(fitted, columns=tables)
+
+    def without(self, folds: Iterable[tuple[Codes, Codes]], temperature: float | None) -> list[tuple[Array, Array]]:
+        """The effect of each row's category as the other folds have it, and its spread, (row, part) for every column.
+
+        The variances stay: they are what all rows have in common. A row that no fold holds out has no effect.
+        """
+        shape = (self.y.shape[1], len(self.y))
+        found = [(np.zeros(shape), np.zeros(shape)) for _ in self.columns]
+        for train, test in folds:
+            weight = np.zeros_like(self.weight)
+            weight[train] = self.weight[train]
+            parts = [_Part(self.design, self.scale, y, weight) for y in self.y]
+            solved = [part.solve(components) for part, components in zip(parts, self.components, strict=True)]
+            for column, slots, table in zip(found, self.design.slots, self._tables(solved), strict=True):
+                column[0][test] = table.mean[slots[test]]
+                column[1][test] = table.spread(temperature)[slots[test]]
+        return found
+
+    def _tables(
+        self, parts: Sequence[_Terms], variances: Sequence[list[Array]] | None = None
+    ) -> tuple[EffectTable, ...]:
+        """What all parts have learnt of each column."""
+        tables = []
+        for number in range(len(self.design.sizes)):
+            mean = np.stack([self.design.effects(part.terms)[number] for part in parts], axis=1)
+            count = np.stack([part.counts[number] for part in parts], axis=1)
+            noise = np.array([one.noise for one in self.components])
+            variance = np.array([one.columns[number] for one in self.components])
+            known = count / (count + noise / variance)
+            sd = np.sqrt((1.0 - known) * variance)
+            if variances is not None:
+                sd = np.sqrt(np.stack([columns[number] for columns in variances], axis=1))
+            tables.append(EffectTable(mean, sd, known, np.sqrt(variance)))
+        return tuple(tables)
+
+
+class _Terms(NamedTuple):
+    """All terms of one part, and how much the rows of each category of every column weighed."""
+
+    terms: Array
+    counts: list[Array]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One number or class, to be modelled by the terms of a design."""
+
+    design: Crossed
+    scale: Scale
+    y: Array
+    weight: Array
+
+    def learn(self, number: int) -> tuple[Components, _Terms, list[Array]]:
+        """Variances of the terms, the terms, and the posterior variance of the effects of each column."""
+        score = self._start()
+        for step in range(NEWTON_STEPS):
+            z, weight = self._working(score)
+            if step in LEARN_AT:
+                random = stream(0, Purpose.EFFECTS, number, step)
+                components, variances = learn(self.design, z, weight, random, self.scale.noise, self.scale.most)
+            terms = solve(self.design, z, weight, components)
+            score, move = self._next(score, terms)
+            if self.scale.linear or (move < SETTLED and step >= LEARN_AT[-1]):
+                break
+        return components, _Terms(terms, self.design.counts(weight)), variances
+
+    def solve(self, components: Components) -> _Terms:
+        """All terms, by variances that are known."""
+        score = self._start()
+        for _ in range(NEWTON_STEPS):
+            z, weight = self._working(score)
+            terms = solve(self.design, z, weight, components)
+            score, move = self._next(score, terms)
+            if self.scale.linear or move < SETTLED:
+                break
+        return _Terms(terms, self.design.counts(weight))
+
+    def _start(self) -> Array:
+        mean = np.average(self.y, weights=self.weight) if self.weight.any() else 0.0
+        return np.full(len(self.y), self.scale.link(mean))
+
+    def _working(self, score: Array) -> tuple[Array, Array]:
+        """The response that a linear model of the score is fitted to, and its weights."""
+        mean, slope = self.scale.respond(score)
+        return score + (self.y - mean) / slope, self.weight * slope
+
+    def _next(self, score: Array, terms: Array) -> tuple[Array, float]:
+        """Scores after a step that is not too long, for where it leads is known near by only; and how far it went."""
+        move = self.scale.bounded(self.design.at_rows(terms)) - score
+        if not self.scale.linear:
+            move = np.clip(move, -LONGEST_STEP, LONGEST_STEP)
+        return score + move, float(np.sqrt(np.average(move**2, weights=self.weight + TINY)))
+
+
+def _functions(numbers: Mapping[int, Array], y: Array, weight: Array) -> Array:
+    """Lines that bend at quantiles, of every number, in standard units, (row, function); gaps are as the mean."""
+    most = max(1, MOST_NUMBERS // max(y.shape[1], 1))
+    lines: list[Array] = []
+    for values in _most_telling(numbers, y, most):
+        known = values[np.isfinite(values)]
+        lines.append(values)
+        inner = np.unique(np.quantile(known, np.arange(1, KNOTS + 1) / (KNOTS + 1))) if len(known) else known
+        if len(lines) + len(inner) <= most and len(np.unique(known[:1000])) > 2:
+            lines += [np.maximum(values - knot, 0.0) for knot in inner if known.min() < knot < known.max()]
+    if not lines:
+        return np.empty((y.shape[1], 0))
+    return np.column_stack([_standard(line, weight) for line in lines])
+
+
+def _most_telling(numbers: Mapping[int, Array], y: Array, most: int) -> list[Array]:
+    """As many columns of numbers as there is room for, those first that go with the target."""
+    if len(numbers) <= most:
+        return list(numbers.values())
+
+    def together(values: Array) -> float:
+        line = _standard(values, np.ones(len(values)))
+        return float(np.abs((y - y.mean(axis=1, keepdims=True)) @ line).max())
+
+    return sorted(numbers.values(), key=together, reverse=True)[:most]
+
+
+def _standard(values: Array, weight: Array) -> Array:
+    known = np.isfinite(values)
+    usual: Any = np.average(values[known], weights=weight[known] + TINY) if known.any() else 0.0
+    centred = np.where(known, values, usual) - usual
+    spread = np.sqrt(np.average(centred**2, weights=weight + TINY))
+    return np.asarray(centred / spread if spread > 0 else centred)

@@ -1,0 +1,254 @@
+"""A linear model with crossed effects: how far each category moves the target, given all other terms.
+
+    z = μ + Σ_k b_k(x) w_k + Σ_j u_j[category of the row in column j] + ε,
+    w_k ~ N(0, τ_w²),  u_j ~ N(0, τ_j²),  ε ~ N(0, σ² / weight)
+
+Given the variances, the posterior mean of all terms at once solves the mixed-model equations of C. R. Henderson,
+(XᵀΩX + σ² D⁻¹) β = XᵀΩz with the prior variances D, which conjugate gradients do without ever forming the matrix. The
+variances, and how firmly each effect is known, come from a short Gibbs sampler, whose sweeps draw one term after the
+other given the others. It averages over what the variances may be, so that the doubt about few categories, whose
+variance is hardly known, is not too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+
+from catbayes._arrays import TINY
+from catbayes._validation import Array, Codes
+
+__all__ = ["Components", "Crossed", "learn", "solve"]
+
+BURN_IN = 30
+FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 500_000
+"""Sweeps that are averaged over: as many as there is time for, by rows times columns."""
+TOLERANCE = 1e-8
+MOST_STEPS = 300
+LEAST_SHARE = 1e-6
+"""Variances of effects are at least this part of that of the noise: smaller ones say the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Variances: of the noise of a row of weight 1, of the effects of each column, of the weights of numbers."""
+
+    noise: float
+    columns: tuple[float, ...]
+    numbers: float
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """The terms of every row: its slot in each column, and functions of its numbers, (row, function).
+
+    A vector of all terms holds μ, the weights of the numbers, and the effects of one column after the other.
+
+    Examples
+    --------
+    >>> from catbayes._mixed import Components, Crossed, solve
+    >>> design = Crossed((np.array([0, 0, 1, 1]),), (2,), np.empty((4, 0)))
+    >>> terms = solve(design, np.array([1.0, 1.0, 3.0, 3.0]), np.ones(4), Components(1.0, (2.0,), 1.0))
+    >>> terms.round(3).tolist()  # shrunk by 2 / (2 + ½) rows
+    [2.0, -0.8, 0.8]
+    """
+
+    slots: tuple[Codes, ...]
+    sizes: tuple[int, ...]
+    numbers: Array = field(repr=False)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where the effects of each column stand among all terms, and the end."""
+        return [int(place) for place in np.cumsum([1 + self.numbers.shape[1], *self.sizes])]
+
+    def effects(self, terms: Array) -> list[Array]:
+        """The effects of each column."""
+        return [terms[start : start + size] for start, size in zip(self.starts, self.sizes, strict=False)]
+
+    def at_rows(self, terms: Array) -> Array:
+        """The sum of the terms of each row: Xβ."""
+        total = terms[0] + self.numbers @ terms[1 : self.starts[0]]
+        for slots, effects in zip(self.slots, self.effects(terms), strict=True):
+            total += effects[slots]
+        return np.asarray(total)
+
+    def sums(self, values: Array) -> Array:
+        """For each term, the sum over the rows that have it: Xᵀ values."""
+        parts = [np.bincount(slots, values, size) for slots, size in zip(self.slots, self.sizes, strict=True)]
+        return np.concatenate([[values.sum()], values @ self.numbers, *parts])
+
+    def counts(self, weight: Array) -> list[Array]:
+        """How much the rows of each category weigh, for every column."""
+        pairs = zip(self.slots, self.sizes, strict=True)
+        return [np.asarray(np.bincount(slots, weight, size), dtype=np.float64) for slots, size in pairs]
+
+    def gram(self, weight: Array) -> Array:
+        """Products of the functions of numbers, over the rows."""
+        return np.asarray(self.numbers.T @ (weight[:, None] * self.numbers))
+
+    def penalties(self, components: Components) -> Array:
+        """What each term has on the diagonal: the noise over its own variance; μ is free."""
+        own = [components.numbers] * self.numbers.shape[1]
+        of_columns = [np.full(size, v) for v, size in zip(components.columns, self.sizes, strict=True)]
+        variances = np.concatenate([own, *of_columns])
+        return np.concatenate([[0.0], components.noise / variances])
+
+
+def solve(design: Crossed, z: Array, weight: Array, components: Components) -> Array:
+    """The posterior mean of all terms, rows of no weight left out."""
+    penalties, end = design.penalties(components), design.starts[0]
+    diagonal = np.maximum(np.concatenate(design.counts(weight)) + penalties[end:], TINY)
+    total = max(float(weight.sum()), TINY)
+    inverse = np.linalg.inv(design.gram(weight) + np.diag(penalties[1:end])) if end > 1 else np.empty((0, 0))
+
+    def multiply(terms: Array) -> Array:
+        return design.sums(weight * design.at_rows(terms)) + penalties * terms
+
+    def precondition(terms: Array) -> Array:
+        return np.concatenate([[terms[0] / total], inverse @ terms[1:end], terms[end:] / diagonal])
+
+    shape = (len(penalties), len(penalties))
+    matrix = LinearOperator(shape, matvec=multiply, dtype=np.float64)
+    roughly = LinearOperator(shape, matvec=precondition, dtype=np.float64)
+    centre = float(weight @ z) / total  # conjugate gradients need not find it
+    found, _ = cg(matrix, design.sums(weight * (z - centre)), M=roughly, rtol=TOLERANCE, maxiter=MOST_STEPS)
+    found[0] += centre
+    return np.asarray(found)
+
+
+def learn(
+    design: Crossed,
+    z: Array,
+    weight: Array,
+    random: np.random.Generator,
+    noise: float | None = None,
+    most: float = np.inf,
+) -> tuple[Components, list[Array]]:
+    """The variances, and the posterior variance of the effects of each column.
+
+    The `noise` may be known; no term varies by more than `most`.
+    """
+    chain = _Chain(design, z, weight, random, noise, most)
+    for _ in range(BURN_IN):
+        chain.sweep()
+    # A conditional mean and a conditional variance at each sweep make a steadier estimate than the draws themselves.
+    seen = [np.zeros((3, size)) for size in design.sizes]
+    deviations = []
+    n_sweeps = int(np.clip(WORK // (len(z) * len(design.sizes)), FEWEST_SWEEPS, MOST_SWEEPS))
+    for _ in range(n_sweeps):
+        for sums, (mean, variance) in zip(seen, chain.sweep(), strict=True):
+            sums += [mean, mean**2, variance]
+        deviations.append(np.sqrt([chain.noise, chain.numbers, *chain.columns]))
+    usual = np.mean(deviations, axis=0) ** 2  # shrinks as all of them do on average, or nearly so
+    components = Components(float(usual[0]), tuple(usual[2:].tolist()), float(usual[1]))
+    averages = (sums / n_sweeps for sums in seen)
+    return components, [np.maximum(square - mean**2, 0.0) + within for mean, square, within in averages]
+
+
+class _Chain:
+    """A Gibbs sampler of all terms and variances; `residual` is always z less all of them."""
+
+    def __init__(
+        self,
+        design: Crossed,
+        z: Array,
+        weight: Array,
+        random: np.random.Generator,
+        noise: float | None,
+        most: float,
+    ) -> None:
+        self.design, self.weight, self.random, self.known, self.most = design, weight, random, noise, most
+        self.total = max(float(weight.sum()), TINY)
+        self.residual = z - float(weight @ z) / self.total
+        spread = max(float(weight @ self.residual**2) / self.total, TINY)
+        self.noise = spread / 2.0 if noise is None else noise
+        self.columns = [spread / 2.0 / len(design.sizes)] * len(design.sizes)
+        self.numbers = spread / 2.0 / max(design.numbers.shape[1], 1)
+        self.counts = design.counts(weight)
+        self.effects = [np.zeros(size) for size in design.sizes]
+        self.nested = list(_nested(design))
+        self.by_numbers = np.zeros_like(z)
+        if design.numbers.shape[1]:
+            self.values, self.vectors = np.linalg.eigh(design.gram(weight))
+
+    def sweep(self) -> list[tuple[Array, Array]]:
+        """Draw every term and variance once; returns the conditional mean and variance of each column's effects."""
+        if self.design.numbers.shape[1]:
+            self._draw_numbers()
+        found = [self._draw_column(number) for number in range(len(self.columns))]
+        for below, above, parents in self.nested:
+            self._exchange(below, above, parents)
+        shift = float(self.weight @ self.residual) / self.total
+        self.residual -= shift + np.sqrt(self.noise / self.total) * self.random.standard_normal()
+        if self.known is None:
+            squares = float(self.weight @ self.residual**2)
+            self.noise = max(squares, TINY) / self.random.chisquare(max(self.total - 1.0, 1.0))
+        return found
+
+    def _draw_numbers(self) -> None:
+        design, size = self.design, self.design.numbers.shape[1]
+        self.residual += self.by_numbers
+        precision = np.maximum(self.values, 0.0) + self.noise / self.numbers
+        mean = (self.vectors.T @ ((self.weight * self.residual) @ design.numbers)) / precision
+        weights = self.vectors @ (mean + np.sqrt(self.noise / precision) * self.random.standard_normal(size))
+        self.by_numbers = design.numbers @ weights
+        self.residual -= self.by_numbers
+        self.numbers = self._variance(weights)
+
+    def _draw_column(self, number: int) -> tuple[Array, Array]:
+        slots, count = self.design.slots[number], self.counts[number]
+        self.residual += self.effects[number][slots]
+        precision = count + self.noise / self.columns[number]
+        mean: Array = np.bincount(slots, self.weight * self.residual, len(count)) / precision
+        variance = np.asarray(self.noise / precision, dtype=np.float64)
+        effects = mean + np.sqrt(variance) * self.random.standard_normal(len(count))
+        # A factor that all effects share is drawn with them: without it, variances near zero stay there for long.
+        drawn = effects[slots]
+        squares = max(float(self.weight @ drawn**2), TINY)
+        factor = float((self.weight * drawn) @ self.residual) / squares
+        factor += np.sqrt(self.noise / squares) * self.random.standard_normal()
+        factor = factor if np.isfinite(factor) else 1.0
+        self.columns[number] = self._bounded(factor**2 * self._variance(effects[count > 0]))
+        effects *= factor
+        self.residual -= factor * drawn
+        # What all effects have in common is as well part of μ: as much as chance has it goes over.
+        seen, variance_of_all = count > 0, self.columns[number]
+        shift = effects[seen].mean() + np.sqrt(variance_of_all / seen.sum()) * self.random.standard_normal()
+        self.effects[number] = effects - shift
+        return mean, variance
+
+    def _exchange(self, below: int, above: int, parents: Codes) -> None:
+        """Let categories give to those that hold them what they have in common, as much as chance has it."""
+        child, parent, size = self.effects[below], self.effects[above], len(self.effects[above])
+        held = parents >= 0
+        n_children = np.bincount(parents[held], minlength=size)
+        common = np.bincount(parents[held], child[held], size)
+        precision = n_children / self.columns[below] + 1.0 / self.columns[above]
+        mean = (common / self.columns[below] - parent / self.columns[above]) / precision
+        shift = mean + np.sqrt(1.0 / precision) * self.random.standard_normal(size)
+        self.effects[above] = parent + shift
+        self.effects[below] = child - np.where(held, shift[parents], 0.0)
+
+    def _variance(self, effects: Any) -> float:
+        """A variance of effects, drawn; before it is seen, every standard deviation is as likely as any other."""
+        squares = float((effects**2).sum())
+        return self._bounded(squares / self.random.chisquare(max(len(effects) - 1, 1)))
+
+    def _bounded(self, variance: float) -> float:
+        return float(min(max(variance, LEAST_SHARE * self.noise), self.most))
+
+
+def _nested(design: Crossed) -> Iterator[tuple[int, int, Codes]]:
+    """Columns whose categories lie each within one of another column, and in which; -1 of those without rows."""
+    for below, above in permutations(range(len(design.sizes)), 2):
+        parents = np.full(design.sizes[below], -1, dtype=np.intp)
+        parents[design.slots[below]] = design.slots[above]
+        if (parents[design.slots[below]] == design.slots[above]).all():
+            yield below, above, parents

@@ -1,0 +1,251 @@
+"""Effects given everything else: right, calibrated, without the own target, and the same wherever they go."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import Ridge
+
+from catbayes import SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
+from catbayes._mixed import Components, Crossed, learn, solve
+from catbayes.errors import InputError
+
+SIZES = (30, 12)
+
+
+def crossed(seed, n_rows=600, scales=(1.0, 0.5), nested=False):
+    """Rows of two columns and two numbers, drawn from the model itself, and the true effects."""
+    random = np.random.default_rng(seed)
+    slots = [random.integers(0, size, n_rows) for size in SIZES]
+    if nested:
+        slots[1] = slots[0] // 4
+    numbers, weights = random.normal(size=(n_rows, 2)), random.normal(size=2)
+    effects = [scale * random.normal(size=size) for scale, size in zip(scales, SIZES, strict=True)]
+    z = 2.0 + numbers @ weights + random.normal(size=n_rows)
+    z += sum(effect[slot] for effect, slot in zip(effects, slots, strict=True))
+    return Crossed(tuple(slots), SIZES, numbers), z, effects
+
+
+def frame(seed, n_rows=600, nested=False):
+    """The same as a table, with categories as text."""
+    design, z, effects = crossed(seed, n_rows, nested=nested)
+    columns = {name: np.char.add(name, slots.astype(str)) for name, slots in zip("ab", design.slots, strict=True)}
+    return pd.DataFrame(columns | {"x": design.numbers[:, 0], "w": design.numbers[:, 1]}), z, effects
+
+
+def test_terms_solve_the_mixed_model_equations():
+    design, z, _ = crossed(0, nested=True)
+    weight = np.random.default_rng(1).uniform(0.0, 2.0, len(z)).round(1)
+    components = Components(noise=0.7, columns=(1.3, 0.2), numbers=0.9)
+    parts = [np.ones((len(z), 1)), design.numbers, *(np.eye(n)[s] for s, n in zip(design.slots, SIZES, strict=True))]
+    X = np.hstack(parts)
+    inverse = np.repeat([0.0, 0.7 / 0.9, 0.7 / 1.3, 0.7 / 0.2], [1, 2, *SIZES])
+    expected = np.linalg.solve(X.T @ (weight[:, None] * X) + np.diag(inverse), X.T @ (weight * z))
+    np.testing.assert_allclose(solve(design, z, weight, components), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["crossed", "nested"])
+def test_true_effects_lie_in_their_intervals_as_often_as_these_say(nested):
+    """Ranks of the true effects in their posteriors are uniform: a fifth in each fifth."""
+    ranks = []
+    for seed in range(30):
+        design, z, truth = crossed(seed, nested=nested)
+        components, variances = learn(design, z, np.ones(len(z)), np.random.default_rng(seed))
+        means = design.effects(solve(design, z, np.ones(len(z)), components))
+        ranks += [norm.cdf(t, m, np.sqrt(v)) for t, m, v in zip(truth, means, variances, strict=True)]
+    share = np.histogram(np.concatenate(ranks), bins=5, range=(0.0, 1.0))[0] / sum(map(len, ranks))
+    np.testing.assert_allclose(share, 0.2, atol=0.035)
+
+
+def test_variances_are_found():
+    found = [learn(design, z, np.ones(len(z)), np.random.default_rng(0))[0] for design, z, _ in map(crossed, range(30))]
+    usual = np.exp(np.mean([np.log([one.noise, *one.columns]) for one in found], axis=0))
+    np.testing.assert_allclose(usual, [1.0, 1.0, 0.25], rtol=0.25)
+
+
+def test_eight_schools_are_as_in_the_book():
+    """Means and deviations of A. Gelman's eight schools, by summing over a grid of what their variance may be."""
+    y = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+    sigma = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+    tau = np.linspace(0.01, 80.0, 4000)[:, None]  # every deviation is as likely as any other
+    total = 1.0 / (sigma**2 + tau**2)
+    centre, doubt = (total * y).sum(axis=1) / total.sum(axis=1), 1.0 / total.sum(axis=1)
+    squares = (total * (y - centre[:, None]) ** 2).sum(axis=1)
+    weight = np.exp(0.5 * (np.log(doubt) + np.log(total).sum(axis=1) - squares))
+    weight /= weight.sum()
+    share = tau**2 * total
+    mean = share * (y - centre[:, None])
+    variance = share * sigma**2 + share**2 * doubt[:, None]
+    expected = weight @ mean
+    deviation = np.sqrt(weight @ (variance + mean**2) - expected**2)
+
+    design = Crossed((np.arange(8),), (8,), np.empty((8, 0)))
+    found = [learn(design, y, sigma**-2.0, np.random.default_rng(seed), noise=1.0) for seed in range(12)]
+    np.testing.assert_allclose(np.mean([np.sqrt(variances[0]) for _, variances in found], axis=0), deviation, rtol=0.1)
+    means = [design.effects(solve(design, y, sigma**-2.0, components))[0] for components, _ in found]
+    assert (np.abs(np.mean(means, axis=0) - expected) < 0.15 * deviation).all()
+
+
+def test_an_effect_is_nearer_to_the_truth_than_a_mean_where_columns_go_together():
+    """Dear shops lie in the dear part of the town: the mean of a shop is that of the part as well."""
+    random = np.random.default_rng(0)
+    part = random.integers(0, 2, 4_000)
+    shop = random.integers(0, 20, 4_000) + 20 * (random.random(4_000) < 0.1 + 0.8 * part)
+    truth = random.normal(size=40)
+    y = truth[shop] + 5.0 * part + random.normal(size=4_000)
+    X = pd.DataFrame({"shop": shop.astype(str), "part": part.astype(str)})
+    found = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, y).posteriors_["shop"]
+    found = found[found["kind"] == "seen"]
+    told = truth[found["category"].astype(int)]
+    gaps = {name: np.std(found[name] - told) for name in ("mean", "effect")}
+    assert gaps["effect"] < 0.2 * gaps["mean"]
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes", "three classes", "rates"])
+def test_effects_are_found_on_the_scale_of_the_target(kind):
+    random = np.random.default_rng(0)
+    X, _, (truth, _) = frame(0, n_rows=8_000)
+    score = 0.7 * truth[X["a"].str[1:].astype(int)] + X["x"]
+    family = "auto"
+    if kind == "classes":
+        y = np.where(random.random(8_000) < 1.0 / (1.0 + np.exp(-score)), "yes", "no")
+    elif kind == "three classes":
+        y = np.where(random.random(8_000) < 1.0 / (1.0 + np.exp(-score)), 2, random.integers(0, 2, 8_000))
+    elif kind == "rates":
+        y, family = random.poisson(np.exp(score)), "poisson"
+    else:
+        y = score + random.normal(size=8_000)
+    encoder = SamplingBayesianEncoder(effects=True, family=family, random_state=0).fit(X, y)
+    found = encoder.posteriors_["a"].query("kind == 'seen'")
+    if kind == "three classes":
+        found = found[found["class"] == 2]
+    told = 0.7 * truth[found["category"].str[1:].astype(int)]
+    slope, _ = np.polyfit(told, found["effect"], 1)
+    assert 0.85 < slope < 1.15
+    assert np.mean(((found["effect"] - told) / found["effect_sd"]) ** 2) < 2.0
+
+
+def test_training_rows_are_not_told_their_own_target():
+    """Pure noise, rare categories: a forest of deep trees learns nothing from effects that it could not without."""
+    random = np.random.default_rng(0)
+    for rows in (1, 2, 4, 40):
+        X = pd.DataFrame({name: random.integers(0, 3_000 // rows, 3_000).astype(str) for name in "abc"})
+        X["nested"] = X["a"].str[:1]
+        X["x"] = random.normal(size=3_000)
+        y = X["x"] + random.normal(size=3_000)
+        forest = RandomForestRegressor(40, min_samples_leaf=1, random_state=0)
+        scores = {}
+        for effects in (False, True):
+            encoder = SamplingBayesianEncoder(effects=effects, random_state=0)
+            features = encoder.fit_transform(X[:2_000], y[:2_000])
+            scores[effects] = forest.fit(features, y[:2_000]).score(encoder.transform(X[2_000:]), y[2_000:])
+        assert scores[True] > scores[False] - 0.03
+
+
+def test_how_far_effects_are_drawn_does_not_tell_the_target():
+    X, y, _ = frame(0)
+    other = np.where(np.arange(len(y)) == 7, y + 100.0, y)  # one target far out, and the deviations of all with it
+    tables = [SamplingBayesianEncoder(effects=True, random_state=0).fit(X, z).encoding_.columns[0] for z in (y, other)]
+    shares = [table.beside.spread[:-2] / table.beside.spread[0] for table in tables]
+    alike = [np.argsort(share[:, 0], kind="stable") for share in shares]
+    assert all((a == b).all() for a, b in pairwise(alike))
+
+
+def test_order_of_rows_changes_nothing_and_a_weight_of_two_is_two_rows():
+    X, y, _ = frame(3, n_rows=300)
+    weight = np.random.default_rng(0).integers(1, 3, 300)
+    encoder = SamplingBayesianEncoder(effects=True, random_state=0)
+    once = encoder.fit(X, y, sample_weight=weight).transform(X)
+    order = np.random.default_rng(1).permutation(300)
+    turned = encoder.fit(X.iloc[order], y[order], sample_weight=weight[order]).transform(X)
+    np.testing.assert_allclose(turned, once, atol=1e-6)
+    twice = np.repeat(np.arange(300), weight)
+    repeated = encoder.fit(X.iloc[twice], y[twice]).transform(X)
+    np.testing.assert_allclose(repeated[:, [1, 3]], once[:, [1, 3]], atol=0.02)  # quantiles of numbers differ a bit
+
+
+def test_effects_move_with_the_target_and_not_with_its_unit():
+    X, y, _ = frame(4, n_rows=300)
+    encoder = SamplingBayesianEncoder(effects=True, random_state=0)
+    first = encoder.fit(X, y).transform(X)[:, 1]
+    second = encoder.fit(X, 10.0 * y + 1000.0).transform(X)[:, 1]
+    np.testing.assert_allclose(second, 10.0 * first, rtol=1e-6, atol=1e-6)
+
+
+def test_an_unseen_category_has_no_effect_and_a_missing_one_by_its_policy():
+    X, y, _ = frame(5)
+    X.loc[X.index % 5 == 0, "a"] = None
+    y = y + 5.0 * (X.index % 5 == 0)
+    new = pd.DataFrame({"a": ["stranger", None], "b": ["b1", "b1"], "x": [0.0, 0.0], "w": [0.0, 0.0]})
+    for missing, known in (("category", True), ("prior", False)):
+        encoder = SamplingBayesianEncoder(effects=True, missing=missing, random_state=0).set_output(transform="pandas")
+        trained = encoder.fit_transform(X, y)["a_effect"][X.index % 5 == 0]
+        found = encoder.transform(new)["a_effect"]
+        assert found[0] == 0.0
+        assert (found[1] > 3.0) == known
+        assert (trained.mean() > 3.0) == known
+
+
+def test_a_file_and_a_query_have_the_same_effects():
+    duckdb = pytest.importorskip("duckdb")
+    X, y, _ = frame(6)
+    encoder = SamplingBayesianEncoder(effects=True, keep_categories="codes", random_state=0).fit(X, y)
+    file = io.BytesIO()
+    encoder.save(file)
+    loaded = load(file)
+    np.testing.assert_array_equal(loaded.transform(X), encoder.transform(X))
+    assert loaded.posteriors_["a"].equals(encoder.posteriors_["a"])
+    np.testing.assert_array_equal(loaded.sample(X, 2), encoder.sample(X, 2))
+    rows = X  # noqa: F841 (the query reads it by its name)
+    found = duckdb.sql(encoder.to_sql(table="rows")).df()
+    named = [name for name in found.columns if "_encoded" in name]
+    places = [number for number, name in enumerate(encoder.get_feature_names_out()) if name not in ("x", "w")]
+    np.testing.assert_allclose(found[named].to_numpy(), encoder.transform(X)[:, places], rtol=1e-12)
+
+
+def test_what_cannot_have_effects_says_so():
+    X, y, _ = frame(7)
+    encoder = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, y)
+    for call in (
+        lambda: encoder.partial_fit(X, y),
+        lambda: encoder + encoder,
+        lambda: SamplingBayesianEncoder(effects=True).fit(encoder.evidence_ + encoder.evidence_),
+    ):
+        with pytest.raises(InputError, match="all rows at once"):
+            call()
+    with pytest.raises(InputError, match="goes with folds"):
+        SamplingBayesianEncoder(effects=True, own_target="ordered").fit(X, y)
+    with pytest.raises(InputError, match="expected True or False"):
+        SamplingBayesianEncoder(effects="yes").fit(X, y)
+    torch = pytest.importorskip("torch")
+    assert torch
+    from catbayes.torch import PosteriorEmbedding
+
+    with pytest.raises(InputError, match="a layer cannot"):
+        PosteriorEmbedding(encoder)
+
+
+def test_models_of_numbers_have_effects_and_gain_by_them():
+    X, y, _ = frame(8, n_rows=1_500, nested=True)
+    scores = {}
+    for effects in ("auto", False):
+        model = SamplingRegressor(Ridge(), effects=effects, random_state=0).fit(X[:700], y[:700])
+        assert ("a_effect" in model.get_feature_names_out()) is (effects == "auto")
+        scores[effects] = model.score(X[700:], y[700:])
+    assert scores["auto"] > scores[False]
+    assert not SamplingClassifier(random_state=0).fit(X[:200], y[:200] > 2.0).encoder_.effects
+
+
+def test_doubt_about_an_effect_is_part_of_the_doubt_of_a_prediction():
+    X, y, _ = frame(9, n_rows=800)
+    X.loc[:1, "a"] = ["rare", "rare"]
+    encoder = SamplingBayesianEncoder(prior=10, effects=True)
+    model = SamplingRegressor(Ridge(), encoder, interactions=None, keep_categories=None, random_state=0).fit(X, y)
+    _, spread = model.predict(X, return_std=True)
+    assert spread[0] > 1.7 * np.median(spread)
