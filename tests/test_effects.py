@@ -8,11 +8,12 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMRegressor
 from scipy.stats import norm
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 
-from catbayes import SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
+from catbayes import Effects, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
 from catbayes._mixed import Components, Crossed, learn, solve
 from catbayes.errors import InputError
 
@@ -219,9 +220,9 @@ def test_what_cannot_have_effects_says_so():
     ):
         with pytest.raises(InputError, match="all rows at once"):
             call()
-    with pytest.raises(InputError, match="goes with folds"):
+    with pytest.raises(InputError, match="go with folds"):
         SamplingBayesianEncoder(effects=True, own_target="ordered").fit(X, y)
-    with pytest.raises(InputError, match="expected True or False"):
+    with pytest.raises(InputError, match="expected True, False"):
         SamplingBayesianEncoder(effects="yes").fit(X, y)
     torch = pytest.importorskip("torch")
     assert torch
@@ -249,3 +250,67 @@ def test_doubt_about_an_effect_is_part_of_the_doubt_of_a_prediction():
     model = SamplingRegressor(Ridge(), encoder, interactions=None, keep_categories=None, random_state=0).fit(X, y)
     _, spread = model.predict(X, return_std=True)
     assert spread[0] > 1.7 * np.median(spread)
+
+
+def imports(seed, slopes=1.0, n_rows=6_000, n_categories=600):
+    """Amounts that go with a number, more in some of many categories than in others."""
+    random = np.random.default_rng(seed)
+    category, x = random.integers(0, n_categories, n_rows), random.normal(size=n_rows)
+    own = random.normal(size=(2, n_categories))
+    y = own[0][category] + (0.5 + slopes * own[1][category]) * x + random.normal(size=n_rows)
+    return pd.DataFrame({"category": category.astype(str), "x": x, "other": random.normal(size=n_rows)}), y, own
+
+
+def test_slopes_are_found_with_the_doubt_that_they_say():
+    X, y, (_, truth) = imports(0)
+    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"category": ["x"]}), random_state=0).fit(X, y)
+    found = encoder.posteriors_["category"].query("kind == 'seen'")
+    told = truth[found["category"].astype(int)]
+    ranks = norm.cdf(told, found["slope_x"], found["slope_x_sd"])
+    np.testing.assert_allclose(np.histogram(ranks, bins=4, range=(0, 1))[0] / len(ranks), 0.25, atol=0.06)
+    assert np.corrcoef(told, found["slope_x"])[0, 1] > 0.9
+    assert abs(encoder.posteriors_["category"].query("kind == 'unseen'")["slope_x"].item()) < 1e-9
+
+
+def test_an_effect_is_that_at_the_number_of_the_row():
+    X, y, _ = imports(1)
+    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"category": ["x"]}), random_state=0)
+    encoder.set_output(transform="pandas").fit(X, y)
+    found, table = encoder.transform(X), encoder.posteriors_["category"].set_index("category")
+    line = (X["x"] - X["x"].mean()) / X["x"].std(ddof=0)
+    expected = table["effect"].reindex(X["category"]).to_numpy() + line * found["category_slope_x"]
+    np.testing.assert_allclose(found["category_effect"], expected, rtol=1e-9)
+    array = SamplingBayesianEncoder(["category"], effects=encoder.effects, random_state=0).fit(X, y).transform(X)
+    np.testing.assert_allclose(array, found.to_numpy())
+
+
+def test_slopes_that_are_there_are_found_and_gain_and_others_are_left_out():
+    """The number that counts for more in some categories is found among others; where there is none, nothing is."""
+    trees = LGBMRegressor(n_estimators=100, verbose=-1, n_jobs=1)
+    for slopes, names in ((1.0, {"category_slope_x"}), (0.0, set())):
+        X, y, _ = imports(2, slopes)
+        scores = {}
+        for effects in ("auto", True):
+            model = SamplingRegressor(trees, effects=effects, n_draws=1, random_state=0).fit(X[:4_000], y[:4_000])
+            scores[effects] = 1.0 - model.score(X[4_000:], y[4_000:])
+            found = {name for name in model.get_feature_names_out() if "slope" in name}
+            assert found == (names if effects == "auto" else set())
+        assert scores["auto"] < (0.75 if names else 1.005) * scores[True]
+
+
+def test_slopes_go_to_files_and_not_to_queries():
+    X, y, _ = imports(3, n_rows=1_000, n_categories=50)
+    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"category": ["x"]}), random_state=0).fit(X, y)
+    file = io.BytesIO()
+    encoder.save(file)
+    np.testing.assert_array_equal(load(file).transform(X), encoder.transform(X))
+    with pytest.raises(InputError, match="goes by its numbers"):
+        encoder.to_sql()
+    for slopes, message in (
+        ({"x": ["other"]}, "is not an encoded column"),
+        ({"category": ["price"]}, "is no column of numbers"),
+        ({"category": "x"}, "expected columns with lists"),
+        ("all", "auto"),
+    ):
+        with pytest.raises(InputError, match=message):
+            SamplingBayesianEncoder(["category"], effects=Effects(slopes=slopes)).fit(X, y)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     from catbayes._encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder, load
     from catbayes._encoding import CrossFit, Exclude, Include, Kept, Ordered, TrainingDraws
     from catbayes._estimators import SamplingClassifier, SamplingRegressor
-    from catbayes._evidence import Evidence, gather
+    from catbayes._evidence import Effects, Evidence, gather
     from catbayes.errors import InputError, InputWarning
     from catbayes.families import (
         BetaBernoulli,
@@ -38,6 +38,7 @@ __all__ = [
     "CrossFit",
     "DirichletCategorical",
     "Draws",
+    "Effects",
     "Empirical",
     "Evidence",
     "Exclude",
@@ -70,7 +71,7 @@ _HOLDS = {
     "_encode": ("encode",),
     "errors": ("InputError", "InputWarning"),
     "_estimators": ("SamplingClassifier", "SamplingRegressor"),
-    "_evidence": ("Evidence", "gather"),
+    "_evidence": ("Effects", "Evidence", "gather"),
     "families": (
         "BetaBernoulli",
         "BetaNegativeBinomial",

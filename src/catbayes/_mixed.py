@@ -1,7 +1,9 @@
 """A linear model with crossed effects: how far each category moves the target, given all other terms.
 
-    z = μ + Σ_k b_k(x) w_k + Σ_j u_j[category of the row in column j] + ε,
+    z = μ + Σ_k b_k(x) w_k + Σ_j f_j u_j[category of the row in column j] + ε,
     w_k ~ N(0, τ_w²),  u_j ~ N(0, τ_j²),  ε ~ N(0, σ² / weight)
+
+The factor f_j is 1 for effects, and a number of the row where each category has a slope of its own.
 
 Given the variances, the posterior mean of all terms at once solves the mixed-model equations of C. R. Henderson,
 (XᵀΩX + σ² D⁻¹) β = XᵀΩz with the prior variances D, which conjugate gradients do without ever forming the matrix. The
@@ -31,6 +33,9 @@ FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 500_000
 """Sweeps that are averaged over: as many as there is time for, by rows times columns."""
 TOLERANCE = 1e-8
 MOST_STEPS = 300
+NEARLY_FREE = 1e-3  # rows: what keeps the weights of lines that go together from running away
+WIDEST = 100.0
+"""Variances of effects are at most so many times that of the response: of two categories, they could be anything."""
 LEAST_SHARE = 1e-6
 """Variances of effects are at least this part of that of the noise: smaller ones say the same."""
 
@@ -62,6 +67,12 @@ class Crossed:
     slots: tuple[Codes, ...]
     sizes: tuple[int, ...]
     numbers: Array = field(repr=False)
+    factors: tuple[Array | None, ...] = ()  # what the effects of a column are multiplied by, where they are slopes
+    n_free: int = 0  # of the functions, the last ones, whose weights are not shrunk
+
+    def factor(self, number: int) -> Array | None:
+        """What the effects of a column are multiplied by in each row; None for 1."""
+        return self.factors[number] if self.factors else None
 
     @cached_property
     def starts(self) -> list[int]:
@@ -75,30 +86,40 @@ class Crossed:
     def at_rows(self, terms: Array) -> Array:
         """The sum of the terms of each row: Xβ."""
         total = terms[0] + self.numbers @ terms[1 : self.starts[0]]
-        for slots, effects in zip(self.slots, self.effects(terms), strict=True):
-            total += effects[slots]
+        for number, effects in enumerate(self.effects(terms)):
+            total += self.spread_out(number, effects)
         return np.asarray(total)
+
+    def spread_out(self, number: int, effects: Array) -> Array:
+        """What each row has of the effects of a column."""
+        factor = self.factor(number)
+        return effects[self.slots[number]] if factor is None else effects[self.slots[number]] * factor
+
+    def sum_up(self, number: int, values: Array) -> Array:
+        """The sum of the values of rows over each category of a column."""
+        factor = self.factor(number)
+        summed = values if factor is None else values * factor
+        return np.asarray(np.bincount(self.slots[number], summed, self.sizes[number]), dtype=np.float64)
 
     def sums(self, values: Array) -> Array:
         """For each term, the sum over the rows that have it: Xᵀ values."""
-        parts = [np.bincount(slots, values, size) for slots, size in zip(self.slots, self.sizes, strict=True)]
+        parts = [self.sum_up(number, values) for number in range(len(self.sizes))]
         return np.concatenate([[values.sum()], values @ self.numbers, *parts])
 
     def counts(self, weight: Array) -> list[Array]:
-        """How much the rows of each category weigh, for every column."""
-        pairs = zip(self.slots, self.sizes, strict=True)
-        return [np.asarray(np.bincount(slots, weight, size), dtype=np.float64) for slots, size in pairs]
+        """How much the rows of each category weigh, for every column: Σ weight · factor²."""
+        return [self.sum_up(n, weight * self.spread_out(n, np.ones(size))) for n, size in enumerate(self.sizes)]
 
     def gram(self, weight: Array) -> Array:
         """Products of the functions of numbers, over the rows."""
         return np.asarray(self.numbers.T @ (weight[:, None] * self.numbers))
 
     def penalties(self, components: Components) -> Array:
-        """What each term has on the diagonal: the noise over its own variance; μ is free."""
-        own = [components.numbers] * self.numbers.shape[1]
-        of_columns = [np.full(size, v) for v, size in zip(components.columns, self.sizes, strict=True)]
-        variances = np.concatenate([own, *of_columns])
-        return np.concatenate([[0.0], components.noise / variances])
+        """What each term has on the diagonal: the noise over its own variance. μ is free, some weights nearly so."""
+        n_shrunk = self.numbers.shape[1] - self.n_free
+        shares = [components.noise / variance for variance in (components.numbers, *components.columns)]
+        parts = [np.full(size, share) for size, share in zip((n_shrunk, *self.sizes), shares, strict=True)]
+        return np.concatenate([[0.0], parts[0], np.full(self.n_free, NEARLY_FREE), *parts[1:]])
 
 
 def solve(design: Crossed, z: Array, weight: Array, components: Components) -> Array:
@@ -164,10 +185,11 @@ class _Chain:
         noise: float | None,
         most: float,
     ) -> None:
-        self.design, self.weight, self.random, self.known, self.most = design, weight, random, noise, most
+        self.design, self.weight, self.random, self.known = design, weight, random, noise
         self.total = max(float(weight.sum()), TINY)
         self.residual = z - float(weight @ z) / self.total
         spread = max(float(weight @ self.residual**2) / self.total, TINY)
+        self.most = min(most, WIDEST * spread)
         self.noise = spread / 2.0 if noise is None else noise
         self.columns = [spread / 2.0 / len(design.sizes)] * len(design.sizes)
         self.numbers = spread / 2.0 / max(design.numbers.shape[1], 1)
@@ -175,8 +197,7 @@ class _Chain:
         self.effects = [np.zeros(size) for size in design.sizes]
         self.nested = list(_nested(design))
         self.by_numbers = np.zeros_like(z)
-        if design.numbers.shape[1]:
-            self.values, self.vectors = np.linalg.eigh(design.gram(weight))
+        self.gram = design.gram(weight)
 
     def sweep(self) -> list[tuple[Array, Array]]:
         """Draw every term and variance once; returns the conditional mean and variance of each column's effects."""
@@ -195,22 +216,25 @@ class _Chain:
     def _draw_numbers(self) -> None:
         design, size = self.design, self.design.numbers.shape[1]
         self.residual += self.by_numbers
-        precision = np.maximum(self.values, 0.0) + self.noise / self.numbers
-        mean = (self.vectors.T @ ((self.weight * self.residual) @ design.numbers)) / precision
-        weights = self.vectors @ (mean + np.sqrt(self.noise / precision) * self.random.standard_normal(size))
+        penalties = design.penalties(Components(self.noise, tuple(self.columns), self.numbers))[1 : 1 + size]
+        root = np.linalg.cholesky(self.gram + np.diag(penalties))
+        half = np.linalg.solve(root, (self.weight * self.residual) @ design.numbers)
+        drawn = half + np.sqrt(self.noise) * self.random.standard_normal(size)
+        weights = np.linalg.solve(root.T, drawn)
         self.by_numbers = design.numbers @ weights
         self.residual -= self.by_numbers
-        self.numbers = self._variance(weights)
+        if size > design.n_free:
+            self.numbers = self._variance(weights[: size - design.n_free])
 
     def _draw_column(self, number: int) -> tuple[Array, Array]:
-        slots, count = self.design.slots[number], self.counts[number]
-        self.residual += self.effects[number][slots]
+        design, count = self.design, self.counts[number]
+        self.residual += design.spread_out(number, self.effects[number])
         precision = count + self.noise / self.columns[number]
-        mean: Array = np.bincount(slots, self.weight * self.residual, len(count)) / precision
+        mean = design.sum_up(number, self.weight * self.residual) / precision
         variance = np.asarray(self.noise / precision, dtype=np.float64)
         effects = mean + np.sqrt(variance) * self.random.standard_normal(len(count))
         # A factor that all effects share is drawn with them: without it, variances near zero stay there for long.
-        drawn = effects[slots]
+        drawn = design.spread_out(number, effects)
         squares = max(float(self.weight @ drawn**2), TINY)
         factor = float((self.weight * drawn) @ self.residual) / squares
         factor += np.sqrt(self.noise / squares) * self.random.standard_normal()
@@ -218,10 +242,12 @@ class _Chain:
         self.columns[number] = self._bounded(factor**2 * self._variance(effects[count > 0]))
         effects *= factor
         self.residual -= factor * drawn
-        # What all effects have in common is as well part of μ: as much as chance has it goes over.
-        seen, variance_of_all = count > 0, self.columns[number]
-        shift = effects[seen].mean() + np.sqrt(variance_of_all / seen.sum()) * self.random.standard_normal()
-        self.effects[number] = effects - shift
+        self.effects[number] = effects
+        if design.factor(number) is None:
+            # What all effects have in common is as well part of μ: as much as chance has it goes over.
+            seen, variance_of_all = count > 0, self.columns[number]
+            shift = effects[seen].mean() + np.sqrt(variance_of_all / seen.sum()) * self.random.standard_normal()
+            self.effects[number] = effects - shift
         return mean, variance
 
     def _exchange(self, below: int, above: int, parents: Codes) -> None:
@@ -247,7 +273,8 @@ class _Chain:
 
 def _nested(design: Crossed) -> Iterator[tuple[int, int, Codes]]:
     """Columns whose categories lie each within one of another column, and in which; -1 of those without rows."""
-    for below, above in permutations(range(len(design.sizes)), 2):
+    plain = [number for number in range(len(design.sizes)) if design.factor(number) is None]
+    for below, above in permutations(plain, 2):
         parents = np.full(design.sizes[below], -1, dtype=np.intp)
         parents[design.slots[below]] = design.slots[above]
         if (parents[design.slots[below]] == design.slots[above]).all():

@@ -27,7 +27,7 @@ from catbayes._encoder._settings import (
 )
 from catbayes._encoder._values import read_value, write_values
 from catbayes._encoding import Encoding, Settings
-from catbayes._evidence import Candidate, ColumnEvidence, EffectTable, Evidence, label_array, settle_family
+from catbayes._evidence import Candidate, ColumnEvidence, EffectTable, Evidence, Slope, label_array, settle_family
 from catbayes._hierarchy import HierarchyPrior, Links
 from catbayes._index import Index
 from catbayes._posteriors import ColumnPrior
@@ -197,7 +197,7 @@ EFFECTS = {"effect": "mean", "effect_sd": "sd", "effect_known": "known"}
 def _write_effects(effects: EffectTable) -> dict[str, Any]:
     """The effects of unseen categories, and how far effects lie apart."""
     of_unseen = {name: getattr(effects, field)[-1].tolist() for name, field in EFFECTS.items()}
-    return {"unseen": of_unseen, "scale": effects.scale.tolist()}
+    return {"unseen": of_unseen, "scale": effects.scale.tolist(), "slopes": list(map(list, effects.slopes))}
 
 
 def _write_tuples(index: Index, what: str) -> list[tuple[str, str]]:
@@ -312,7 +312,8 @@ def _read_effects(record: Any, part: Any) -> EffectTable | None:
     mean, sd, known = (
         np.array([*part[name].to_pylist(), record["unseen"][name]], dtype=np.float64) for name in EFFECTS
     )
-    found = EffectTable(mean, sd, known, scale=np.array(record["scale"], dtype=np.float64))
+    slopes = tuple(Slope(int(place), float(centre), float(unit)) for place, centre, unit in record["slopes"])
+    found = EffectTable(mean, sd, known, np.array(record["scale"], dtype=np.float64), slopes)
     amounts = np.stack([found.sd, found.known, found.scale + 0.0 * found.mean])
     possible = np.isfinite(found.mean).all() and (amounts >= 0.0).all() and (found.known <= 1.0).all()
     if found.mean.ndim != 2 or not possible:

@@ -31,7 +31,11 @@ class PosteriorFrames(Written, Mapping[Any, Any]):
         record = posteriors.record(None if classes is None else list(classes))
         if effects is not None:
             slots = np.minimum(posteriors.possible(), len(effects.mean) - 1)
-            record |= {"effect": effects.mean[slots].reshape(-1), "effect_sd": effects.sd[slots].reshape(-1)}
+            kinds = ["effect", *(f"slope_{self._encoding.evidence.inputs[slope.position]}" for slope in effects.slopes)]
+            for number, kind in enumerate(kinds):
+                own = slice(number * effects.n_parts, (number + 1) * effects.n_parts)
+                for name, values in ((kind, effects.mean), (f"{kind}_sd", effects.sd)):
+                    record[name] = values[slots, own].reshape(-1)
         return make_frame(record, self._encoding.library)
 
     def __iter__(self) -> Iterator[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from catbayes._drawing import Draws
 from catbayes._encoder._values import read_value, write_value, write_values
 from catbayes._encoding import STRATEGIES, Kept
+from catbayes._evidence import Effects
 from catbayes._selection import is_column_list, read_parents
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family, family_name
@@ -46,7 +47,7 @@ def read_family_object(record: dict[str, Any]) -> Family:
 
 OBJECTS: dict[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (Empirical, Scaled, Draws, Kept, PosteriorMoments, PredictiveQuantiles, *STRATEGIES.values())
+    for kind in (Empirical, Scaled, Draws, Effects, Kept, PosteriorMoments, PredictiveQuantiles, *STRATEGIES.values())
 }
 OBJECTS |= {type(mapping).__name__: type(mapping) for mapping in MAPPINGS.values()}
 """Our own objects, which are written by their names and fields."""
@@ -73,6 +74,8 @@ def _write_setting(name: str, value: Any) -> Any:
         return family_name(value)
     if isinstance(value, Family):
         return write_family(value)
+    if isinstance(value, Effects) and not isinstance(value.slopes, str) and value.slopes is not None:
+        value = Effects(tuple((column, tuple(numbers)) for column, numbers in dict(value.slopes).items()))
     if OBJECTS.get(type(value).__name__) is type(value) and is_dataclass(value):
         shown = [entry.name for entry in fields(value) if entry.repr]
         return {"object": type(value).__name__, **{entry: _write_field(getattr(value, entry), name) for entry in shown}}

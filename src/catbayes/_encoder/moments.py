@@ -104,7 +104,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
             mapping=resolve_mapping(PosteriorMoments(n_moments=self.n_moments, drop_first=self.drop_first)),
             own_target=resolve_own_target(self.own_target, (CrossFit, Include)),
             draws=Draws(),
-            effects=False,
+            effects=None,
             kept=None,
             unseen=self.unseen,
             missing=self.missing,

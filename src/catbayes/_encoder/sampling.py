@@ -21,6 +21,7 @@ from catbayes._encoding import (
     resolve_kept,
     resolve_own_target,
 )
+from catbayes._evidence import Effects, resolve_effects
 from catbayes._selection import Selection
 from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, RowId, Seed, TableLike
 from catbayes._validation import Array, Codes, check_count
@@ -89,10 +90,11 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         How far draws lie from the posterior mean: by the count of the category, or so many times as far as the
         posterior spreads, 1 being the paper's. `Draws(temperature=…, per=…, sampler=…)` says more: whether rows of
         a category share a draw, and what draws.
-    effects : bool, default=False
+    effects : bool or `Effects(slopes=…)`, default=False
         Whether columns give as an output too what their category adds where everything else is equal: the effect given
         the other encoded columns and the columns of numbers. Training rows get it by folds, their own targets left out.
-        Effects are learnt from all rows at once, in memory.
+        Effects are learnt from all rows at once, in memory. `Effects(slopes={"customer": ["price"]})` learns slopes
+        too.
     keep_categories : "codes", "one_hot", `Kept(…)`, or None
         Whether columns of few categories give these as outputs too, behind the posterior: as numbers for trees, or as
         columns of zeros and ones for linear models. `Kept(kind, most=30)` says what few is.
@@ -157,7 +159,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         mapping: MappingLike = "mean",
         own_target: OwnTarget | Strategy = "exclude",
         draws: Draws | float | Literal["estimate"] = "estimate",
-        effects: bool = False,
+        effects: bool | Effects = False,
         keep_categories: Kept | KeepCategories | None = None,
         unseen: Unseen = "prior",
         missing: Missing = "category",
@@ -306,7 +308,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
             mapping=resolve_mapping(self.mapping),
             own_target=own_target,
             draws=resolve_draws(self.draws),
-            effects=self.effects,
+            effects=resolve_effects(self.effects),
             kept=kept,
             unseen=self.unseen,
             missing=self.missing,

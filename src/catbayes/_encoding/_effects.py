@@ -16,11 +16,15 @@ from catbayes._evidence import ColumnEvidence
 from catbayes._index import Index
 from catbayes.errors import InputError
 
-EFFECT = "effect"
+EFFECT, SLOPE = "effect", "slope"
 
 
 def effects_beside(
-    column: ColumnEvidence, index: Index, labels: Sequence[Any] | None, temperature: float | None
+    column: ColumnEvidence,
+    index: Index,
+    labels: Sequence[Any] | None,
+    temperature: float | None,
+    inputs: Sequence[Any],
 ) -> Beside:
     """The effects of every slot; the index may have slots above those that were counted."""
     if column.is_interaction:
@@ -31,6 +35,7 @@ def effects_beside(
             "what was gathered, merged, taken out or forgotten. Fit on the table, or use effects=False."
         )
     effects, slots = column.effects, np.minimum(np.arange(index.n_slots), column.index.unseen)
-    width = effects.mean.shape[1]
-    names = (EFFECT,) if width == 1 else tuple(f"{EFFECT}_{label}" for label in labels or range(width))
+    kinds = [EFFECT, *(f"{SLOPE}_{inputs[slope.position]}" for slope in effects.slopes)]
+    parts = [None] if effects.n_parts == 1 else list(labels or range(effects.n_parts))
+    names = tuple(kind if part is None else f"{kind}_{part}" for kind in kinds for part in parts)
     return Beside(names, effects.mean[slots], effects.sd[slots], effects.spread(temperature)[slots])

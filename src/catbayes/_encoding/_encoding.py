@@ -19,7 +19,7 @@ from catbayes._encoding._effects import effects_beside
 from catbayes._encoding._features import Layout, TrainingDraws
 from catbayes._encoding._kept import Kept
 from catbayes._encoding._own_target import Ordered, OwnTarget
-from catbayes._evidence import ColumnEvidence, Evidence, Rows, Target, settle_family
+from catbayes._evidence import ColumnEvidence, Effects, Evidence, Rows, Target, settle_family
 from catbayes._hierarchy import HierarchyPrior, Links
 from catbayes._index import Index
 from catbayes._keyed import Keys
@@ -55,7 +55,7 @@ class Settings:
     mapping: Mapping
     own_target: OwnTarget
     draws: Draws
-    effects: bool
+    effects: Effects | None
     kept: Kept | None
     unseen: Unseen
     missing: Missing
@@ -65,11 +65,9 @@ class Settings:
         """Require settings that go together."""
         check_option("unseen", self.unseen, ("prior", "nan", "error"))
         check_option("missing", self.missing, ("category", "prior", "nan", "error"))
-        if not isinstance(self.effects, bool):
-            raise InputError(f"effects={self.effects!r}: expected True or False.")
         self.own_target.check(self.draws, self.selection.hierarchy)
         if self.effects and isinstance(self.own_target, Ordered):
-            raise InputError('effects=True goes with folds, and own_target="ordered" has none: use "exclude".')
+            raise InputError('effects go with folds, and own_target="ordered" has none: use "exclude".')
 
     def run(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
         """Threads, because numpy and the frame libraries let go of the interpreter; results keep their order."""
@@ -172,13 +170,16 @@ class Encoding(Written):
             mapping = settings.mapping.bind(posteriors.prior.prior, labels)
             beside = Beside.nothing(index.n_slots)
             if settings.effects:
-                beside = beside.and_then(effects_beside(column, index, labels, settings.draws.spread.temperature))
+                beside = beside.and_then(
+                    effects_beside(column, index, labels, settings.draws.spread.temperature, names)
+                )
             if settings.kept is not None and settings.kept.applies(column, evidence):
                 beside = beside.and_then(settings.kept.table(column, index))
             return EncodedColumn.of(column, posteriors, mapping, settings.draws.spread, beside, seed)
 
         columns = tuple(settings.run(encode, range(len(evidence.columns))))
-        layout = Layout(len(names), columns, settings.selection.dropped(names))
+        effects = [seen.effects for seen in evidence.columns] if settings.effects else []
+        layout = Layout(len(names), columns, settings.selection.dropped(names), effects)
         return cls(settings, evidence, columns, family, layout, seed, library)
 
     # ---------------------------------------------------------------------------------------------- slots

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from catbayes._encoding._column import EncodedColumn
+from catbayes._evidence import EffectTable, Slope
 from catbayes._tables import Table
 from catbayes._validation import Array
 from catbayes._writing import Written, counted
@@ -19,7 +20,13 @@ __all__ = ["Layout", "TrainingDraws"]
 class Layout:
     """Which outputs there are: those of each input column, or itself where it passes through, then the interactions."""
 
-    def __init__(self, n_inputs: int, columns: Sequence[EncodedColumn], dropped: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        n_inputs: int,
+        columns: Sequence[EncodedColumn],
+        dropped: Sequence[int] = (),
+        effects: Sequence[EffectTable | None] = (),
+    ) -> None:
         self.columns = columns
         outputs: dict[int, list[str]] = {position: [] for position in dropped}
         outputs |= {column.position: column.outputs for column in columns}
@@ -29,6 +36,22 @@ class Layout:
         self.outputs = [outputs.get(position, [""]) for position in range(n_all)]
         stops = np.cumsum([len(names) for names in self.outputs]).tolist()
         self.places = [slice(stop - len(names), stop) for stop, names in zip(stops, self.outputs, strict=True)]
+
+        self.slopes = list(self._slopes(effects))
+
+    def _slopes(self, effects: Sequence[EffectTable | None]) -> Iterator[tuple[int, int, int, Slope]]:
+        """Places of an effect, of a slope that belongs to it, and of the number that it is the slope of."""
+        for column, table in zip(self.columns, effects, strict=False):
+            if table is not None:
+                start = self.places[column.position].start + len(column.mapping.names())
+                for number, slope in enumerate(table.slopes, 1):
+                    for place in range(start, start + table.n_parts):
+                        yield place, place + number * table.n_parts, self.places[slope.position].start, slope
+
+    def add_slopes(self, features: np.ndarray[Any, Any]) -> None:
+        """Let effects be those at the numbers of the row: to each come its slopes, times these."""
+        for effect, own, number, slope in self.slopes:
+            features[:, effect] += slope.factor(np.asarray(features[:, number], dtype=np.float64)) * features[:, own]
 
     def names(self, inputs: list[Any]) -> list[str]:
         """Output names, from those of the input columns."""
@@ -44,6 +67,7 @@ class Layout:
             features[:, self.places[column.position]] = block
         for position in self.passing:
             features[:, self.places[position].start] = table.values(position)
+        self.add_slopes(features)
         return features
 
     def frame(self, table: Table, blocks: Sequence[Array], names: Any, library: str) -> Any:
@@ -56,6 +80,9 @@ class Layout:
             data[names[self.places[position].start]] = native[name]
         for column, block in zip(self.columns, blocks, strict=True):
             data |= zip(names[self.places[column.position]], block.T, strict=True)
+        for effect, own, number, slope in self.slopes:
+            line = slope.factor(np.asarray(data[names[number]], dtype=np.float64))
+            data[names[effect]] = data[names[effect]] + line * data[names[own]]
         return type(native)(data, index=native.index) if library == "pandas" else type(native)(data)
 
 
@@ -90,6 +117,7 @@ class TrainingDraws(Written):
         """Put draw k of some rows into features that hold another one; columns that are not encoded stay."""
         for column, block in zip(self.layout.columns, self.blocks(k), strict=True):
             features[:, self.layout.places[column.position]] = block[rows]
+        self.layout.add_slopes(features)
 
     def copies(self, n_draws: int, rows: Any = slice(None)) -> np.ndarray[Any, Any]:
         """Stack the first draws of some rows, one after the other: every column is copied once for each draw."""

@@ -40,6 +40,11 @@ class Plan:
         drop: bool = False,
     ) -> Plan:
         """Check that the encoding can do what is asked."""
+        if encoding.layout.slopes:
+            raise InputError(
+                "effects.slopes: what a row has of a slope goes by its numbers, which files, queries and graphs do not "
+                "look up. Use Effects(slopes=None) for them."
+            )
         if not all(isinstance(name, str) for name in encoding.evidence.inputs):
             raise InputError("The encoder was fitted on an array, so its columns have no names. Fit it on a frame.")
         if n_draws is None:

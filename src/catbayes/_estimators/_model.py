@@ -22,6 +22,7 @@ from catbayes._estimators._native import categories, suitable
 from catbayes._estimators._predicting import DrawnTable, NewRows, average, encode_tables, over_draws
 from catbayes._estimators._rows import TrainingRows, from_origins, wordy_columns
 from catbayes._estimators._taylor import require_smooth, second_order
+from catbayes._evidence import Effects
 from catbayes._spread import Spread
 from catbayes._tables import Table
 from catbayes._types import ByRow, Interactions, Seed, TableLike
@@ -47,7 +48,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         encoder: SamplingBayesianEncoder | None = None,
         *,
         interactions: Interactions = "auto",
-        effects: bool | Literal["auto"] = "auto",
+        effects: bool | Effects | Literal["auto"] = "auto",
         keep_categories: Kept | KeepCategories | Literal["auto"] | None = "auto",
         n_draws: int | None = None,
         fit_with: FitWith = "auto",
@@ -225,7 +226,8 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
     def _wants_effects(self, encoder: SamplingBayesianEncoder) -> Any:
         """Whether effects serve: by default for numbers, where they gain, if the own target is kept out by folds."""
         if isinstance(self.effects, str) and self.effects == "auto":
-            return not isinstance(self, ClassifierMixin) and splitter_of(encoder.own_target) is not None
+            serves = not isinstance(self, ClassifierMixin) and splitter_of(encoder.own_target) is not None
+            return Effects(slopes="auto") if serves else False
         return self.effects
 
     def _reporter(self) -> Any:

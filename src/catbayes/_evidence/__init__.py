@@ -1,6 +1,6 @@
 """Rows to statistics: what each category of a column says about the target, wherever the rows are."""
 
-from catbayes._evidence._effects import EffectTable, RowEffects
+from catbayes._evidence._effects import Effects, EffectTable, RowEffects, Slope, resolve_effects
 from catbayes._evidence._evidence import (
     Candidate,
     ColumnEvidence,
@@ -19,11 +19,13 @@ __all__ = [
     "Candidate",
     "ColumnEvidence",
     "EffectTable",
+    "Effects",
     "Evidence",
     "Given",
     "RowEffects",
     "Rows",
     "Scale",
+    "Slope",
     "Target",
     "check_classes",
     "gather",
@@ -32,6 +34,7 @@ __all__ = [
     "plain",
     "read_rows",
     "read_target",
+    "resolve_effects",
     "says_nothing",
     "scale_of",
     "screen",

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from itertools import product
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,9 +21,10 @@ from catbayes._evidence._scale import Scale, scale_of
 from catbayes._evidence._target import Target
 from catbayes._mixed import Components, Crossed, learn, solve
 from catbayes._random import Purpose, stream
-from catbayes._validation import Array, Codes
+from catbayes._validation import Array, Codes, check_option
+from catbayes.errors import InputError
 
-__all__ = ["EffectTable", "RowEffects"]
+__all__ = ["EffectTable", "Effects", "RowEffects", "Slope", "resolve_effects"]
 
 KNOTS = 8
 MOST_NUMBERS = 20_000_000
@@ -32,13 +35,103 @@ LEARN_AT = (0, 2, 4)
 """Newton steps at which variances are learnt anew; the others only settle what they imply."""
 SETTLED = 1e-3
 CODES_AND_SIZE = tuple[Codes, int]
+PENALTIES = (2.0, 10.0, 50.0, 250.0)
+CHANCE = 6.0
+"""The gain that slopes need, and the logarithm of how many are looked at: less may be chance, and costs time."""
+MOST_PARTS = 3
+ARRAYS = ("mean", "sd", "known", "scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What columns say beside their posteriors: effects, and slopes, of their categories where all else is equal.
+
+    Parameters
+    ----------
+    slopes : dict of columns to lists of columns of numbers, "auto", or None
+        Numbers that count for more in some categories than in others: `{"customer": ["price"]}` learns for each
+        customer how the target goes with the price, next to all customers. "auto" finds for each column the number
+        that is worth it most, if there is one. Slopes are shrunk as effects are, and those of unseen categories are
+        that of all.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from catbayes import Effects, SamplingBayesianEncoder
+    >>> random = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"customer": random.choice(list("abcd"), 400), "price": random.normal(size=400)})
+    >>> y = np.where(X["customer"] == "a", 3.0, 1.0) * X["price"] + 0.1 * random.normal(size=400)
+    >>> encoder = SamplingBayesianEncoder(effects=Effects(slopes={"customer": ["price"]}), random_state=0)
+    >>> encoder.fit(X, y).posteriors_["customer"]["slope_price"].round(1).tolist()  # of a, b, c, d and unseen ones
+    [1.6, -0.4, -0.4, -0.4, 0.0]
+    """
+
+    slopes: Mapping[Any, Sequence[Any]] | Sequence[tuple[Any, Sequence[Any]]] | Literal["auto"] | None = None
+
+    def pairs(self) -> list[tuple[Any, Any]]:
+        """Columns, and the numbers that their categories have slopes of, one at a time."""
+        if self.slopes is None or isinstance(self.slopes, str):
+            return []
+        return [(column, number) for column, numbers in dict(self.slopes).items() for number in numbers]
+
+    def check(self) -> None:
+        """Require slopes that can be read."""
+        if isinstance(self.slopes, str):
+            check_option("effects.slopes", self.slopes, ("auto",))
+            return
+        try:
+            readable = not any(isinstance(numbers, str) for numbers in dict(self.slopes or {}).values())
+        except (TypeError, ValueError):
+            readable = False
+        if not readable:
+            raise InputError(
+                f"effects.slopes={self.slopes!r}: expected columns with lists of columns of numbers, such as "
+                '{"customer": ["price"]}, or "auto", or None.'
+            )
+
+
+def resolve_effects(effects: Any) -> Effects | None:
+    """Read the parameter `effects` of an encoder.
+
+    Examples
+    --------
+    >>> from catbayes._evidence import resolve_effects
+    >>> resolve_effects(True), resolve_effects(False)
+    (Effects(slopes=None), None)
+    """
+    if isinstance(effects, bool):
+        return Effects() if effects else None
+    if isinstance(effects, Effects):
+        effects.check()
+        return effects
+    raise InputError(f"effects={effects!r}: expected True, False, or an object Effects(slopes=…).")
+
+
+class Slope(NamedTuple):
+    """A number that the categories of a column have slopes of: its column of the table, and its unit."""
+
+    position: int
+    centre: float
+    unit: float
+
+    @classmethod
+    def of(cls, position: int, values: Array) -> Slope:
+        """In standard units of all rows."""
+        known = values[np.isfinite(values)]
+        centre, unit = (float(known.mean()), float(known.std())) if len(known) else (0.0, 1.0)
+        return cls(position, centre, unit if unit > 0 else 1.0)
+
+    def factor(self, values: Array) -> Array:
+        """What slopes are multiplied by; a gap is as the mean."""
+        return np.asarray(np.where(np.isfinite(values), (values - self.centre) / self.unit, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class EffectTable:
-    """The effects of the categories of one column, (slot, part): what is expected of them, and how firmly.
+    """The effects of the categories of one column, (slot, output): what is expected of them, and how firmly.
 
-    Parts are the classes, or just one for two classes and for numbers.
+    Outputs are an effect for each part of the target (the classes, or just one for two classes and for numbers), then
+    the slopes of one number after the other, as many each.
 
     Examples
     --------
@@ -51,7 +144,13 @@ class EffectTable:
     mean: Array
     sd: Array  # of the posterior, with the doubt about all else
     known: Array  # n / (n + λ): the weight that the rows of the category have against the prior
-    scale: Array  # of the prior: the standard deviation of effects, (part,)
+    scale: Array  # of the prior: the standard deviation of effects, (output,)
+    slopes: tuple[Slope, ...] = ()
+
+    @property
+    def n_parts(self) -> int:
+        """Parts of the target."""
+        return int(self.mean.shape[1] // (1 + len(self.slopes)))
 
     def spread(self, temperature: float | None) -> Array:
         """How far from the mean effects are drawn, as posteriors are: see `Spread`.
@@ -78,6 +177,7 @@ class RowEffects:
     """
 
     design: Crossed
+    slopes: tuple[tuple[Slope, ...], ...]  # of every column; in the design they stand behind all columns, in order
     scale: Scale
     y: Array  # (part, row)
     weight: Array
@@ -86,52 +186,106 @@ class RowEffects:
 
     @classmethod
     def fit(
-        cls, columns: Sequence[CODES_AND_SIZE], numbers: Mapping[int, Array], target: Target, weight: Array | None
+        cls,
+        columns: Sequence[CODES_AND_SIZE],
+        numbers: Mapping[int, Array],
+        target: Target,
+        weight: Array | None,
+        slopes: Mapping[int, Sequence[int]] | None = MappingProxyType({}),
     ) -> RowEffects:
-        """Learn the variances of all terms, then the terms."""
+        """Learn the variances of all terms, then the terms; `slopes` of columns by number, None to look for them."""
         scale, y = scale_of(target), target.parts()
         weight = np.ones(y.shape[1]) if weight is None else weight
         functions = _functions(numbers, y, weight)
         design = Crossed(tuple(slots for slots, _ in columns), tuple(size for _, size in columns), functions)
+        if slopes is None:
+            slopes = _worth_a_slope(design, numbers, [_Part(design, scale, one, weight) for one in y])
+        own = [tuple(Slope.of(p, numbers[p]) for p in slopes.get(number, ())) for number in range(len(columns))]
+        every = [(number, slope) for number, found in enumerate(own) for slope in found]
+        lines = {slope.position: slope.factor(numbers[slope.position]) for _, slope in every}
+        design = replace(
+            design,
+            numbers=np.column_stack([functions, *lines.values()]),
+            n_free=len(lines),  # what all categories have in common is no slope of theirs
+            slots=(*design.slots, *(design.slots[number] for number, _ in every)),
+            sizes=(*design.sizes, *(design.sizes[number] for number, _ in every)),
+            factors=(*[None] * len(columns), *(lines[slope.position] for _, slope in every)),
+        )
         found = [_Part(design, scale, one, weight).learn(number) for number, one in enumerate(y)]
         components = tuple(components for components, _, _ in found)
-        fitted = cls(design, scale, y, weight, components, ())
+        fitted = cls(design, tuple(own), scale, y, weight, components, ())
         tables = fitted._tables([terms for _, terms, _ in found], [variances for _, _, variances in found])
         return replace(fitted, columns=tables)
 
     def without(self, folds: Iterable[tuple[Codes, Codes]], temperature: float | None) -> list[tuple[Array, Array]]:
-        """The effect of each row's category as the other folds have it, and its spread, (row, part) for every column.
+        """The effects of each row's category as the other folds have them, and their spread, (row, output) by column.
 
         The variances stay: they are what all rows have in common. A row that no fold holds out has no effect.
         """
-        shape = (self.y.shape[1], len(self.y))
-        found = [(np.zeros(shape), np.zeros(shape)) for _ in self.columns]
+        found = [np.zeros((2, len(self.weight), table.mean.shape[1])) for table in self.columns]
         for train, test in folds:
             weight = np.zeros_like(self.weight)
             weight[train] = self.weight[train]
             parts = [_Part(self.design, self.scale, y, weight) for y in self.y]
             solved = [part.solve(components) for part, components in zip(parts, self.components, strict=True)]
-            for column, slots, table in zip(found, self.design.slots, self._tables(solved), strict=True):
-                column[0][test] = table.mean[slots[test]]
-                column[1][test] = table.spread(temperature)[slots[test]]
-        return found
+            for column, slots, table in zip(found, self.design.slots, self._tables(solved), strict=False):
+                column[:, test] = table.mean[slots[test]], table.spread(temperature)[slots[test]]
+        return [(mean, spread) for mean, spread in found]
 
     def _tables(
         self, parts: Sequence[_Terms], variances: Sequence[list[Array]] | None = None
     ) -> tuple[EffectTable, ...]:
-        """What all parts have learnt of each column."""
-        tables = []
-        for number in range(len(self.design.sizes)):
+        """What all parts have learnt of each column, slopes included."""
+        noise = np.array([one.noise for one in self.components])
+
+        def table(number: int) -> EffectTable:
             mean = np.stack([self.design.effects(part.terms)[number] for part in parts], axis=1)
             count = np.stack([part.counts[number] for part in parts], axis=1)
-            noise = np.array([one.noise for one in self.components])
             variance = np.array([one.columns[number] for one in self.components])
             known = count / (count + noise / variance)
             sd = np.sqrt((1.0 - known) * variance)
             if variances is not None:
                 sd = np.sqrt(np.stack([columns[number] for columns in variances], axis=1))
-            tables.append(EffectTable(mean, sd, known, np.sqrt(variance)))
-        return tuple(tables)
+            return EffectTable(mean, sd, known, np.sqrt(variance))
+
+        every, behind = [table(number) for number in range(len(self.design.sizes))], len(self.slopes)
+        found = []
+        for number, own in enumerate(self.slopes):
+            tables = [every[number], *every[behind : behind + len(own)]]
+            behind += len(own)
+            arrays = {name: np.concatenate([getattr(t, name) for t in tables], axis=-1) for name in ARRAYS}
+            found.append(EffectTable(**arrays, slopes=own))
+        return tuple(found)
+
+
+def _worth_a_slope(design: Crossed, numbers: Mapping[int, Array], parts: Sequence[_Part]) -> dict[int, tuple[int, ...]]:
+    """For each column the number whose slopes gain most, if that is beyond chance.
+
+    As interactions are weighed: what the other rows of its category say of the slope moves a row's expectation by a
+    Newton step, and the gain is what that adds to the log-likelihood of what all terms leave over.
+    """
+    lines = {place: Slope.of(place, values).factor(values) for place, values in numbers.items() if _differs(values)}
+    gains: dict[tuple[int, int], float] = {}
+    for part in parts[:MOST_PARTS]:
+        residual, weight = part.left_over()
+        dispersion = max(float(weight @ residual**2) / max(float(weight.sum()), TINY), TINY)
+        for (number, slots), (place, line) in product(enumerate(design.slots), lines.items()):
+            size = design.sizes[number]
+            own, square = weight * residual * line, weight * line**2
+            sums, squares = (np.bincount(slots, values, size)[slots] for values in (own, square))
+            for penalty in PENALTIES:
+                step = line * (sums - own) / (squares - square + penalty)
+                gain = float(weight @ (residual * step - step**2 / 2.0)) / dispersion
+                gains[number, place] = max(gains.get((number, place), 0.0), gain)
+    bar = CHANCE + np.log(max(len(gains), 1))
+    best = {n: max(lines, key=lambda place: gains[n, place]) for n in range(len(design.sizes)) if lines}
+    return {number: (place,) for number, place in best.items() if gains[number, place] > bar}
+
+
+def _differs(values: Array) -> bool:
+    """Whether a number has more than two values: what has two is as well a category."""
+    known = values[np.isfinite(values)]
+    return len(known) > 0 and bool(((known != known.min()) & (known != known.max())).any())
 
 
 class _Terms(NamedTuple):
@@ -174,6 +328,13 @@ class _Part:
             if self.scale.linear or move < SETTLED:
                 break
         return _Terms(terms, self.design.counts(weight))
+
+    def left_over(self) -> tuple[Array, Array]:
+        """What all terms leave over of the response, and the weights of rows."""
+        _, found, _ = self.learn(0)
+        score = self.scale.bounded(self.design.at_rows(found.terms))
+        z, weight = self._working(score)
+        return z - score, weight
 
     def _start(self) -> Array:
         mean = np.average(self.y, weights=self.weight) if self.weight.any() else 0.0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from catbayes._categories import Categories
-from catbayes._evidence._effects import RowEffects
+from catbayes._evidence._effects import Effects, RowEffects
 from catbayes._evidence._evidence import Candidate, ColumnEvidence, Evidence
 from catbayes._evidence._exposure import per_unit
 from catbayes._evidence._screening import screen
@@ -60,7 +60,7 @@ def read_rows(
     family: Any = "auto",
     classes: Any = None,
     whole: bool = True,
-    effects: bool = False,
+    effects: Effects | None = None,
     run: Any = map,
 ) -> Rows:
     """Read a table in memory; the target, weight and exposure may be given by name.
@@ -118,7 +118,10 @@ def read_rows(
         single = [column for column in columns if not column.is_interaction]  # they stand before the interactions
         rows = [column.index.slots([codes[part] for part in column.parts]) for column in single]
         sizes = [column.index.n_slots for column in single]
-        fitted = RowEffects.fit(list(zip(rows, sizes, strict=True)), numbers, target, weight)
+        slopes = (
+            None if effects.slopes == "auto" else _slopes(effects, [column.name for column in single], names, numbers)
+        )
+        fitted = RowEffects.fit(list(zip(rows, sizes, strict=True)), numbers, target, weight, slopes)
         columns = tuple(replace(column, effects=table) for column, table in zip_longest(columns, fitted.columns))
     evidence = Evidence(
         columns=columns,
@@ -132,6 +135,22 @@ def read_rows(
         speaking=speaking,
     )
     return Rows(table, evidence, y, target, weight, codes, fitted)
+
+
+def _slopes(effects: Effects, columns: list[Any], names: list[Any], numbers: Any) -> dict[int, list[int]]:
+    """Positions of the numbers that the categories of each column have slopes of, by the number of the column."""
+    found: dict[int, list[int]] = {}
+    for column, number in effects.pairs():
+        if column not in columns:
+            raise InputError(f"effects.slopes: {column!r} is not an encoded column; those are {columns!r}.")
+        if number not in names or names.index(number) not in numbers:
+            known = [names[position] for position in numbers]
+            raise InputError(
+                f"effects.slopes: {number!r} is no column of numbers that differ and are not encoded; those are "
+                f"{known!r}."
+            )
+        found.setdefault(columns.index(column), []).append(names.index(number))
+    return found
 
 
 def _numbers(table: Table, positions: Sequence[int]) -> dict[int, Array]:
