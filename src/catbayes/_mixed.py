@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -34,8 +33,6 @@ FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 500_000
 TOLERANCE = 1e-8
 MOST_STEPS = 300
 NEARLY_FREE = 1e-3  # rows: what keeps the weights of lines that go together from running away
-WIDEST = 100.0
-"""Variances of effects are at most so many times that of the response: of two categories, they could be anything."""
 LEAST_SHARE = 1e-6
 """Variances of effects are at least this part of that of the noise: smaller ones say the same."""
 
@@ -154,7 +151,8 @@ def learn(
 ) -> tuple[Components, list[Array]]:
     """The variances, and the posterior variance of the effects of each column.
 
-    The `noise` may be known; no term varies by more than `most`.
+    The `noise` may be known. Standard deviations of effects are half-Cauchy before, with the scale of z itself, or with
+    √`most` if that is less.
     """
     chain = _Chain(design, z, weight, random, noise, most)
     for _ in range(BURN_IN):
@@ -189,9 +187,10 @@ class _Chain:
         self.total = max(float(weight.sum()), TINY)
         self.residual = z - float(weight @ z) / self.total
         spread = max(float(weight @ self.residual**2) / self.total, TINY)
-        self.most = min(most, WIDEST * spread)
+        self.widest = min(most, spread)  # the square of the scale of the priors of standard deviations
         self.noise = spread / 2.0 if noise is None else noise
         self.columns = [spread / 2.0 / len(design.sizes)] * len(design.sizes)
+        self.factors = [np.sqrt(variance) for variance in self.columns]
         self.numbers = spread / 2.0 / max(design.numbers.shape[1], 1)
         self.counts = design.counts(weight)
         self.effects = [np.zeros(size) for size in design.sizes]
@@ -223,8 +222,10 @@ class _Chain:
         weights = np.linalg.solve(root.T, drawn)
         self.by_numbers = design.numbers @ weights
         self.residual -= self.by_numbers
-        if size > design.n_free:
-            self.numbers = self._variance(weights[: size - design.n_free])
+        n_shrunk = size - design.n_free
+        if n_shrunk:
+            squares = float((weights[:n_shrunk] ** 2).sum()) + self.widest / n_shrunk
+            self.numbers = squares / self.random.chisquare(1.0 + n_shrunk)
 
     def _draw_column(self, number: int) -> tuple[Array, Array]:
         design, count = self.design, self.counts[number]
@@ -233,20 +234,23 @@ class _Chain:
         mean = design.sum_up(number, self.weight * self.residual) / precision
         variance = np.asarray(self.noise / precision, dtype=np.float64)
         effects = mean + np.sqrt(variance) * self.random.standard_normal(len(count))
-        # A factor that all effects share is drawn with them: without it, variances near zero stay there for long.
-        drawn = design.spread_out(number, effects)
-        squares = max(float(self.weight @ drawn**2), TINY)
+        # Effects are a factor times raw ones, both drawn: a half-Cauchy prior of their standard deviation (A. Gelman,
+        # 2006), and a sampler that does not stay for long where a variance is near zero.
+        raw, seen = effects / self.factors[number], count > 0
+        drawn = design.spread_out(number, raw)
+        squares = float(self.weight @ drawn**2) + self.noise / self.widest
         factor = float((self.weight * drawn) @ self.residual) / squares
         factor += np.sqrt(self.noise / squares) * self.random.standard_normal()
-        factor = factor if np.isfinite(factor) else 1.0
-        self.columns[number] = self._bounded(factor**2 * self._variance(effects[count > 0]))
-        effects *= factor
+        variance_of_raw = (1.0 + float((raw[seen] ** 2).sum())) / self.random.chisquare(1.0 + seen.sum())
+        factor = np.copysign(max(abs(factor), np.sqrt(LEAST_SHARE * self.noise / variance_of_raw)), factor)
+        effects = factor * raw
+        self.factors[number], self.columns[number] = factor, float(factor**2 * variance_of_raw)
         self.residual -= factor * drawn
         self.effects[number] = effects
         if design.factor(number) is None:
             # What all effects have in common is as well part of μ: as much as chance has it goes over.
-            seen, variance_of_all = count > 0, self.columns[number]
-            shift = effects[seen].mean() + np.sqrt(variance_of_all / seen.sum()) * self.random.standard_normal()
+            shift = effects[seen].mean()
+            shift += np.sqrt(self.columns[number] / seen.sum()) * self.random.standard_normal()
             self.effects[number] = effects - shift
         return mean, variance
 
@@ -261,14 +265,6 @@ class _Chain:
         shift = mean + np.sqrt(1.0 / precision) * self.random.standard_normal(size)
         self.effects[above] = parent + shift
         self.effects[below] = child - np.where(held, shift[parents], 0.0)
-
-    def _variance(self, effects: Any) -> float:
-        """A variance of effects, drawn; before it is seen, every standard deviation is as likely as any other."""
-        squares = float((effects**2).sum())
-        return self._bounded(squares / self.random.chisquare(max(len(effects) - 1, 1)))
-
-    def _bounded(self, variance: float) -> float:
-        return float(min(max(variance, LEAST_SHARE * self.noise), self.most))
 
 
 def _nested(design: Crossed) -> Iterator[tuple[int, int, Codes]]:

@@ -56,6 +56,9 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     interactions : "auto", "pairs", "triples", list of tuples of columns, or None
         Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`. "auto"
         weighs all pairs, and keeps those that pay.
+    effects : "auto", bool, or `Effects(slopes=…)`
+        Whether columns also say what their category adds where everything else is equal: see
+        `SamplingBayesianEncoder`. "auto" is no, for classes.
     keep_categories : "auto", "codes", "one_hot", `Kept(…)`, or None
         Whether columns of few categories keep these beside their posteriors, if the encoder does not say. "auto" goes
         by the estimator: trees get codes, which LightGBM, XGBoost, HistGradientBoosting and CatBoost are told to be

@@ -31,6 +31,9 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         of an object array that hold no numbers are encoded, and none of a numeric array.
     interactions : "auto", "pairs", "triples", list of tuples of columns, or None
         Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`.
+    effects : "auto", bool, or `Effects(slopes=…)`
+        Whether columns also say what their category adds where everything else is equal: see
+        `SamplingBayesianEncoder`. "auto" is yes, with the slopes that gain.
     keep_categories : "auto", "codes", "one_hot", `Kept(…)`, or None
         See `SamplingClassifier`.
     n_draws : int or None

@@ -63,7 +63,7 @@ class Effects:
     >>> y = np.where(X["customer"] == "a", 3.0, 1.0) * X["price"] + 0.1 * random.normal(size=400)
     >>> encoder = SamplingBayesianEncoder(effects=Effects(slopes={"customer": ["price"]}), random_state=0)
     >>> encoder.fit(X, y).posteriors_["customer"]["slope_price"].round(1).tolist()  # of a, b, c, d and unseen ones
-    [1.6, -0.4, -0.4, -0.4, 0.0]
+    [1.6, -0.5, -0.4, -0.5, 0.0]
     """
 
     slopes: Mapping[Any, Sequence[Any]] | Sequence[tuple[Any, Sequence[Any]]] | Literal["auto"] | None = None
