@@ -131,6 +131,7 @@ def model(estimator: Any, kind: Any, fit_with: str, predict_with: str = "draws",
     given = {
         "encoder": encoder(random_state=None),
         "interactions": None,
+        "effects": False,
         "keep_categories": None,
         "n_draws": 4,
         "random_state": 3,

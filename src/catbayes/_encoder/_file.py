@@ -117,7 +117,8 @@ def encoder_table(kind: str, parameters: dict[str, Any], encoding: Encoding) -> 
     import pyarrow
 
     evidence = encoding.evidence
-    parts = [_column_table(column) for column in evidence.columns]
+    with_effects = any(column.effects is not None for column in evidence.columns)
+    parts = [_column_table(column, with_effects) for column in evidence.columns]
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -161,7 +162,7 @@ def _write_prior(prior: ColumnPrior) -> dict[str, Any]:
     return {"prior": write_family(prior.prior), "unseen": write_family(prior.unseen)}
 
 
-def _column_table(column: ColumnEvidence) -> Any:
+def _column_table(column: ColumnEvidence, with_effects: bool) -> Any:
     import pyarrow
 
     n_slots, what = column.index.n_slots - 1, f"category of column {column.name!r}"
@@ -176,7 +177,7 @@ def _column_table(column: ColumnEvidence) -> Any:
         numbers = {"counts": counts}
     else:
         numbers = {name: getattr(statistics, name)[:n_slots] for name in ("count", "mean", "m2")}
-    for name, field in EFFECTS.items():
+    for name, field in EFFECTS.items() if with_effects else ():
         values = [None] * n_slots if column.effects is None else getattr(column.effects, field)[:n_slots].tolist()
         numbers[name] = pyarrow.array(values, pyarrow.list_(pyarrow.float64()))
     return pyarrow.table(
