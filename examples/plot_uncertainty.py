@@ -32,7 +32,7 @@ model = SamplingRegressor(forest, random_state=0).fit(X, salary)
 # One person of ten years in each office, and one in an office that was never seen.
 new = pd.DataFrame({"office": [*(f"office {number:02}" for number in range(len(size))), "a new one"], "years": 10.0})
 mean = model.predict(new)
-lower, upper = model.predict_interval(new, coverage=0.9)
+lower, upper = model.predict_category_interval(new, coverage=0.9)
 width = (upper - lower).tolist()
 for name, rows in (
     ("200 rows", slice(0, 4)),

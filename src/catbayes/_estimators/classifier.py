@@ -220,7 +220,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         return self._predict_average(X)
 
     @available_if(_has("predict_proba"))
-    def predict_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
+    def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
         """Where the probabilities would lie if the true rates of the categories were known.
 
         The interval holds the doubt about categories, as wide as they are rare, and not the doubt about the estimator;
@@ -246,7 +246,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         >>> from catbayes import SamplingClassifier
         >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [0, 1, 1, 0] * 10
         >>> model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y)
-        >>> lower, upper = model.predict_interval([["a"], ["unseen"]])
+        >>> lower, upper = model.predict_category_interval([["a"], ["unseen"]])
         >>> width = (upper - lower)[:, 1]
         >>> bool(width[1] > width[0])
         True

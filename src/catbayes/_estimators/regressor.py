@@ -112,7 +112,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         average = self._predict_average(X)
         return (average, self._predict_std(X)) if return_std else average
 
-    def predict_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
+    def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
         """Where the prediction would lie if the true means of the categories were known.
 
         The interval holds the doubt about categories, as wide as they are rare, and neither the doubt about the
@@ -138,7 +138,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         >>> from sklearn.linear_model import Ridge
         >>> from catbayes import SamplingRegressor
         >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
-        >>> lower, upper = SamplingRegressor(Ridge(), random_state=0).fit(X, y).predict_interval([["a"], ["unseen"]])
+        >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_category_interval([["a"], ["unseen"]])
         >>> bool((upper - lower)[1] > (upper - lower)[0])
         True
         """
