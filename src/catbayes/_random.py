@@ -30,6 +30,8 @@ class Purpose(IntEnum):
     LEAKAGE = 8
     SUBSET = 9
     SCREEN = 10
+    CALIBRATION = 11
+    NEXT_TARGET = 12
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

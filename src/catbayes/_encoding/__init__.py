@@ -13,6 +13,8 @@ from catbayes._encoding._own_target import (
     Ordered,
     OwnTarget,
     Strategy,
+    check_folds,
+    read_folds,
     resolve_own_target,
     splitter_of,
 )
@@ -37,7 +39,9 @@ __all__ = [
     "Strategy",
     "TrainingDraws",
     "Unseen",
+    "check_folds",
     "lookups",
+    "read_folds",
     "read_known_target",
     "resolve_kept",
     "resolve_own_target",
