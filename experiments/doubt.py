@@ -21,7 +21,7 @@ from experiments.quality_cells import seed_of, source
 from experiments.trials import Store
 
 TEMPLATE = Path(__file__).with_name("doubt.md")
-LIMIT = 300.0
+LIMIT = 150.0
 ENOUGH = 500  # test rows of a kind, to hold a coverage against
 NEAR = 0.02
 

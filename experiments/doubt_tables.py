@@ -14,7 +14,7 @@ from catbayes._validation import Array, Codes
 from catbayes.datasets import NAMES, load
 from experiments import random_effects
 
-N_ROWS = 9_000
+N_ROWS = 6_000
 N_FOLDS = 3
 ROWS, FOLDS, SIMULATED = range(20, 23)  # what streams are for
 KINDS = ("unseen", "1", "2–5", "6–20", "> 20")

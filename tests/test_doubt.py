@@ -86,7 +86,7 @@ def test_a_coverage_that_is_off_is_told_where_there_are_rows_enough(tmp_path):
 def test_what_took_too_long_once_is_not_tried_again(tmp_path):
     store = Store(tmp_path / "doubt.json")
     trials = cells(["wages"])
-    plant(store, next(t for t in trials if t.method == "GPBoost"), {"skipped": "more than 300 s"})
+    plant(store, next(t for t in trials if t.method == "GPBoost"), {"skipped": "more than 150 s"})
     assert all(trial.method != "GPBoost" for trial in left(store, trials))
     assert len(left(store, trials)) == len(trials) - 3
 

@@ -48,8 +48,8 @@ class Keeping(SamplingRegressor):
 
 @pytest.fixture(scope="module")
 def several():
-    """Models of three tables, with new rows, their targets, and how well known these are."""
-    tables = [make_rows(8_000, 3_000, seed) for seed in range(3)]
+    """Models of six tables, with new rows, their targets, and how well known these are."""
+    tables = [make_rows(6_000, 3_000, seed) for seed in range(6)]
     return [
         (Keeping(Ridge(), calibrate=5, interactions=None, random_state=0).fit(X, y), *rest) for X, y, *rest in tables
     ]
@@ -60,13 +60,13 @@ def even(several):
     return several[0]
 
 
-@pytest.mark.parametrize("coverage", [0.5, 0.9])
-def test_the_interval_covers_the_next_target_however_rare_its_category_is(several, coverage):
+@pytest.mark.parametrize(("coverage", "near"), [(0.5, 0.06), (0.9, 0.04)])  # three standard errors of the rarest kind
+def test_the_interval_covers_the_next_target_however_rare_its_category_is(several, coverage, near):
     covered = np.concatenate([inside(model.predict_interval(new, coverage), y) for model, new, y, _ in several])
     kinds = np.concatenate([kind for *_, kind in several])
     assert (np.bincount(kinds) > 500).all()
     for number in range(5):
-        assert covered[kinds == number].mean() == pytest.approx(coverage, abs=0.03)
+        assert covered[kinds == number].mean() == pytest.approx(coverage, abs=near)
     assert covered.mean() == pytest.approx(coverage, abs=0.02)
 
 
@@ -292,7 +292,7 @@ def test_the_set_holds_the_next_class_however_rare_its_category_is(n_classes):
         kinds.append(kind)
     covered, kinds = np.concatenate(covered), np.concatenate(kinds)
     for number in np.flatnonzero(np.bincount(kinds) >= 500):
-        assert covered[kinds == number].mean() == pytest.approx(0.9, abs=0.03)
+        assert covered[kinds == number].mean() == pytest.approx(0.9, abs=0.04)
     wide = model.predict_set(new, 0.97)
     assert (wide | ~sets).all()
     assert wide.sum() > sets.sum()

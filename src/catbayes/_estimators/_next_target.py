@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from catbayes._arrays import TINY
@@ -111,7 +112,7 @@ class Scale:
     def of(cls, told: Told, residual: Array, weight: Array, seed: int) -> Scale:
         """Learn from the residuals of some rows."""
         size = np.abs(residual)
-        plain = cls(max(NORMAL * float(np.average(size, weights=weight)), TINY), None)
+        plain = cls(_noise(size, told.doubt, weight), None)
         if len(size) < 2 * FEWEST:
             return plain
         trees = HistGradientBoostingRegressor(
@@ -131,6 +132,17 @@ class Scale:
         """The scale of each row."""
         root = np.sqrt(self.noise**2 + told.doubt**2)
         return root if self.trees is None else np.asarray(root * self.trees.predict(_looked_at(told)))
+
+
+def _noise(size: Array, doubt: Array, weight: Array) -> float:
+    """What the doubt leaves of the scale: the likeliest noise, residuals being exponential in size."""
+    most = float(np.log(max(NORMAL * np.average(size, weights=weight), TINY)))
+
+    def loss(logarithm: float) -> float:
+        root = np.sqrt(np.exp(2 * logarithm) + doubt**2)
+        return float(np.average(np.log(root) + NORMAL * size / root, weights=weight))
+
+    return float(np.exp(minimize_scalar(loss, bounds=(most - 5.0, most + 0.1), method="bounded").x))
 
 
 def _looked_at(told: Told) -> Array:
