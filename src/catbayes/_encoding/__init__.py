@@ -14,7 +14,7 @@ from catbayes._encoding._own_target import (
     OwnTarget,
     Strategy,
     check_folds,
-    read_folds,
+    make_folds,
     resolve_own_target,
     splitter_of,
 )
@@ -41,7 +41,7 @@ __all__ = [
     "Unseen",
     "check_folds",
     "lookups",
-    "read_folds",
+    "make_folds",
     "read_known_target",
     "resolve_kept",
     "resolve_own_target",

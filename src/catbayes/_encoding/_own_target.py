@@ -134,7 +134,7 @@ class CrossFit(OwnTarget):
 
     def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
         """Make the folds."""
-        return Split(_read_folds(self.cv, rows, groups, seed))
+        return Split(read_folds(self.cv, rows.target, rows.y, groups, seed))
 
     def find(
         self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
@@ -169,7 +169,7 @@ class Exclude(CrossFit):
     def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
         """Make folds, where something needs them."""
         hidden = hides and groups is None
-        folds = _read_folds(self.cv, rows, groups, seed) if known or not hidden else []
+        folds = read_folds(self.cv, rows.target, rows.y, groups, seed) if known or not hidden else []
         return Split(folds, hidden)
 
     def find(
@@ -322,12 +322,13 @@ def check_folds(name: str, cv: Any) -> None:
         raise InputError(f"{name}={cv!r}: expected a number of folds or a splitter.")
 
 
-def _read_folds(cv: Any, rows: Rows, groups: Any, seed: int) -> list[Fold]:
-    return read_folds("cv", cv, rows.target.values, rows.y, groups, seed, classes=rows.target.classes is not None)
+def read_folds(cv: Any, target: Target, y: Any, groups: Any, seed: int) -> list[Fold]:
+    """Training and held-out rows of each fold; a row is held out at most once."""
+    return make_folds("cv", cv, target.values, y, groups, seed, classes=target.classes is not None)
 
 
-def read_folds(name: str, cv: Any, values: Any, y: Any, groups: Any, seed: int, *, classes: bool) -> list[Fold]:
-    """Training and held-out rows of each fold; a row is held out at most once. `values` are those of y as numbers."""
+def make_folds(name: str, cv: Any, values: Any, y: Any, groups: Any, seed: int, *, classes: bool) -> list[Fold]:
+    """The same for a parameter of this name; `values` are those of y as numbers."""
     n_rows = len(values)
     if is_number(cv):
         shuffle = stream(seed, Purpose.FOLDS).integers(np.iinfo(np.int32).max)

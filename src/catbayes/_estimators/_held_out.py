@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from catbayes._encoding import read_folds
+from catbayes._encoding import make_folds
 from catbayes._estimators._rows import params_of
 from catbayes._random import Purpose, stream
 from catbayes._tables import Table
@@ -69,7 +69,7 @@ class HeldOut:
         numbers = y if classes is None else np.searchsorted(classes, y)
         used = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
         some = (numbers[used], numbers[used], None if groups is None else np.asarray(groups)[used], own)
-        folds = read_folds("calibrate", model.calibrate, *some, classes=classes is not None)
+        folds = make_folds("calibrate", model.calibrate, *some, classes=classes is not None)
         folds = [(used[train], used[test]) for train, test in folds]
         if encoder is not None:  # rows of held-out categories are what it is all about
             encoder = clone(encoder).set_params(unseen="prior")
