@@ -137,16 +137,17 @@ def _shares(sums: dict[str, Any]) -> dict[str, Any]:
 
 
 def _off(tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """By method: in how many kinds with rows enough the coverage of 90 % is more than two points off, and which."""
+    """By method: of kinds with rows enough, where 90 % are more than two points off, and which lies farthest."""
     found: dict[str, dict[str, Any]] = {}
     for table, rows in tables.items():
         for name, row in rows.items():
             if "sums" not in row or table in OF_CLASSES:
                 continue
-            entry = found.setdefault(name, {"n": 0, "off": []})
+            entry = found.setdefault(name, {"n": 0, "off": [], "farthest": 0.9})
             for kind, n, share in zip(KINDS, row["rows"], row["by_kind"]["covered 0.9"], strict=True):
                 if n >= ENOUGH:
                     entry["n"] += 1
+                    entry["farthest"] = max(entry["farthest"], share, key=lambda found: abs(found - 0.9))
                     if abs(share - 0.9) > NEAR:
                         entry["off"].append(f"{table}, {kind}: {100 * share:.1f} %")
     return found
@@ -216,6 +217,7 @@ def measure(
         "calibrate": FOLDS,
         "enough": ENOUGH,
         "of_classes": OF_CLASSES,
+        "limit": LIMIT,
     }
     found["written"] = [folder / "doubt.md", *(pages if complete else ())]
     for page in found["written"]:

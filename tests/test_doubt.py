@@ -77,8 +77,9 @@ def test_a_coverage_that_is_off_is_told_where_there_are_rows_enough(tmp_path):
         result = {trial.method: said(rows, covered, 0.3 if trial.method == "GPBoost" else 0.2)}
         plant(store, trial, {"said": result, "seconds": 1.0})
     found = summarise(store, trials)
-    assert found["off"]["GPBoost"] == {"n": 3, "off": ["wages, unseen: 87.0 %", "wages, > 20: 95.0 %"]}
-    assert found["off"]["catbayes, linear"] == {"n": 3, "off": []}
+    assert found["off"]["GPBoost"]["off"] == ["wages, unseen: 87.0 %", "wages, > 20: 95.0 %"]
+    assert [found["off"]["GPBoost"][key] for key in ("n", "farthest")] == pytest.approx([3, 0.95])
+    assert found["off"]["catbayes, linear"]["off"] == []
     assert found["best"] == {"wages": "catbayes, linear"}
     assert found["tables"]["wages"]["GPBoost"]["seconds"] == 2.0
 

@@ -171,13 +171,14 @@ def test_only_who_asks_for_folds_pays_for_them():
     assert len(fits) == 1 + 1 + 4
 
 
-def test_rows_without_weight_are_as_if_they_were_not_there():
+def test_rows_without_weight_say_nothing():
     X, y, new, _, _ = make_rows(900, 700)
     weight = np.r_[np.ones(600), np.zeros(100)]
-    how = {"calibrate": 3, "random_state": 0, "interactions": None}
-    some = SamplingRegressor(Ridge(), **how).fit(X[:600], y[:600], np.ones(600))
-    every = SamplingRegressor(Ridge(), **how).fit(X, np.where(weight > 0, y, 1e6), weight)
-    np.testing.assert_allclose(every.predict_interval(new), some.predict_interval(new), rtol=1e-6)
+    models = [
+        Keeping(Ridge(), calibrate=3, random_state=0).fit(X, y + wild * (weight == 0), weight) for wild in (0, 1e6)
+    ]
+    np.testing.assert_allclose(models[0].predict_interval(new), models[1].predict_interval(new), rtol=1e-6)
+    np.testing.assert_array_equal(np.sort(models[1].held_.y), np.sort(y[:600]))
 
 
 def test_weights_say_whose_targets_are_to_be_covered():
