@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test golden calibration lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-scale walk clean
+.PHONY: demo reproduce test golden calibration lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale walk clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -52,6 +52,9 @@ bench-interactions: $(VENV)/.dev  ## pairs of columns against CatBoost's own; ne
 
 bench-quality: $(VENV)/.dev  ## us against others on every table, published folds, and noise; needs CATBAYES_DATA, hours
 	OMP_NUM_THREADS=1 $(RUN)/python -m experiments.quality --all --folder results --page docs/quality.md
+
+bench-doubt: $(VENV)/.dev  ## whether the next target lies where it was said to, beside others; needs CATBAYES_DATA, an hour
+	OMP_NUM_THREADS=1 $(RUN)/python -m experiments.doubt --folder results --page docs/doubt.md
 
 walk: $(VENV)/.dev  ## calls and files that five tasks walk through; --write puts them into docs/architecture.md
 	$(RUN)/python benchmarks/walk.py

@@ -669,7 +669,7 @@ def predicted(
     predicting(made, "draws")
     spread = made.predict if kind is NUMBERS else made.predict_proba
     found |= {"std": spread(new, return_std=True)[1], "predict_draws": made.predict_draws(new)}
-    found["interval"] = np.stack(made.predict_interval(new, 0.8, n_draws=30))
+    found["interval"] = np.stack(made.predict_category_interval(new, 0.8, n_draws=30))
     found["one column"] = made.predict_draws(new, columns=["shop"])
     loss = decompose_loss(made, table[FEW], table[target])
     found["loss"] = [loss.total, loss.of_average, loss.penalty, *loss.shares.values(), loss.between_members]

@@ -49,7 +49,7 @@ def test_members_are_ours_and_not_those_of_scikit_learn():
     from catbayes import SamplingBayesianEncoder, SamplingClassifier
 
     members = load_reference().members(SamplingBayesianEncoder)
-    assert {"predict", "predict_proba", "predict_interval"} <= {*load_reference().members(SamplingClassifier)}
+    assert {"predict", "predict_proba", "predict_category_interval"} <= {*load_reference().members(SamplingClassifier)}
     assert {"fit", "transform", "sample", "partial_fit", "posteriors_"} <= {*members}
     assert not {"get_params", "set_output", "set_fit_request"} & {*members}
 

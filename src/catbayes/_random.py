@@ -30,7 +30,9 @@ class Purpose(IntEnum):
     LEAKAGE = 8
     SUBSET = 9
     SCREEN = 10
-    EFFECTS = 11
+    CALIBRATION = 11
+    NEXT_TARGET = 12
+    EFFECTS = 13
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

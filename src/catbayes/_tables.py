@@ -110,6 +110,10 @@ class Table:
         """The library that holds the frame, as narwhals names it; None for an array."""
         return None if self.frame is None else self.frame.implementation
 
+    def take(self, rows: Any) -> Any:
+        """Some of the rows, as an array or as a frame of its library."""
+        return self.array[rows] if self.array is not None else self._frame[rows, :].to_native()
+
     def column(self, position: int) -> Any:
         """One column, as its library holds it."""
         if self.array is not None:

@@ -14,6 +14,8 @@ from catbayes._encoding._own_target import (
     Ordered,
     OwnTarget,
     Strategy,
+    check_folds,
+    make_folds,
     resolve_own_target,
     splitter_of,
 )
@@ -38,7 +40,9 @@ __all__ = [
     "Strategy",
     "TrainingDraws",
     "Unseen",
+    "check_folds",
     "lookups",
+    "make_folds",
     "read_known_target",
     "resolve_kept",
     "resolve_own_target",

@@ -135,10 +135,7 @@ class CrossFit(OwnTarget):
 
     def check(self, draws: Draws, hierarchy: Any) -> None:
         """Require folds."""
-        if is_number(self.cv):
-            check_count("cv", self.cv, 2)
-        elif isinstance(self.cv, str | bool):
-            raise InputError(f"cv={self.cv!r}: expected a number of folds or a splitter.")
+        check_folds("cv", self.cv)
 
     def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:
         """Make the folds."""
@@ -326,9 +323,22 @@ def read_order(table: Table, column: Any) -> Codes:
     return codes
 
 
+def check_folds(name: str, cv: Any) -> None:
+    """Require a number of folds, two or more, or a splitter."""
+    if is_number(cv):
+        check_count(name, cv, 2)
+    elif isinstance(cv, str | bool):
+        raise InputError(f"{name}={cv!r}: expected a number of folds or a splitter.")
+
+
 def read_folds(cv: Any, target: Target, y: Any, groups: Any, seed: int) -> list[Fold]:
     """Training and held-out rows of each fold; a row is held out at most once."""
-    n_rows = len(target.values)
+    return make_folds("cv", cv, target.values, y, groups, seed, classes=target.classes is not None)
+
+
+def make_folds(name: str, cv: Any, values: Any, y: Any, groups: Any, seed: int, *, classes: bool) -> list[Fold]:
+    """The same for a parameter of this name; `values` are those of y as numbers."""
+    n_rows = len(values)
     if is_number(cv):
         shuffle = stream(seed, Purpose.FOLDS).integers(np.iinfo(np.int32).max)
         if groups is None:
@@ -339,13 +349,13 @@ def read_folds(cv: Any, target: Target, y: Any, groups: Any, seed: int) -> list[
                 raise InputError("groups holds one group only: folds need two or more.")
             splitter = GroupKFold(min(int(cv), n_groups), shuffle=True, random_state=int(shuffle))
     else:
-        splitter = check_cv(cv, target.values, classifier=target.classes is not None)
+        splitter = check_cv(cv, values, classifier=classes)
     splits = list(splitter.split(np.empty((n_rows, 1)), y, groups))
     if not splits:
-        raise InputError(f"cv={cv!r} makes no folds. Use another splitter, or a number.")
+        raise InputError(f"{name}={cv!r} makes no folds. Use another splitter, or a number.")
     if any(np.intersect1d(train, test).size for train, test in splits):
-        raise InputError(f"cv={cv!r} trains on rows that it holds out: expected folds without overlap.")
+        raise InputError(f"{name}={cv!r} trains on rows that it holds out: expected folds without overlap.")
     held_out = np.concatenate([test for _, test in splits])
     if len(np.unique(held_out)) < len(held_out):
-        raise InputError(f"cv={cv!r} holds some rows out more than once: expected a splitter without repeats.")
+        raise InputError(f"{name}={cv!r} holds some rows out more than once: expected a splitter without repeats.")
     return splits

@@ -12,12 +12,13 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new, read_table
-from catbayes._encoding import Encoding, KeepCategories, Kept, Layout, TrainingDraws, splitter_of
+from catbayes._encoding import Encoding, KeepCategories, Kept, Layout, TrainingDraws, check_folds, splitter_of
 from catbayes._estimators import _fitting as fitting
 from catbayes._estimators._features import FittedFeatures
+from catbayes._estimators._held_out import HeldOut, Told
 from catbayes._estimators._native import categories, suitable
 from catbayes._estimators._predicting import DrawnTable, NewRows, average, encode_tables, over_draws
 from catbayes._estimators._rows import TrainingRows, from_origins, wordy_columns
@@ -53,6 +54,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         n_draws: int | None = None,
         fit_with: FitWith = "auto",
         predict_with: PredictWith | int = "draws",
+        calibrate: Any = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -65,6 +67,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         self.n_draws = n_draws
         self.fit_with = fit_with
         self.predict_with = predict_with
+        self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -82,6 +85,14 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
     @abstractmethod
     def _respond(self, model: Any, features: Array) -> Array:
         """Predictions of one fitted estimator, such as can be averaged: (row,) or (row, class)."""
+
+    @abstractmethod
+    def _calibration_of(self, held: HeldOut, seed: int) -> Any:
+        """What rows that were held out say of the next target."""
+
+    @abstractmethod
+    def _tell(self, X: Any, classes: Any = None) -> Told:
+        """What is said of new rows before their targets are seen, for some `classes` if there are any."""
 
     def _chosen_estimator(self) -> Any:
         return self._default_estimator() if self.estimator is None else self.estimator
@@ -144,6 +155,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
                 "exposure is for the encoder alone: give a model the rate, y / exposure, as y and the exposure as "
                 "sample_weight."
             )
+        given = fit_params
         if fit_params:
             if get_config()["enable_metadata_routing"]:
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
@@ -158,6 +170,11 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
 
         if self.predict_with == "taylor":
             require_smooth(fitted[0])
+        calibration = None
+        if self.calibrate is not None:
+            how: dict[str, Any] = {"classes": classes, "encoder": encoder, "seed": seed, "report": rows.report}
+            held = HeldOut.of(self, table, y, weight, groups, given, **how)
+            calibration = self._calibration_of(held, seed)
         # Fitted all at once: an error or an interruption above leaves the model as it was.
         validate_data(self, X if table.frame is not None else table.array, skip_check_array=True)
         self.encoder_ = encoder
@@ -165,6 +182,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         self.fit_with_ = way
         self._draws = [] if encoder is None else DrawnTable.of(encoder.encoding_, self._n_predicted)
         self._layout, self._categories = draws.layout, found
+        self._calibration = calibration
         if classes is not None:
             self.classes_ = classes
         return self
@@ -172,6 +190,8 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
     def _check(self, estimator: Any) -> None:
         check_option("fit_with", self.fit_with, get_args(FitWith))
         self._check_predict_with()
+        if self.calibrate is not None:
+            check_folds("calibrate", self.calibrate)
         if self.n_draws is not None:
             check_count("n_draws", self.n_draws)
         if not hasattr(estimator, "fit") or isinstance(estimator, type):
@@ -309,6 +329,16 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         # As if the k-th of n draws in order stood in the middle of the k-th of n strata: quantile (k - ½) / n.
         lower, upper = np.quantile(draws, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0], axis=0, method="hazen")
         return lower, upper
+
+    def _calibrated(self, name: str) -> Any:
+        """What held-out rows say, for a method that cannot do without."""
+        check_is_fitted(self)
+        if self._calibration is None:
+            raise InputError(
+                f"{name} needs rows that the model did not learn from: fit it with calibrate=5, for five folds. "
+                "predict_category_interval holds the doubt about the categories, and needs none."
+            )
+        return self._calibration
 
     def _predict_posterior(self, X: Any, n_draws: int) -> Array:
         """Predictions under draws of the whole posterior, whatever the model was trained with, (draw, row, …)."""

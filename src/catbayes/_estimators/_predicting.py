@@ -29,6 +29,7 @@ class NewRows:
 
     def __init__(self, encoding: Encoding | None, layout: Layout, table: Table) -> None:
         self.columns = encoding.columns if encoding else ()
+        self.row_weight = encoding.evidence.row_weight if encoding else 1.0
         self.layout, self.table = layout, table
         self.codes = encoding.slots(table.column) if encoding else []
         self.origins = origins(self.columns)
@@ -50,6 +51,25 @@ class NewRows:
         for table, code in zip(tables, self.codes, strict=True):
             found |= table.doubtful[code]
         return found
+
+    def known(self) -> Array:
+        """How many rows were seen of the row's category in each encoded column, (row, column); interactions aside."""
+        found = [np.zeros((len(self._features), 0))]
+        for column, code in self._pairs():
+            if not column.is_interaction:
+                index, count = column.posteriors.index, column.posteriors.statistics.count
+                seen = np.where(np.arange(index.n_slots) < index.unseen, count / self.row_weight, 0.0)
+                found.append(seen[code][:, None])
+        return np.hstack(found)
+
+    def plain(self) -> Array:
+        """Expected means of the categories in each encoded column, interactions aside, and the numbers that pass."""
+        found = [self._features[:, [self.layout.places[place].start for place in self.layout.passing]]]
+        for column, code in self._pairs():
+            if not column.is_interaction:
+                family = column.family
+                found.append(family.mean()[:, family.location][code])
+        return np.hstack(found)
 
     def reduce(self) -> list[Codes]:
         """Slots that occur; from now on, tables hold only those."""

@@ -97,14 +97,17 @@ class TrainingRows:
         return replace(self, y=self.y[row], weight=weight, groups=groups, fit_params=self._params(row), index=index)
 
     def _params(self, row: Any) -> dict[str, Any]:
-        """Fit parameters, with those that hold a value for each row brought in line with `row`."""
+        return params_of(self.fit_params, len(self), row)
 
-        def align(value: Any) -> Any:
-            by_row = hasattr(value, "__len__") and not isinstance(value, str | dict) and len(value) == len(self)
-            return np.asarray(value)[row] if by_row else value
 
-        of_rows = {name: align(value) for name, value in self.fit_params.items() if name not in VALIDATION}
-        return self.fit_params | of_rows
+def params_of(fit_params: dict[str, Any], n_rows: int, row: Any) -> dict[str, Any]:
+    """Fit parameters, with those that hold a value for each of the rows brought in line with `row`."""
+
+    def align(value: Any) -> Any:
+        by_row = hasattr(value, "__len__") and not isinstance(value, str | dict) and len(value) == n_rows
+        return np.asarray(value)[row] if by_row else value
+
+    return fit_params | {name: align(value) for name, value in fit_params.items() if name not in VALIDATION}
 
 
 def origins(columns: Sequence[EncodedColumn]) -> list[Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import get_tags
@@ -12,12 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
+from catbayes._estimators._held_out import HeldOut, Told
 from catbayes._estimators._model import SamplingModel
 from catbayes._estimators._native import as_taken, last_step
+from catbayes._estimators._next_class import NextClass
 from catbayes._estimators._taylor import as_probabilities
 from catbayes._evidence import plain
 from catbayes._types import TableLike
-from catbayes._validation import Array
+from catbayes._validation import Array, check_number
 from catbayes.errors import InputError
 from catbayes.families import family_name, family_of_classes, find_family
 
@@ -78,6 +81,10 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         is in doubt by the average over 8 stratified draws, made once at fit; a number is another number of draws. The
         answer is deterministic, and the same for a row alone or in a batch. "mean": predict all at the expectation.
         "taylor": the second-order correction of Appendix B, for smooth models.
+    calibrate : int, splitter or None
+        Folds that are held out in turn: the model is fitted once more without each of them, which makes `predict_set`
+        and calibrated probabilities. A number means shuffled folds, which keep groups together. None does without, and
+        costs nothing.
     random_state : int, RandomState or None
         Seed of the draws, and of the estimator if it has none.
     n_jobs : int or None
@@ -153,13 +160,16 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         classes : ndarray of shape (n_rows,)
             Class labels.
         """
-        average = self._predict_average(X)
+        average = self._predict_calibrated(X)
         best = average.argmax(axis=1) if average.ndim == 2 else (average > 0).astype(int)
         return np.asarray(self.classes_[best])
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X: TableLike, return_std: bool = False) -> Any:
         """Class probabilities, averaged over draws, and how much they vary from draw to draw.
+
+        With `calibrate`, they are those that came true among held-out rows, by how well known the row's categories
+        are: softmax(a log p + b) of the averages p.
 
         Parameters
         ----------
@@ -184,10 +194,77 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         >>> probabilities.shape, bool(spread[1, 1] > spread[0, 1])
         ((2, 2), True)
         """
-        average = self._predict_average(X)
-        if self.predict_with == "taylor":
-            average = as_probabilities(average)
+        average = self._predict_calibrated(X)
         return (average, self._predict_std(X)) if return_std else average
+
+    @available_if(_has("predict_proba"))
+    def predict_set(self, X: TableLike, coverage: float = 0.9) -> npt.NDArray[np.bool_]:
+        """The classes among which the next one is, with the probability `coverage` or more.
+
+        Sets are learnt from rows that were held out (`calibrate`), of which those whose rarest category is known as
+        well as here have a say: never seen, seen once, up to 5 times, up to 20 times, or oftener. The likeliest class
+        is always inside, so that sets of a model that is oftener right than `coverage` hold one class each.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        coverage : float from 0 to 1, default=0.9
+            Share of the rows whose class is in their set.
+
+        Returns
+        -------
+        sets : ndarray of bool, of shape (n_rows, n_classes)
+            Which classes are in the set of a row, in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from catbayes import SamplingClassifier
+        >>> X, y = [["a"], ["b"], ["c"]] * 40, [0, 1, 1, 0, 1, 0] * 20
+        >>> model = SamplingClassifier(LogisticRegression(), calibrate=5, random_state=0).fit(X, y)
+        >>> [model.classes_[row].tolist() for row in model.predict_set(X[:3])]
+        [[0], [1], [0, 1]]
+        """
+        coverage = check_number("coverage", coverage, 0.0, 1.0)
+        calibration: NextClass = self._calibrated("predict_set")
+        return calibration.sets(self._tell(X, self.classes_), coverage)
+
+    def _check(self, estimator: Any) -> None:
+        super()._check(estimator)
+        if self.calibrate is not None and not hasattr(estimator, "predict_proba"):
+            raise InputError(
+                f"calibrate={self.calibrate!r}: {type(last_step(estimator)).__name__} has no predict_proba, and there "
+                "is nothing to calibrate. Use calibrate=None, or another estimator."
+            )
+
+    def _predict_uncalibrated(self, X: Any) -> Array:
+        """Averages over draws, of probabilities or scores."""
+        average = self._predict_average(X)
+        corrected = self.predict_with == "taylor" and _has("predict_proba")(self)
+        return as_probabilities(average) if corrected else average
+
+    def _predict_calibrated(self, X: Any) -> Array:
+        """Averages over draws; probabilities as held-out rows correct them, if there are any."""
+        return self._corrected(self._predict_uncalibrated(X), X)
+
+    def _predict_posterior(self, X: Any, n_draws: int) -> Array:
+        return self._corrected(super()._predict_posterior(X, n_draws), X)
+
+    def _corrected(self, responses: Array, X: Any) -> Array:
+        if self._calibration is None:
+            return responses
+        return np.asarray(self._calibration.probabilities(responses, self._read_new(X).known()))
+
+    def _calibration_of(self, held: HeldOut, seed: int) -> NextClass:
+        return NextClass.of(held)
+
+    def _tell(self, X: Any, classes: Any = None) -> Told:
+        average, rows = self._predict_uncalibrated(X), self._read_new(X)
+        response = np.zeros((len(average), len(classes)))
+        response[:, np.searchsorted(classes, self.classes_)] = average  # a fold may lack a class
+        none = np.zeros(len(average))
+        return Told(response, none, rows.known(), none[:, None])
 
     @available_if(_has("predict_proba"))
     def predict_log_proba(self, X: TableLike) -> Array:
@@ -223,11 +300,11 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         return self._predict_average(X)
 
     @available_if(_has("predict_proba"))
-    def predict_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
+    def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
         """Where the probabilities would lie if the true rates of the categories were known.
 
         The interval holds the doubt about categories, as wide as they are rare, and not the doubt about the estimator;
-        but members bring their disagreement in.
+        but members bring their disagreement in. Which class comes next is for `predict_set`.
 
         Parameters
         ----------
@@ -249,7 +326,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         >>> from catbayes import SamplingClassifier
         >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [0, 1, 1, 0] * 10
         >>> model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y)
-        >>> lower, upper = model.predict_interval([["a"], ["unseen"]])
+        >>> lower, upper = model.predict_category_interval([["a"], ["unseen"]])
         >>> width = (upper - lower)[:, 1]
         >>> bool(width[1] > width[0])
         True

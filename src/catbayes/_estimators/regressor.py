@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,14 @@ from sklearn.base import RegressorMixin
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import assert_all_finite
 
+from catbayes._encoder import new_seed
+from catbayes._estimators._held_out import HeldOut, Told
 from catbayes._estimators._model import SamplingModel
 from catbayes._estimators._native import as_taken
-from catbayes._types import TableLike
-from catbayes._validation import Array
+from catbayes._estimators._next_target import NextTarget
+from catbayes._random import Purpose, stream
+from catbayes._types import Seed, TableLike
+from catbayes._validation import Array, check_count, check_number
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
 
@@ -43,6 +48,10 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         See `SamplingClassifier`.
     predict_with : "draws", "mean", "taylor", or int
         See `SamplingClassifier`.
+    calibrate : int, splitter or None
+        Folds that are held out in turn, for `predict_interval`, `predict_quantiles` and `sample_targets`: the model is
+        fitted once more without each of them. A number means shuffled folds, which keep groups together. None does
+        without, and costs nothing.
     random_state : int, RandomState or None
         Seed of the draws, and of the estimator if it has none.
     n_jobs : int or None
@@ -115,12 +124,12 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         average = self._predict_average(X)
         return (average, self._predict_std(X)) if return_std else average
 
-    def predict_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
+    def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
         """Where the prediction would lie if the true means of the categories were known.
 
         The interval holds the doubt about categories, as wide as they are rare, and neither the doubt about the
-        estimator (but members bring their disagreement in) nor the noise of a single target: it is no interval for the
-        next y.
+        estimator (but members bring their disagreement in) nor the noise of a single target: for the next y there is
+        `predict_interval`.
 
         Parameters
         ----------
@@ -141,11 +150,119 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         >>> from sklearn.linear_model import Ridge
         >>> from catbayes import SamplingRegressor
         >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
-        >>> lower, upper = SamplingRegressor(Ridge(), random_state=0).fit(X, y).predict_interval([["a"], ["unseen"]])
+        >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_category_interval([["a"], ["unseen"]])
         >>> bool((upper - lower)[1] > (upper - lower)[0])
         True
         """
         return self._predict_bounds(X, coverage, n_draws)
+
+    def predict_interval(self, X: TableLike, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Where the next target lies: inside with the probability `coverage`, whether its categories are rare or not.
+
+        The interval holds the noise of a single target, the errors of the model and the doubt about the categories. It
+        is learnt from rows that were held out (`calibrate`), of which those whose rarest category is known as well as
+        here have a say: never seen, seen once, up to 5 times, up to 20 times, or oftener. The claim is for rows like
+        those of the table. Where targets have one long tail, more of those outside lie on its side, which makes
+        intervals short: for tails that are alike, ask `predict_quantiles`.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        coverage : float from 0 to 1, default=0.9
+            Share of the targets inside. Beyond the farthest of the held-out rows there is nothing: for 0.99, some
+            hundreds of them are needed.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_rows,)
+            Bounds.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> city = np.arange(300) % 4
+        >>> X, y = np.array(list("abcd"))[city][:, None], city + np.random.default_rng(0).normal(0, 2, 300)
+        >>> model = SamplingRegressor(Ridge(), calibrate=5, random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_interval(X)
+        >>> bool(0.85 < np.mean((lower <= y) & (y <= upper)) < 0.95)
+        True
+        """
+        coverage = check_number("coverage", coverage, 0.0, 1.0)
+        lower, upper = self._quantiles("predict_interval", X, self._calibrated("predict_interval").tails(coverage))
+        return lower, upper
+
+    def predict_quantiles(self, X: TableLike, levels: Sequence[float]) -> Array:
+        """Quantiles of the next target: it lies below each with the probability of its level.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        levels : list of float from 0 to 1
+            Which quantiles, such as [0.05, 0.5, 0.95].
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_rows, n_levels)
+            Needs `calibrate`, as `predict_interval` does.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
+        >>> model = SamplingRegressor(Ridge(), calibrate=5, random_state=0).fit(X, y)
+        >>> model.predict_quantiles(X[:2], [0.1, 0.9]).shape
+        (2, 2)
+        """
+        return self._quantiles("predict_quantiles", X, [check_number("levels", level, 0.0, 1.0) for level in levels]).T
+
+    def sample_targets(self, X: TableLike, n_draws: int = 100, random_state: Seed = None) -> Array:
+        """Draw targets as they may come next, noise and all: what log-scores, CRPS and simulations are made of.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        n_draws : int, default=100
+            Draws of each row.
+        random_state : int, RandomState or None
+            Seed of the draws.
+
+        Returns
+        -------
+        targets : ndarray of shape (n_draws, n_rows)
+            Independent of each other. Needs `calibrate`, as `predict_interval` does.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
+        >>> model = SamplingRegressor(Ridge(), calibrate=5, random_state=0).fit(X, y)
+        >>> model.sample_targets(X[:2], n_draws=7, random_state=0).shape
+        (7, 2)
+        """
+        calibration, told = self._calibrated("sample_targets"), self._tell(X)
+        random = stream(new_seed(random_state), Purpose.NEXT_TARGET)
+        levels = random.random((check_count("n_draws", n_draws), len(told.response)))
+        return np.asarray(calibration.at(told, levels))
+
+    def _quantiles(self, name: str, X: Any, levels: Sequence[float]) -> Array:
+        """Quantiles of the next target, (level, row)."""
+        calibration = self._calibrated(name)
+        return np.asarray(calibration.at(self._tell(X), np.reshape(levels, (-1, 1))))
+
+    def _calibration_of(self, held: HeldOut, seed: int) -> NextTarget:
+        return NextTarget.of(held, seed)
+
+    def _tell(self, X: Any, classes: Any = None) -> Told:
+        rows = self._read_new(X)
+        return Told(self._predict_average(X), self._predict_std(X), rows.known(), rows.plain())
 
     def _respond(self, model: Any, features: Array) -> Array:
         X = as_taken(model, features, self._categories)

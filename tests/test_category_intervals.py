@@ -24,7 +24,7 @@ def test_the_interval_covers_the_prediction_at_the_true_means(coverage):
         X = pandas.DataFrame({"city": np.char.add("c", code.astype(str))})
         model = SamplingRegressor(LinearRegression(), n_draws=5, random_state=seed).fit(X, y)
         new = pandas.DataFrame({"city": np.char.add("c", np.arange(200).astype(str))})
-        lower, upper = model.predict_interval(new, coverage)
+        lower, upper = model.predict_category_interval(new, coverage)
         usual = model.encoder_.transform([["unseen"]])  # what the features of a numeric target are measured from
         known = model.estimator_.predict(truth[:, None] - usual)
         inside += ((lower <= known) & (known <= upper)).sum()
@@ -48,7 +48,7 @@ def test_the_interval_of_a_probability_covers_the_true_rate_when_the_model_retur
         X = pandas.DataFrame({"city": np.char.add("c", code.astype(str))})
         model = SamplingClassifier(Returns(), n_draws=3, random_state=seed).fit(X, y)
         new = pandas.DataFrame({"city": np.char.add("c", np.arange(200).astype(str))})
-        lower, upper = model.predict_interval(new, 0.8)
+        lower, upper = model.predict_category_interval(new, 0.8)
         inside += ((lower[:, 1] <= truth) & (truth <= upper[:, 1])).sum()
         rows += 200
     assert inside / rows == pytest.approx(0.8, abs=0.03)
@@ -60,7 +60,7 @@ def test_the_interval_holds_at_any_temperature_of_the_draws():
         SamplingRegressor(Ridge(), SamplingBayesianEncoder(draws=t), random_state=0, **PLAIN).fit(X, y)
         for t in (0.3, 1.0)
     )
-    widths = [np.diff(model.predict_interval(X), axis=0).mean() / model.coef_[0] for model in (cold, warm)]
+    widths = [np.diff(model.predict_category_interval(X), axis=0).mean() / model.coef_[0] for model in (cold, warm)]
     assert widths[0] == pytest.approx(widths[1], rel=0.15)
     assert cold.predict(X, return_std=True)[1].mean() > 0.5 * warm.predict(X, return_std=True)[1].mean()
 
@@ -68,7 +68,7 @@ def test_the_interval_holds_at_any_temperature_of_the_draws():
 def test_the_interval_of_a_row_alone_is_that_of_the_batch():
     X, y = make_table()
     model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
-    batch, alone = model.predict_interval(X), model.predict_interval(X[7:8])
+    batch, alone = model.predict_category_interval(X), model.predict_category_interval(X[7:8])
     np.testing.assert_allclose([bound[7] for bound in batch], [bound[0] for bound in alone], rtol=1e-12)
 
 
@@ -78,7 +78,7 @@ def test_rare_categories_have_wide_intervals_and_probabilities_stay_in_range():
     X = pandas.DataFrame({"city": np.concatenate([city, np.repeat([f"c{i}" for i in range(50)], 10)])})
     y = random.random(len(X)) < 0.3
     model = SamplingClassifier(LogisticRegression(), SamplingBayesianEncoder(prior=1e-3), random_state=0).fit(X, y)
-    lower, upper = model.predict_interval(pandas.DataFrame({"city": ["often", "rare", "new"]}))
+    lower, upper = model.predict_category_interval(pandas.DataFrame({"city": ["often", "rare", "new"]}))
     width = (upper - lower)[:, 1]
     assert width[0] < width[1] < width[2]
     assert (lower >= 0).all()
@@ -92,5 +92,5 @@ def test_a_scaler_does_not_make_doubt_of_a_column_without_signal():
     model = SamplingClassifier(make_pipeline(StandardScaler(), LogisticRegression()), random_state=0).fit(table, y)
     _, spread = model.predict_proba(table, return_std=True)
     assert spread.max() < 0.1
-    lower, upper = model.predict_interval(table)
+    lower, upper = model.predict_category_interval(table)
     assert (upper - lower).max() < 0.2

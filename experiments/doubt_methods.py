@@ -1,0 +1,196 @@
+"""Who says how sure a prediction is: ours with three models, and what other libraries have to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from catboost import CatBoostClassifier, CatBoostRegressor
+from lightgbm import LGBMClassifier, LGBMRegressor
+from scipy.stats import norm
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from catbayes import SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes._comparison._native import CategoryTypes, as_words
+from catbayes._estimators._held_out import HeldOut
+from catbayes._validation import Array
+from experiments.doubt_tables import DoubtTable
+from experiments.quality_methods import MODELS, GroupEffects
+
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
+LEVELS = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
+FOLDS = 5
+BOOSTING = MODELS["LightGBM"].parameters | MODELS["LightGBM"].quiet
+CATBOOST = MODELS["CatBoost"].parameters | MODELS["CatBoost"].quiet
+FOREST = {"n_estimators": 50, "min_samples_leaf": 5, "max_features": 1 / 3, "n_jobs": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said of test rows: quantiles of numbers at `LEVELS`, (row, level), and intervals by coverage."""
+
+    quantiles: Array
+    intervals: dict[float, tuple[Array, Array]]
+
+    @classmethod
+    def of_quantiles(cls, quantiles: Array) -> Said:
+        """Intervals with two tails that are alike."""
+        ends = {c: [LEVELS.index(round(level, 4)) for level in ((1 - c) / 2, (1 + c) / 2)] for c in COVERAGES}
+        return cls(quantiles, {c: (quantiles[:, low], quantiles[:, high]) for c, (low, high) in ends.items()})
+
+    @classmethod
+    def normal(cls, mean: Array, deviation: Array) -> Said:
+        """Quantiles of a normal distribution for each row."""
+        return cls.of_quantiles(mean[:, None] + deviation[:, None] * norm.ppf(LEVELS))
+
+
+class Keeping(SamplingRegressor):
+    """Ours, which keeps the held-out rows, so that one width for all can be had of the same residuals."""
+
+    def _calibration_of(self, held: HeldOut, seed: int) -> Any:
+        self.held_ = held
+        return super()._calibration_of(held, seed)
+
+
+def model(name: str, classes: bool, seed: int) -> Any:
+    """One of the three models that ours is put around."""
+    if name == "linear":
+        last = LogisticRegression(max_iter=1000) if classes else Ridge()
+        return make_pipeline(SimpleImputer(), StandardScaler(), last)
+    if name == "forest":
+        return (RandomForestClassifier if classes else RandomForestRegressor)(**FOREST, random_state=seed)
+    return (LGBMClassifier if classes else LGBMRegressor)(**BOOSTING, random_state=seed)
+
+
+def ours(name: str) -> Callable[..., dict[str, Said]]:
+    """Ours around a model; and the same model with one width for all rows, by the same residuals."""
+
+    def say(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
+        encoder = SamplingBayesianEncoder(list(table.categorical))
+        fitted = Keeping(model(name, False, seed), encoder, calibrate=FOLDS, random_state=seed).fit(X, y)
+        intervals = {coverage: fitted.predict_interval(new, coverage) for coverage in COVERAGES}
+        mean, left = fitted.predict(new), fitted.held_.y - fitted.held_.told.response
+        ranks = np.sort(np.abs(left))
+        widths = {c: ranks[min(int(np.ceil(c * (len(ranks) + 1))), len(ranks)) - 1] for c in COVERAGES}
+        one = {c: (mean - width, mean + width) for c, width in widths.items()}
+        return {
+            f"catbayes, {name}": Said(fitted.predict_quantiles(new, LEVELS), intervals),
+            f"one width, {name}": Said(mean[:, None] + np.quantile(left, LEVELS), one),
+        }
+
+    return say
+
+
+def gpboost(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
+    """GPBoost's predictive variances: a random effect for each category, and boosted trees."""
+    chosen = GroupEffects(list(table.categorical), MODELS["LightGBM"].parameters | {"seed": seed}).fit(X, y)
+    found = chosen.booster_.predict(
+        data=chosen._features(new), group_data_pred=chosen._groups(new), predict_var=True, pred_latent=False
+    )
+    mean = chosen.centre_ + chosen.scale_ * np.asarray(found["response_mean"])
+    return {"GPBoost": Said.normal(mean, chosen.scale_ * np.sqrt(np.asarray(found["response_var"])))}
+
+
+def _worded(table: DoubtTable, *frames: Any) -> list[Any]:
+    names = list(table.categorical)
+    return [frame.assign(**{name: as_words(frame[[name]])[name] for name in names}) for frame in frames]
+
+
+def catboost(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
+    """CatBoost's virtual ensembles: the variance that it predicts, and how far its parts disagree."""
+    X, new = _worded(table, X, new)
+    fitted = CatBoostRegressor(
+        **CATBOOST, loss_function="RMSEWithUncertainty", posterior_sampling=True, random_seed=seed
+    ).fit(X, y, cat_features=list(table.categorical))
+    found = fitted.virtual_ensembles_predict(new, prediction_type="TotalUncertainty", virtual_ensembles_count=10)
+    return {"CatBoost": Said.normal(found[:, 0], np.sqrt(np.maximum(found[:, 1] + found[:, 2], 1e-12)))}
+
+
+def lightgbm(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
+    """LightGBM's quantiles, a model for each level, with categories of its own."""
+    types = CategoryTypes().fit(X[list(table.categorical)])
+    X, new = types.transform(X), types.transform(new)
+    boosters = [LGBMRegressor(**BOOSTING, objective="quantile", alpha=level, random_state=seed) for level in LEVELS]
+    quantiles = np.column_stack([booster.fit(X, y).predict(new) for booster in boosters])
+    return {"LightGBM": Said.of_quantiles(np.sort(quantiles, axis=1))}
+
+
+def truth(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
+    """What one would say who knew all effects, of unseen categories too."""
+    assert table.truth is not None
+    return {"truth": Said.normal(*(values[test] for values in table.truth))}
+
+
+METHODS: dict[str, Callable[..., dict[str, Said]]] = {
+    **{f"catbayes, {name}": ours(name) for name in ("linear", "forest", "LightGBM")},
+    "GPBoost": gpboost,
+    "CatBoost": catboost,
+    "LightGBM": lightgbm,
+    "truth": truth,
+}
+"""By name: ours gives a second answer, with one width for all."""
+
+# ------------------------------------------------------------------------------------------------ classes
+
+
+@dataclass(frozen=True, slots=True)
+class SaidOfClasses:
+    """Probabilities of test rows, (row, class), and sets by coverage."""
+
+    probabilities: Array
+    sets: dict[float, Any]
+
+    @classmethod
+    def of_probabilities(cls, probabilities: Array) -> SaidOfClasses:
+        """The likeliest classes, until their probabilities sum up to the coverage."""
+        order = np.argsort(-probabilities, axis=1)
+        sums = np.cumsum(np.take_along_axis(probabilities, order, axis=1), axis=1)
+        sets = {}
+        for coverage in COVERAGES:
+            needed = np.column_stack([np.full(len(sums), True), sums[:, :-1] < coverage])
+            sets[coverage] = np.zeros_like(needed)
+            np.put_along_axis(sets[coverage], order, needed, axis=1)
+        return cls(probabilities, sets)
+
+
+def ours_of_classes(name: str) -> Callable[..., dict[str, SaidOfClasses]]:
+    """Ours around a model, calibrated; and its probabilities as they are."""
+
+    def say(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, SaidOfClasses]:
+        encoder = SamplingBayesianEncoder(list(table.categorical))
+        fitted = SamplingClassifier(model(name, True, seed), encoder, calibrate=FOLDS, random_state=seed).fit(X, y)
+        sets = {coverage: fitted.predict_set(new, coverage) for coverage in COVERAGES}
+        plain = fitted._predict_uncalibrated(new)
+        return {
+            f"catbayes, {name}": SaidOfClasses(fitted.predict_proba(new), sets),
+            f"uncalibrated, {name}": SaidOfClasses.of_probabilities(plain),
+        }
+
+    return say
+
+
+def catboost_of_classes(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Any]:
+    """CatBoost's own probabilities."""
+    X, new = _worded(table, X, new)
+    fitted = CatBoostClassifier(**CATBOOST, random_seed=seed).fit(X, y, cat_features=list(table.categorical))
+    return {"CatBoost": SaidOfClasses.of_probabilities(fitted.predict_proba(new))}
+
+
+def lightgbm_of_classes(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Any]:
+    """LightGBM's probabilities, with categories of its own."""
+    types = CategoryTypes().fit(X[list(table.categorical)])
+    fitted = LGBMClassifier(**BOOSTING, random_state=seed).fit(types.transform(X), y)
+    return {"LightGBM": SaidOfClasses.of_probabilities(fitted.predict_proba(types.transform(new)))}
+
+
+METHODS_OF_CLASSES: dict[str, Callable[..., dict[str, SaidOfClasses]]] = {
+    **{f"catbayes, {name}": ours_of_classes(name) for name in ("linear", "forest", "LightGBM")},
+    "CatBoost": catboost_of_classes,
+    "LightGBM": lightgbm_of_classes,
+}

@@ -1,0 +1,196 @@
+"""Where the next target lies: quantiles around a prediction, learnt from rows that the model had not seen.
+
+A target is its prediction plus a scale times what is left, which is taken from the held-out rows whose categories are
+known as well (split conformal prediction with a scale, by groups).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from catbayes._arrays import TINY
+from catbayes._estimators._held_out import HeldOut, Told
+from catbayes._validation import Array, Codes
+
+EDGES = (0.5, 1.5, 5.5, 20.5)
+"""Between rows of a category that was never seen, seen once, up to 5 times, up to 20 times, and oftener."""
+FEWEST = 100
+"""Held-out rows that are enough to tell the tails; groups of fewer are joined with the next."""
+SHARES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9)
+"""What part of those outside may lie below; of equals, the first."""
+NORMAL = 1.2533
+"""The standard deviation of a normal distribution, in mean absolute deviations: the root of π / 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rarity:
+    """Groups of rows by how many rows were seen of the rarest of their categories, in columns that have a signal.
+
+    Examples
+    --------
+    >>> rarity = Rarity.of(np.repeat([[0.0, 90.0], [1.0, 90.0], [30.0, 3.0], [30.0, 90.0]], 60, axis=0), [0, 1])
+    >>> rarity.find(np.array([[0.0, 50.0], [7.0, 1.0], [4.0, 9.0], [99.0, 99.0]])).tolist()
+    [0, 0, 1, 1]
+    """
+
+    columns: Codes
+    groups: tuple[int, ...]  # of each of the five kinds
+
+    @classmethod
+    def of(cls, known: Array, columns: Any, weight: Array | None = None) -> Rarity:
+        """Join what has too few rows, from the rarest on."""
+        columns = np.asarray(columns, dtype=np.intp)
+        kinds = _kinds(known, columns)
+        weight = np.ones(len(kinds)) if weight is None else weight
+        sums, squares = (np.bincount(kinds, power, len(EDGES) + 1) for power in (weight, weight**2))
+        groups, number, rows = [], 0, [0.0, 0.0]
+        for some in zip(sums, squares, strict=True):
+            if rows[0] ** 2 >= FEWEST * max(rows[1], TINY):
+                number, rows = number + 1, [0.0, 0.0]
+            rows = [held + more for held, more in zip(rows, some, strict=True)]
+            groups.append(number)
+        if rows[0] ** 2 < FEWEST * max(rows[1], TINY):  # the last one
+            groups = [min(group, max(number - 1, 0)) for group in groups]
+        return cls(columns, tuple(groups))
+
+    def find(self, known: Array) -> Codes:
+        """The group of each row."""
+        return np.asarray(self.groups, dtype=np.intp)[_kinds(known, self.columns)]
+
+    def __len__(self) -> int:
+        return self.groups[-1] + 1
+
+
+def _kinds(known: Array, columns: Codes) -> Codes:
+    rarest = known[:, columns].min(axis=1, initial=np.inf)
+    return np.asarray(np.digitize(rarest, EDGES), dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Values in order, and the level at which each is a quantile: k / (n + 1) of the k-th of n, as conformal ones are.
+
+    Examples
+    --------
+    >>> Ladder.of(np.array([3.0, 1.0, 2.0]), np.ones(3)).at([0.25, 0.5, 0.99]).tolist()
+    [1.0, 2.0, 3.0]
+    """
+
+    values: Array
+    levels: Array
+
+    @classmethod
+    def of(cls, values: Array, weight: Array) -> Ladder:
+        """Put values in order, each with its weight."""
+        order = np.argsort(values, kind="stable")
+        weight = weight[order]
+        total, row = weight.sum(), (weight**2).sum() / weight.sum()
+        return cls(values[order], (np.cumsum(weight) - weight / 2 + row / 2) / (total + row))
+
+    def at(self, levels: Any) -> Array:
+        """Quantiles; beyond the outermost values there is nothing."""
+        return np.asarray(np.interp(levels, self.levels, self.values))
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How far targets usually lie from predictions: √(noise² + doubt²), times what trees say of such rows.
+
+    The root carries on where no held-out row was, as with a category that is new in a column of well-known ones.
+    """
+
+    noise: float
+    trees: Any
+
+    @classmethod
+    def of(cls, told: Told, residual: Array, weight: Array, seed: int) -> Scale:
+        """Learn from the residuals of some rows."""
+        size = np.abs(residual)
+        plain = cls(_noise(size, told.doubt, weight), None)
+        if len(size) < 2 * FEWEST:
+            return plain
+        trees = HistGradientBoostingRegressor(
+            loss="gamma",  # the error of a scale is a factor
+            learning_rate=0.05,
+            max_iter=200,
+            max_leaf_nodes=8,
+            min_samples_leaf=FEWEST,
+            early_stopping=True,  # tables whose noise is the same everywhere get next to no trees
+            validation_fraction=0.2,
+            n_iter_no_change=5,
+            random_state=seed,
+        )
+        return cls(plain.noise, trees.fit(_looked_at(told), np.maximum(size / plain(told), 1e-6), weight))
+
+    def __call__(self, told: Told) -> Array:
+        """The scale of each row."""
+        root = np.sqrt(self.noise**2 + told.doubt**2)
+        return root if self.trees is None else np.asarray(root * self.trees.predict(_looked_at(told)))
+
+
+def _noise(size: Array, doubt: Array, weight: Array) -> float:
+    """What the doubt leaves of the scale: the likeliest noise, residuals being exponential in size."""
+    most = float(np.log(max(NORMAL * np.average(size, weights=weight), TINY)))
+
+    def loss(logarithm: float) -> float:
+        root = np.sqrt(np.exp(2 * logarithm) + doubt**2)
+        return float(np.average(np.log(root) + NORMAL * size / root, weights=weight))
+
+    return float(np.exp(minimize_scalar(loss, bounds=(most - 5.0, most + 0.1), method="bounded").x))
+
+
+def _looked_at(told: Told) -> Array:
+    """What trees may ask of a row: nothing that a model of fewer rows says otherwise, such as doubt and counts."""
+    return np.column_stack([told.response, told.plain])
+
+
+@dataclass(frozen=True, slots=True)
+class NextTarget:
+    """Quantiles of the next target around a prediction."""
+
+    scale: Scale
+    rarity: Rarity
+    ladders: Sequence[Ladder]  # of what is left, by group
+    extent: Array  # the sum of the scales of its rows, by group
+
+    @classmethod
+    def of(cls, held: HeldOut, seed: int) -> NextTarget:
+        """Learn the scale, from the other folds for the rows of each, and then what it leaves."""
+        told, weight, residual = held.told, held.weight, held.y - held.told.response
+        scale = np.empty_like(residual)
+        for fold in np.unique(held.fold):
+            own = held.fold == fold
+            scale[own] = Scale.of(told.take(~own), residual[~own], weight[~own], seed)(told.take(own))
+        rarity = Rarity.of(told.known, held.relevant, weight)
+        group, left = rarity.find(told.known), residual / scale
+        ladders = [Ladder.of(left[group == number], weight[group == number]) for number in range(len(rarity))]
+        extent = np.asarray(np.bincount(group, weight * scale, len(rarity)), dtype=np.float64)
+        return cls(Scale.of(told, residual, weight, seed), rarity, ladders, extent)
+
+    def tails(self, coverage: float) -> tuple[float, float]:
+        """Levels between which the coverage lies, such that intervals are short: targets may have one long tail."""
+
+        def ends(share: float) -> tuple[float, float]:
+            return share * (1.0 - coverage), coverage + share * (1.0 - coverage)
+
+        def length(share: float) -> float:
+            low, high = ends(share)
+            return float(
+                sum(e * (one.at(high) - one.at(low)) for e, one in zip(self.extent, self.ladders, strict=True))
+            )
+
+        return ends(min(SHARES, key=length))
+
+    def at(self, told: Told, levels: Array) -> Array:
+        """Quantiles of the target, (level, row), at levels that are the same for all rows, (level, 1), or not."""
+        levels = np.broadcast_to(levels, (len(levels), len(told.response)))
+        group, left = self.rarity.find(told.known), np.empty(levels.shape)
+        for number, ladder in enumerate(self.ladders):
+            left[:, group == number] = ladder.at(levels[:, group == number])
+        return np.asarray(told.response + self.scale(told) * left)
