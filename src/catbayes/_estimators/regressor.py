@@ -145,5 +145,5 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         return self._predict_bounds(X, coverage, n_draws)
 
     def _respond(self, model: Any, features: Array) -> Array:
-        X = as_taken(model, features, self._categories)
+        X = as_taken(model, features, self._known)
         return np.asarray(model.predict(X), dtype=np.float64).reshape(len(X))
