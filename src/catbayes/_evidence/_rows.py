@@ -89,7 +89,8 @@ def read_rows(
     read = dict(zip(needed, run(lambda position: Categories.of(table.column(position)), needed), strict=True))
     speaking, candidates = None, tuple[Candidate, ...]()
     if selection.is_weighed:
-        codings = {spec.position: (read[spec.position][1], read[spec.position][0].n_slots) for spec in specs}
+        single = [spec.position for spec in specs if spec.position in read]  # and not the interactions that were named
+        codings = {position: (read[position][1], read[position][0].n_slots) for position in single}
         others = [position for position in range(table.n_columns) if position not in selection.dropped(names)]
         found = screen(codings, _numbers(table, [p for p in others if p not in needed]), target, weight)
         speaking = tuple(names[position] for position in sorted(found.speaking))
