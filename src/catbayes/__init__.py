@@ -11,9 +11,9 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     from catbayes._comparison import Comparison, compare
     from catbayes._drawing import Draws
     from catbayes._encode import encode
-    from catbayes._encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder, load
+    from catbayes._encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder
     from catbayes._encoding import CrossFit, Exclude, Include, Kept, Ordered, TrainingDraws
-    from catbayes._estimators import SamplingClassifier, SamplingRegressor
+    from catbayes._estimators import SamplingClassifier, SamplingRegressor, load
     from catbayes._evidence import Evidence, gather
     from catbayes.errors import InputError, InputWarning
     from catbayes.families import (
@@ -66,10 +66,10 @@ _HOLDS = {
     "_drawing": ("Draws",),
     "_encoding": ("CrossFit", "Exclude", "Include", "Kept", "Ordered", "TrainingDraws"),
     "_comparison": ("Comparison", "compare"),
-    "_encoder": ("Augmented", "ConjugateMomentEncoder", "MultiTargetEncoder", "SamplingBayesianEncoder", "load"),
+    "_encoder": ("Augmented", "ConjugateMomentEncoder", "MultiTargetEncoder", "SamplingBayesianEncoder"),
     "_encode": ("encode",),
     "errors": ("InputError", "InputWarning"),
-    "_estimators": ("SamplingClassifier", "SamplingRegressor"),
+    "_estimators": ("SamplingClassifier", "SamplingRegressor", "load"),
     "_evidence": ("Evidence", "gather"),
     "families": (
         "BetaBernoulli",

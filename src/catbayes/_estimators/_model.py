@@ -18,6 +18,7 @@ from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new, read_
 from catbayes._encoding import Encoding, KeepCategories, Kept, Layout, TrainingDraws
 from catbayes._estimators import _fitting as fitting
 from catbayes._estimators._features import FittedFeatures
+from catbayes._estimators._file import SavedModel
 from catbayes._estimators._native import Known, suitable
 from catbayes._estimators._predicting import DrawnTable, NewRows, average, encode_tables, over_draws
 from catbayes._estimators._rows import TrainingRows, from_origins, wordy_columns
@@ -38,7 +39,7 @@ STD_DRAWS = 20
 """Draws for a standard deviation, at least: few strata leave the tails out."""
 
 
-class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
+class SamplingModel(FittedFeatures, SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
     """Fit any estimator on draws of the categories, and average its predictions over draws."""
 
     def __init__(
