@@ -17,8 +17,8 @@ def write_sql(lookups: Sequence[Lookup], dialect: str, table: str) -> str:
     return sql.write_sql(lookups, dialect, table)
 
 
-def write_onnx(lookups: Sequence[Lookup]) -> Any:
+def write_onnx(lookups: Sequence[Lookup], **versions: int) -> Any:
     """Make an ONNX model; onnx is imported here, for those who have it."""
     from catbayes._export import onnx
 
-    return onnx.write_onnx(lookups)
+    return onnx.write_onnx(lookups, **versions)
