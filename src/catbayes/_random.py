@@ -30,6 +30,7 @@ class Purpose(IntEnum):
     LEAKAGE = 8
     SUBSET = 9
     SCREEN = 10
+    PART = 11
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

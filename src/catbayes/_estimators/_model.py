@@ -23,6 +23,7 @@ from catbayes._estimators._native import Known, suitable
 from catbayes._estimators._predicting import DrawnTable, NewRows, average, encode_tables, over_draws
 from catbayes._estimators._rows import TrainingRows, from_origins, wordy_columns
 from catbayes._estimators._taylor import require_smooth, second_order
+from catbayes._estimators._updating import UpdatedModel
 from catbayes._spread import Spread
 from catbayes._tables import Table
 from catbayes._types import ByRow, Interactions, Seed, TableLike
@@ -39,7 +40,7 @@ STD_DRAWS = 20
 """Draws for a standard deviation, at least: few strata leave the tails out."""
 
 
-class SamplingModel(FittedFeatures, SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
+class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator, ABC):
     """Fit any estimator on draws of the categories, and average its predictions over draws."""
 
     def __init__(
