@@ -8,6 +8,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked for
+    __version__: str
     from catbayes._comparison import Comparison, compare
     from catbayes._drawing import Draws
     from catbayes._encode import encode
@@ -26,8 +27,6 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     )
     from catbayes.mappings import PredictiveQuantiles
     from catbayes.priors import Empirical, Scaled
-
-__version__ = "0.1.0.dev0"
 
 __all__ = [
     "Augmented",
@@ -87,6 +86,8 @@ _HOME = {name: module for module, names in _HOLDS.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     """Import a public name or a submodule when it is first asked for, so that the package itself costs nothing."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("catbayes")
     if name in _HOME:
         value = getattr(import_module(f"catbayes.{_HOME[name]}"), name)
         globals()[name] = value
