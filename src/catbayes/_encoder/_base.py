@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from catbayes._encoder._file import Build, load_encoder, save_encoder
 from catbayes._encoder._frames import PosteriorFrames, interactions_frame
+from catbayes._encoder._guard import Seen
 from catbayes._encoder._reading import input_names, library_of, new_seed, read_new, read_table, read_y
-from catbayes._encoding import Encoding, Settings, lookups, splitter_of
+from catbayes._encoding import Encoding, Include, Settings, lookups, splitter_of
 from catbayes._evidence import (
     Evidence,
     Given,
@@ -50,6 +51,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
     own_target: Any
     random_state: Seed
     encoding_: Encoding
+    _seen: Seen | None = None  # what `fit` was given, and nobody after it
 
     @abstractmethod
     def _settings(self) -> Settings:
@@ -98,7 +100,11 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         ([0], [0, 1])
         """
         if not (isinstance(X, Evidence) or is_source(X)):
-            return self._keep(self._learn(X, y, sample_weight, exposure)[0])
+            encoding, rows = self._learn(X, y, sample_weight, exposure)
+            self._keep(encoding)
+            if not isinstance(encoding.settings.own_target, Include):
+                self._seen = Seen.of(X, rows, encoding)
+            return self
         settings = self._settings()
         evidence = self._gather(settings, X, y, sample_weight, exposure)
         check_classes(evidence)
@@ -306,7 +312,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
                [0.5 ]])
         """
         encoding, table = self._fitted(), read_new(X, self)
-        return self._assemble(table, encoding.expectation(encoding.slots(table.column)))
+        slots = encoding.slots(table.column)
+        if self._seen is not None:
+            self._seen.warn_of(X, slots, table.n_rows)
+        return self._assemble(table, encoding.expectation(slots))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
         """Name the outputs: the column's own name, followed by the mapping's output where it has several.
@@ -621,6 +630,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         if hasattr(self, "_parts"):
             del self._parts
         self.encoding_ = encoding
+        self.__dict__.pop("_seen", None)
         return self._name_inputs(encoding.evidence)
 
     def _name_inputs(self, evidence: Evidence) -> Self:
@@ -632,6 +642,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is known of a table in this process."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_seen"}
 
     def _copy(self) -> Self:
         """A copy of this encoder, settings included."""
