@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test golden calibration lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale walk clean
+.PHONY: demo reproduce test golden calibration lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale walk dist lowest interpreters news clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -13,7 +13,7 @@ reproduce: $(VENV)/.dev  ## the paper's experiments, hours; what is finished is 
 	OMP_NUM_THREADS=1 $(RUN)/python -m experiments --folder results --page RESULTS.md --page docs/results.md
 
 test: $(VENV)/.dev  ## everything that runs in minutes, doctests of the code included
-	OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n auto -m "not calibration" tests src
+	OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n auto --dist loadgroup -m "not calibration" tests src
 
 golden: $(VENV)/.dev  ## answers bit for bit as in tests/golden.json; other machines may round otherwise
 	$(RUN)/python tests/golden.py
@@ -37,6 +37,18 @@ docs: $(VENV)/.dev  ## every code block and example runs, and the pages are buil
 	$(RUN)/python docs/check.py build/docs
 
 check: test lint types layers docs
+
+lowest:  ## the core tests with the lowest versions of dependencies, on the lowest Python; two minutes
+	.ci/smoke $(PYTHON) lowest
+
+interpreters:  ## the core tests on every newer Python that is installed; two minutes each
+	@for python in $$(.ci/interpreters); do .ci/smoke $$python || exit 1; done
+
+dist:  ## sdist and wheel in dist/, looked into, installed into empty environments, and the README run from each
+	PYTHON=$(PYTHON) .ci/dist
+
+news: $(VENV)/.dev  ## what the next section of CHANGELOG.md will be, from the fragments in changes/
+	$(RUN)/towncrier build --draft --version next
 
 bench: $(VENV)/.dev  ## ratios against scikit-learn and category_encoders, minutes
 	$(RUN)/python benchmarks/encode.py

@@ -4,6 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("catbayes", deadline=None)  # no test measures time
+settings.load_profile("catbayes")
 
 GRANTED = "is non deterministic"  # scikit-learn's own reason; tests/test_scikit_learn_checks.py makes up for each
 

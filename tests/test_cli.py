@@ -71,6 +71,24 @@ def test_all_columns_can_be_asked_for(work, capsys):
     assert catbayes.load("all.catbayes").columns_ == [name for name in TABLE if name != "bernoulli"]
 
 
+def test_interactions_levels_and_kept_categories_have_flags(work, capsys):
+    first, second, *_ = COLUMNS
+    flags = ["--interactions", f"{first}&{second}", "--hierarchy", f"{second}:{first}", "--keep-categories", "codes"]
+    assert fit(*flags) == 0
+    settings = {"interactions": [(first, second)], "hierarchy": {second: [first]}, "keep_categories": "codes"}
+    reference = SamplingBayesianEncoder(COLUMNS, random_state=0, **settings).fit(TABLE, "bernoulli")
+    found = catbayes.load("m.catbayes")
+    assert found.get_params() == reference.get_params()
+    assert found.columns_ == reference.columns_
+    assert fit("--interactions", "pairs", "--force") == 0
+    assert len(catbayes.load("m.catbayes").columns_) > len(COLUMNS)
+    capsys.readouterr()
+    assert fit("--interactions", first, "--force") == 2
+    assert "expected auto, pairs, triples, or columns such as city&shop" in capsys.readouterr().err
+    assert fit("--hierarchy", first, "--force") == 2
+    assert "expected a column and those above it, such as postcode:region,country" in capsys.readouterr().err
+
+
 def test_columns_and_names_are_completed(work):
     assert fit() == 0
 

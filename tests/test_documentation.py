@@ -4,12 +4,13 @@ import ast
 import importlib.util
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
 PAGES += [path for path in sorted((ROOT / "docs").rglob("*.md")) if not {"api", "gallery"} & {*path.parts}]
 MESSAGES = {"InputError", "ImportError", "TypeError", "ValueError", "BadParameter", "warn", "Support"}
 
@@ -141,3 +142,24 @@ def test_the_front_page_says_of_the_paper_what_the_command_wrote():
     assert "On 20 new splits" in told
     claim = "does not hold on one of its four tables and is within noise on the other three, on twenty new splits"
     assert claim in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_messages_and_pages_name_extras_that_exist():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    files = [*PAGES, *(ROOT / "src").rglob("*.py")]
+    named = {
+        extra
+        for path in files
+        for names in re.findall(r"(?:catbayes|\.)\[([a-z0-9,]+)\]\"", path.read_text(encoding="utf-8"))
+        for extra in names.split(",")
+    }
+    assert named
+    assert named <= {*extras}
+
+
+def test_fragments_of_changes_have_a_kind_that_is_known():
+    kinds = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["towncrier"]["type"]
+    for path in (ROOT / "changes").iterdir():
+        assert re.fullmatch(r"\+\w+\.(" + "|".join(kind["directory"] for kind in kinds) + r")\.md", path.name), (
+            path.name
+        )

@@ -72,6 +72,15 @@ def test_only_columns_of_few_categories_that_have_a_say_keep_them():
     assert sum(name.endswith("_code") for name in every.get_feature_names_out()) == 5
 
 
+@pytest.mark.parametrize("interactions", ["pairs", [("city", "user")], [("city", "street")]], ids=str)
+def test_categories_are_kept_beside_interactions_that_were_named(interactions):
+    X, y = make_table(2_000)
+    encoder = SamplingBayesianEncoder(["city", "user"], interactions=interactions, keep_categories="codes")
+    names = encoder.fit(X.drop(columns=["noise", "door"]), y).get_feature_names_out().tolist()
+    assert {"city_code", "user_code"} < {*names}
+    assert any("&" in name for name in names)
+
+
 def test_a_column_that_matters_beside_a_number_only_is_kept():
     random = np.random.default_rng(3)
     X = pd.DataFrame({"shop": random.choice(list("abc"), 3_000), "age": random.normal(size=3_000)})

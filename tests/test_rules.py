@@ -51,5 +51,5 @@ def test_the_public_modules_are_few_and_listed():
     public = {name for name in dir(catbayes) if name not in catbayes.__all__ and not name.startswith("_")}
     assert public == {
         *("datasets", "diagnostics", "displays", "errors", "families", "mappings", "priors", "report", "spark"),
-        *("statistics", "torch"),
+        *("skl2onnx", "statistics", "torch"),
     }

@@ -13,7 +13,10 @@ import catbayes
 from catbayes import Draws, InputError, SamplingBayesianEncoder, encode, gather
 from engines import COLUMNS, INTERACTIONS, TABLE, start_spark, write_files
 
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.xdist_group("spark"),  # it is started once, by one worker
+]
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,13 @@
 """Draws the picture of the front page: counts, what is believed, and what a model trains on.
 
-python docs/images/idea.py
+It is drawn on white and on dark pages, side by side and, for phones, one below the other: python docs/images/idea.py
 """
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -13,13 +15,33 @@ import pandas
 
 from catbayes import SamplingBayesianEncoder
 
-BLUE, ORANGE, GREY = "#2f6db5", "#e07b39", "#6b7280"
+INKS = {
+    "": {"blue": "#2f6db5", "orange": "#e07b39", "grey": "#6b7280", "ink": "black", "paper": "white"},
+    "-dark": {"blue": "#78aef0", "orange": "#f0a06a", "grey": "#9aa4b2", "ink": "#e6e8eb", "paper": "none"},
+}
+SHAPES = {"": ((1, 3), (10.4, 4.3)), "-narrow": ((3, 1), (4.6, 11.4))}
 SHOWN = {"Oslo": "Oslo\n30 rows", "Rome": "Rome\n40 rows", "Kyiv": "Kyiv\n2 rows", "Paris": "Paris\nnever seen"}
 
 
 def main() -> None:
-    """Fit the table of the README, and draw four of its cities."""
+    """Draw all four."""
     matplotlib.use("Agg")
+    for shape, ink in product(SHAPES, INKS):
+        path = Path(__file__).with_name(f"idea{shape}{ink}.png")
+        draw(path, *SHAPES[shape], **INKS[ink])
+
+
+def draw(
+    path: Path,
+    shape: tuple[int, int],
+    size: tuple[float, float],
+    blue: str,
+    orange: str,
+    grey: str,
+    ink: str,
+    paper: str,
+) -> None:
+    """Fit the table of the README, and draw four of its cities."""
     import matplotlib.pyplot as plt
 
     city = ["Oslo"] * 30 + ["Rome"] * 40 + ["Bonn"] * 30 + ["Kyiv"] * 2 + ["Lima"]
@@ -31,8 +53,10 @@ def main() -> None:
     cities = fitted.posteriors.index.sources[0]
     prior = float(fitted.posteriors.prior.unseen.mean()[0])
 
-    plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
-    figure, axes = plt.subplots(1, 3, figsize=(10.4, 4.3), sharey=True, layout="constrained")
+    colors: dict[str, Any] = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), ink)
+    colors |= dict.fromkeys(("xtick.color", "ytick.color"), ink) | {"axes.facecolor": paper, "figure.facecolor": paper}
+    plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False} | colors)
+    figure, axes = plt.subplots(*shape, figsize=size, sharey=True, layout="constrained")
     grid, random = np.linspace(0.001, 0.999, 400), np.random.default_rng(1)
     for row, name in enumerate(SHOWN):
         own = np.flatnonzero(X["city"].to_numpy() == name)
@@ -42,10 +66,10 @@ def main() -> None:
         mean = float(belief.mean()[0, 0])
         if own.size:
             spot = y[own] + random.uniform(-0.05, 0.05, own.size)
-            axes[0].scatter(spot, row - random.uniform(0.02, 0.55, own.size), s=14, color=GREY, alpha=0.55, linewidth=0)
-            axes[0].plot([y[own].mean()] * 2, [row - 0.66, row + 0.08], color="black", linewidth=2)
+            axes[0].scatter(spot, row - random.uniform(0.02, 0.55, own.size), s=14, color=grey, alpha=0.55, linewidth=0)
+            axes[0].plot([y[own].mean()] * 2, [row - 0.66, row + 0.08], color=ink, linewidth=2)
         density = grid ** (alpha - 1) * (1 - grid) ** (beta - 1)
-        color = BLUE if own.size else GREY
+        color = blue if own.size else grey
         peak = density[(grid > 0.03) & (grid < 0.97)].max()
         axes[1].fill_between(
             grid, row, row - 0.7 * np.minimum(density / peak, 1.0), color=color, alpha=0.35, linewidth=0
@@ -53,11 +77,11 @@ def main() -> None:
         axes[1].plot([mean] * 2, [row - 0.74, row + 0.08], color=color, linewidth=2)
         if own.size:
             place = row - random.uniform(0.02, 0.55, own.size)
-            axes[2].scatter(drawn[own], place, s=14, color=ORANGE, alpha=0.7, linewidth=0)
-        axes[2].plot([mean], [row + 0.06], marker="D", color=BLUE, markersize=7)
+            axes[2].scatter(drawn[own], place, s=14, color=orange, alpha=0.7, linewidth=0)
+        axes[2].plot([mean], [row + 0.06], marker="D", color=blue, markersize=7)
     for ax in axes[1:]:
-        ax.axvline(prior, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    axes[1].text(prior - 0.02, -0.62, "the prior's mean", color=GREY, fontsize=9, ha="right", va="bottom")
+        ax.axvline(prior, color=grey, linestyle=":", linewidth=1, zorder=0)
+    axes[1].text(prior - 0.02, -0.62, "the prior's mean", color=grey, fontsize=9, ha="right", va="bottom")
     titles = ("1. What was counted", "2. What is believed", "3. What a model gets")
     labels = ("targets of the rows, 0 or 1,\nand their mean", "posterior of the rate, and its mean", "")
     for ax, title, label in zip(axes, titles, labels, strict=True):
@@ -66,12 +90,14 @@ def main() -> None:
         ax.set_xlim(-0.08, 1.08)
         ax.set_xticks([0, 0.5, 1])
         ax.tick_params(axis="y", length=0)
-    axes[0].set_yticks(np.arange(len(SHOWN)) - 0.25, list(SHOWN.values()))
-    axes[0].set_ylim(3.25, -1.0)
-    axes[2].scatter([], [], s=20, color=ORANGE, label="training: a draw for each row,\nits own target left out")
-    axes[2].plot([], [], marker="D", linestyle="", color=BLUE, label="predicting: the expectation")
-    figure.legend(loc="outside lower right", frameon=False, fontsize=10, ncols=2)
-    figure.savefig(Path(__file__).with_suffix(".png"), dpi=120, metadata={"Software": None})
+    for ax in axes:
+        ax.set_yticks(np.arange(len(SHOWN)) - 0.25, list(SHOWN.values()))
+        ax.set_ylim(3.25, -1.0)
+    axes[2].scatter([], [], s=20, color=orange, label="training: a draw for each row,\nits own target left out")
+    axes[2].plot([], [], marker="D", linestyle="", color=blue, label="predicting: the expectation")
+    figure.legend(loc="outside lower right", frameon=False, fontsize=10, ncols=2 if shape[0] == 1 else 1)
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+    plt.close(figure)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,13 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked for
+    __version__: str
     from catbayes._comparison import Comparison, compare
     from catbayes._drawing import Draws
     from catbayes._encode import encode
-    from catbayes._encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder, load
+    from catbayes._encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder
     from catbayes._encoding import CrossFit, Exclude, Include, Kept, Ordered, TrainingDraws
-    from catbayes._estimators import SamplingClassifier, SamplingRegressor
+    from catbayes._estimators import SamplingClassifier, SamplingRegressor, load
     from catbayes._evidence import Effects, Evidence, gather
     from catbayes.errors import InputError, InputWarning
     from catbayes.families import (
@@ -26,8 +27,6 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     )
     from catbayes.mappings import PredictiveQuantiles
     from catbayes.priors import Empirical, Scaled
-
-__version__ = "0.1.0.dev0"
 
 __all__ = [
     "Augmented",
@@ -67,10 +66,10 @@ _HOLDS = {
     "_drawing": ("Draws",),
     "_encoding": ("CrossFit", "Exclude", "Include", "Kept", "Ordered", "TrainingDraws"),
     "_comparison": ("Comparison", "compare"),
-    "_encoder": ("Augmented", "ConjugateMomentEncoder", "MultiTargetEncoder", "SamplingBayesianEncoder", "load"),
+    "_encoder": ("Augmented", "ConjugateMomentEncoder", "MultiTargetEncoder", "SamplingBayesianEncoder"),
     "_encode": ("encode",),
     "errors": ("InputError", "InputWarning"),
-    "_estimators": ("SamplingClassifier", "SamplingRegressor"),
+    "_estimators": ("SamplingClassifier", "SamplingRegressor", "load"),
     "_evidence": ("Effects", "Evidence", "gather"),
     "families": (
         "BetaBernoulli",
@@ -88,6 +87,8 @@ _HOME = {name: module for module, names in _HOLDS.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     """Import a public name or a submodule when it is first asked for, so that the package itself costs nothing."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("catbayes")
     if name in _HOME:
         value = getattr(import_module(f"catbayes.{_HOME[name]}"), name)
         globals()[name] = value

@@ -33,6 +33,7 @@ class Purpose(IntEnum):
     CALIBRATION = 11
     NEXT_TARGET = 12
     EFFECTS = 13
+    PART = 14
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

@@ -82,6 +82,19 @@ def caller() -> Line:
     return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""), told)
 
 
+def asked_by_user() -> bool:
+    """Tell whether a line of the user's asks for something, and not scikit-learn: a Pipeline, a search, a check."""
+    frame = sys._getframe()
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "").partition(".")[0] not in BETWEEN
+
+
+def _is_ours(module: str) -> bool:
+    """Lines of the package, and what set_output puts around its methods."""
+    return module.partition(".")[0] == "catbayes" or module == "sklearn.utils._set_output"
+
+
 @contextmanager
 def called_from(line: Line) -> Iterator[None]:
     """Warn at a line of another thread, in which the caller is not."""

@@ -6,16 +6,17 @@ import csv
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import narwhals as nw
 
 from catbayes._atomic import check_output, replacing
-from catbayes._cli._command import bar, chosen_columns
+from catbayes._cli._command import bar, chosen_columns, split_names
 from catbayes._cli._completing import columns_of_model, columns_of_tables
 from catbayes._encode import encode as encode_table
 from catbayes._encoder import SamplingBayesianEncoder, load
+from catbayes._encoding import KeepCategories
 from catbayes._evidence import gather
 from catbayes._sources import ENGINES, Engine, find_files
 from catbayes._tables import did_you_mean
@@ -59,6 +60,9 @@ _model = click.option(
 @click.option("--family", type=click.Choice(["auto", *FAMILIES]), default="auto", show_default=True)
 @click.option("--prior", default="empirical", show_default=True, metavar="empirical|γ", help="Prior of each column.")
 @click.option("--mapping", type=click.Choice(list(MAPPINGS)), default="mean", show_default=True)
+@_column("--interactions", metavar="auto|pairs|triples|A&B,…", help="Columns to encode together.")
+@_column("--hierarchy", multiple=True, metavar="A:B,…", help="A leans on B, B on the next. May be given again.")
+@click.option("--keep-categories", type=click.Choice(get_args(KeepCategories)), help="Keep those of small columns.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
 @_force
 def fit(
@@ -70,6 +74,9 @@ def fit(
     family: str,
     prior: str,
     mapping: MappingWord,
+    interactions: str | None,
+    hierarchy: tuple[str, ...],
+    keep_categories: KeepCategories | None,
     seed: int,
     engine: Engine,
     memory_limit: str | None,
@@ -81,12 +88,22 @@ def fit(
     """
     check_output(output, force, find_files(tables))
     chosen: Any = chosen_columns(columns)
-    encoder = SamplingBayesianEncoder(chosen, family=family, prior=_prior(prior), mapping=mapping, random_state=seed)
+    together: Any = {"interactions": _interactions(interactions), "hierarchy": _hierarchy(hierarchy)}
+    encoder = SamplingBayesianEncoder(
+        chosen,
+        **together,
+        family=family,
+        prior=_prior(prior),
+        mapping=mapping,
+        keep_categories=keep_categories,
+        random_state=seed,
+    )
     with bar("counting") as progress:
         evidence = gather(
             list(tables),
             chosen,
             target,
+            **together,
             family=family,
             weight=weight,
             engine=engine,
@@ -249,6 +266,30 @@ def _prior(text: str) -> Any:
         return float(text)
     except ValueError:
         raise click.BadParameter(f'{text!r}: expected "empirical" or a number.', param_hint="--prior") from None
+
+
+def _interactions(text: str | None) -> Any:
+    """A word, or columns with "&" between them."""
+    if text is None or text in ("auto", "pairs", "triples"):
+        return text
+    found = [tuple(name.strip() for name in part.split("&")) for part in split_names(text)]
+    if any(len(names) < 2 or not all(names) for names in found):
+        raise click.BadParameter(
+            f"{text!r}: expected auto, pairs, triples, or columns such as city&shop,city&day.",
+            param_hint="--interactions",
+        )
+    return found
+
+
+def _hierarchy(texts: tuple[str, ...]) -> dict[str, list[str]] | None:
+    """Columns, each with those above it."""
+    pairs = [(child.strip(), split_names(above)) for child, _, above in (text.partition(":") for text in texts)]
+    if any(not child or not above for child, above in pairs):
+        raise click.BadParameter(
+            f"{' '.join(texts)!r}: expected a column and those above it, such as postcode:region,country.",
+            param_hint="--hierarchy",
+        )
+    return dict(pairs) or None
 
 
 def _report(encoder: Any, output: str) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 from catbayes._encoder._file import build_encoder, load_table
 from catbayes._encoder._frames import describe
 from catbayes._encoder._reading import fitted_encoding, input_names, new_seed, read_new, read_table, read_y
+from catbayes._encoder._settings import read_settings, write_settings
 from catbayes._encoder._targets_file import build_targets
+from catbayes._encoder._values import read_value, write_values
 from catbayes._encoder.moments import ConjugateMomentEncoder
 from catbayes._encoder.sampling import Augmented, SamplingBayesianEncoder
 from catbayes._encoder.targets import KINDS, MultiTargetEncoder
@@ -22,31 +24,16 @@ __all__ = [
     "load",
     "new_seed",
     "read_new",
+    "read_settings",
     "read_table",
+    "read_value",
     "read_y",
+    "write_settings",
+    "write_values",
 ]
 
 
 def load(path: Any) -> Any:
-    """Read an encoder of any kind that its method `save` wrote.
-
-    Parameters
-    ----------
-    path : str, path or open binary file
-        What `save` wrote.
-
-    Returns
-    -------
-    encoder
-        With the same settings, posteriors, seed and draws.
-
-    Examples
-    --------
-    >>> import catbayes, io
-    >>> file = io.BytesIO()
-    >>> catbayes.ConjugateMomentEncoder().fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).save(file)
-    >>> catbayes.load(file)
-    ConjugateMomentEncoder()
-    """
+    """Read an encoder of any kind that its method `save` wrote, from a path or an open binary file."""
     single = {name: partial(build_encoder, build) for name, build in KINDS.items()}
     return load_table(path, {**single, "MultiTargetEncoder": partial(build_targets, MultiTargetEncoder, KINDS)})

@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from catbayes._encoder._file import Build, load_encoder, save_encoder
 from catbayes._encoder._frames import PosteriorFrames, interactions_frame
+from catbayes._encoder._guard import Seen
 from catbayes._encoder._reading import input_names, library_of, new_seed, read_new, read_table, read_y
-from catbayes._encoding import Encoding, Settings, lookups, splitter_of
+from catbayes._encoding import Encoding, Include, Settings, lookups, splitter_of
 from catbayes._evidence import (
     Evidence,
     Given,
@@ -30,9 +31,9 @@ from catbayes._evidence import (
     settle_family,
     take_named,
 )
-from catbayes._export import write_onnx, write_sql
+from catbayes._export import lookup_tables, write_onnx, write_sql
 from catbayes._sources import is_source
-from catbayes._tables import Table
+from catbayes._tables import Table, make_frame
 from catbayes._types import ByRow, ByRowOrName, File, Labels, Seed, Source, TableLike
 from catbayes._validation import Array, check_number
 from catbayes.errors import InputError
@@ -50,6 +51,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
     own_target: Any
     random_state: Seed
     encoding_: Encoding
+    _seen: Seen | None = None  # what `fit` was given, and nobody after it
 
     @abstractmethod
     def _settings(self) -> Settings:
@@ -98,7 +100,11 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         ([0], [0, 1])
         """
         if not (isinstance(X, Evidence) or is_source(X)):
-            return self._keep(self._learn(X, y, sample_weight, exposure)[0])
+            encoding, rows = self._learn(X, y, sample_weight, exposure)
+            self._keep(encoding)
+            if not isinstance(encoding.settings.own_target, Include):
+                self._seen = Seen.of(X, rows, encoding)
+            return self
         settings = self._settings()
         evidence = self._gather(settings, X, y, sample_weight, exposure)
         check_classes(evidence)
@@ -306,7 +312,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
                [0.5 ]])
         """
         encoding, table = self._fitted(), read_new(X, self)
-        return self._assemble(table, encoding.expectation(encoding.slots(table.column)))
+        slots = encoding.slots(table.column)
+        if self._seen is not None:
+            self._seen.warn_of(X, slots, table.n_rows)
+        return self._assemble(table, encoding.expectation(slots))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
         """Name the outputs: the column's own name, followed by the mapping's output where it has several.
@@ -422,7 +431,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         found: Self = load_encoder(path, builders(cls))
         return found
 
-    def to_sql(self, dialect: str = "duckdb", table: str = "rows") -> str:
+    def to_sql(self, dialect: str = "duckdb", table: str = "rows", lookup: str | None = None) -> str:
         """Write a query that adds to every row of a table what `transform` gives: the posterior expectations.
 
         Parameters
@@ -432,6 +441,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
             "bigquery", "snowflake", "spark" and many more.
         table : str
             Table to select from, with its schema if need be: `sales.visits`, or `sales."my visits"`.
+        lookup : str, optional
+            What the names of tables begin with that hold the frames of `to_frames`, such as `sales.known`: the query
+            joins those instead of holding all categories itself.
 
         Returns
         -------
@@ -473,7 +485,49 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         LEFT JOIN catbayes_0
           ON catbayes_rows."city" COLLATE C = catbayes_0.key_0 COLLATE C
         """
-        return write_sql(lookups(self._fitted()), dialect, table)
+        return write_sql(lookups(self._fitted()), dialect, table, lookup)
+
+    def to_frames(self, lookup: str = "known") -> dict[str, Any]:
+        """Make lookup tables: what `transform` gives for every category, to be kept as Parquet or in a database.
+
+        Parameters
+        ----------
+        lookup : str
+            What their names begin with.
+
+        Returns
+        -------
+        frames : dict
+            A frame for each encoded column, by the name of its table: the categories under the name of the column, and
+            the outputs, called as `catbayes.encode` calls them. Combinations with missing parts and parents in a
+            hierarchy have tables of their own. Missing and unseen categories have no line; `to_sql(lookup=…)` joins the
+            tables and knows them.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> X = pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", "Rome"]})
+        >>> encoder = SamplingBayesianEncoder(prior=0).fit(X, [0, 1, 1, 1])
+        >>> encoder.to_frames()["known_0"]
+           city  city_encoded
+        0  Oslo          0.50
+        1  Rome          0.75
+        >>> print(encoder.to_sql(table="visits", lookup="known"))
+        SELECT
+          catbayes_rows.*,
+          CAST(CASE
+            WHEN catbayes_rows."city" IS NULL
+            THEN 0.5e0
+            ELSE COALESCE(catbayes_0."city_encoded", 0.5e0)
+          END AS DOUBLE) AS "city_encoded"
+        FROM visits AS catbayes_rows
+        LEFT JOIN known_0 AS catbayes_0
+          ON catbayes_rows."city" COLLATE C = catbayes_0."city" COLLATE C
+        """
+        encoding = self._fitted()
+        tables = lookup_tables(lookups(encoding), lookup)
+        return {name: make_frame(keys.record(one.outputs), encoding.library) for name, (one, keys) in tables.items()}
 
     def to_onnx(self) -> Any:
         """Make an ONNX model that gives what `transform` gives for the encoded columns: the posterior expectations.
@@ -622,6 +676,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         if hasattr(self, "_parts"):
             del self._parts
         self.encoding_ = encoding
+        self.__dict__.pop("_seen", None)
         return self._name_inputs(encoding.evidence)
 
     def _name_inputs(self, evidence: Evidence) -> Self:
@@ -633,6 +688,10 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is known of a table in this process."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_seen"}
 
     def _copy(self) -> Self:
         """A copy of this encoder, settings included."""

@@ -80,8 +80,8 @@ def _write_setting(name: str, value: Any) -> Any:
         shown = [entry.name for entry in fields(value) if entry.repr]
         return {"object": type(value).__name__, **{entry: _write_field(getattr(value, entry), name) for entry in shown}}
     raise InputError(
-        f"{name}={value!r} cannot be saved, because a file holds no code. Replace it by a plain value first: "
-        f"encoder.set_params({name}=…)."
+        f"{name}={value!r} cannot be saved, because a file holds no code. Replace it by a plain value first, by "
+        f"set_params({name}=…)."
     )
 
 
@@ -110,6 +110,8 @@ def _read_parents(parents: Any) -> Any:
 def _read_setting(name: str, value: Any) -> Any:
     if name == "hierarchy" and value is not None:
         return {child: _read_parents(parents) for child, parents in value}
+    if name == "interactions" and isinstance(value, list):
+        return [tuple(interaction) for interaction in value]
     if not isinstance(value, dict):
         return value
     if "object" in value:

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from catbayes._encoder import input_names
-from catbayes._estimators._native import last_step
-from catbayes._types import Labels
+from catbayes._estimators._native import Known, last_step
+from catbayes._tables import make_frame
+from catbayes._types import Labels, TableLike
 from catbayes._validation import Array
 from catbayes.errors import InputError
 
@@ -22,6 +23,8 @@ class FittedFeatures:
     estimators_: list[Any]
     n_features_in_: int
     _layout: Any
+    _known: Known
+    _read_new: Any
 
     @property
     def estimator_(self) -> Any:
@@ -64,6 +67,41 @@ class FittedFeatures:
         """
         check_is_fitted(self)
         return np.array(self._layout.names(input_names(self, input_features)), dtype=object)
+
+    def features(self, X: TableLike) -> Any:
+        """Encode new rows as the fitted estimators see them, by the posterior expectation: for SHAP and the like.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+
+        Returns
+        -------
+        features : array or frame of shape (n_rows, n_outputs)
+            A frame of the library that X came in, its columns called as LightGBM, XGBoost and CatBoost call them: as
+            in `get_feature_names_out`, but for blanks, brackets and the like, which become underscores.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from lightgbm import LGBMRegressor
+        >>> from catbayes import SamplingRegressor
+        >>> X = pd.DataFrame({"home city": ["Oslo", "Rome", "Oslo", "Rome", "Kyiv"] * 20, "age": range(100)})
+        >>> y = [10.0, 2.0, 11.0, 3.0, 5.5] * 20
+        >>> model = SamplingRegressor(LGBMRegressor(verbose=-1), random_state=0).fit(X, y)
+        >>> model.estimator_.feature_name_
+        ['home_city', 'home_city_code', 'age']
+        >>> model.features(X).columns.tolist()
+        ['home_city', 'home_city_code', 'age']
+        """
+        rows = self._read_new(X)
+        values = rows.features(rows.expected())
+        if rows.table.frame is None:
+            return values
+        codes, names = self._known.categories, self._known.names
+        columns = [values[:, n].astype(np.int64) if n in codes else values[:, n].copy() for n in range(len(names))]
+        return make_frame(dict(zip(names, columns, strict=True)), rows.table.backend)
 
     def by_column(self, values: npt.ArrayLike) -> dict[Any, Any]:
         """Average importances or coefficients over the outputs of each input column.

@@ -26,7 +26,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from catbayes._estimators._growing import Job, grow, way_to_grow
-from catbayes._estimators._native import as_taken, last_step, library, told
+from catbayes._estimators._native import as_trained, last_step, library, named, told
 from catbayes._estimators._rows import TrainingRows
 from catbayes._random import Purpose, stream
 from catbayes.errors import InputError, warn
@@ -68,6 +68,11 @@ def usual_draws(estimator: Any, way: str, n_rows: int) -> int:
 
 def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: int | None) -> list[Any]:
     """Fit clones of the estimator; one for "copies" and "rounds", K for "members"."""
+    fitted = _fit_way(estimator, way, rows, seeded, n_jobs)
+    return [named(model, rows.known) for model in fitted]
+
+
+def _fit_way(estimator: Any, way: str, rows: TrainingRows, seeded: bool, n_jobs: int | None) -> list[Any]:
     if way == "rounds":
         way_to_grow(last_step(estimator))
     if way == "copies":
@@ -91,10 +96,9 @@ def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: i
 
 
 def _prepared(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> tuple[Any, TrainingRows]:
-    """A clone that knows where its categories are, and the rows with what its `fit` has to be told of them."""
+    """A clone that knows its features, and the rows with what its `fit` has to be told of them."""
     model = fresh_clone(estimator, rows, seeded, member)
-    params = told(model, rows.categories, rows.draws.layout.places[-1].stop, rows.fit_params)
-    return model, replace(rows, fit_params=params)
+    return model, replace(rows, fit_params=told(model, rows.known, rows.fit_params))
 
 
 def fresh_clone(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> Any:
@@ -134,7 +138,7 @@ def weight_name(estimator: Any) -> str | None:
 
 
 def _fit_plain(model: Any, rows: TrainingRows, k: int) -> Any:
-    X = as_taken(model, rows.features(k), rows.categories)
+    X = as_trained(model, rows.features(k), rows.known)
     return fit_weighted(model, X, rows.y, rows.weight, rows.fit_params)
 
 

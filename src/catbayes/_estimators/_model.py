@@ -18,11 +18,13 @@ from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new, read_
 from catbayes._encoding import Encoding, KeepCategories, Kept, Layout, TrainingDraws, check_folds, splitter_of
 from catbayes._estimators import _fitting as fitting
 from catbayes._estimators._features import FittedFeatures
+from catbayes._estimators._file import SavedModel
 from catbayes._estimators._held_out import HeldOut, Told
-from catbayes._estimators._native import categories, suitable
+from catbayes._estimators._native import Known, suitable
 from catbayes._estimators._predicting import DrawnTable, NewRows, average, encode_tables, over_draws
 from catbayes._estimators._rows import TrainingRows, from_origins, wordy_columns
 from catbayes._estimators._taylor import require_smooth, second_order
+from catbayes._estimators._updating import UpdatedModel
 from catbayes._evidence import Effects
 from catbayes._spread import Spread
 from catbayes._tables import Table
@@ -40,7 +42,7 @@ STD_DRAWS = 20
 """Draws for a standard deviation, at least: few strata leave the tails out."""
 
 
-class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
+class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator, ABC):
     """Fit any estimator on draws of the categories, and average its predictions over draws."""
 
     def __init__(
@@ -161,8 +163,8 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
             fit_params = encode_tables(fit_params, encoder, draws, number)
         n_draws = fitting.usual_draws(estimator, way, table.n_rows) if self.n_draws is None else self.n_draws
-        found = categories(estimator, way, draws.layout)
-        about = (fit_params, n_draws, seed, classes, self._reporter(), found)
+        known = Known.of(estimator, way, draws.layout, table.names)
+        about = (fit_params, n_draws, seed, classes, self._reporter(), known)
         rows = TrainingRows(draws, number(y), weight, groups, *about)
         if weight is not None and not weight.all():
             rows = rows.take(np.flatnonzero(weight))  # rows of no weight take no part, whatever the estimator
@@ -181,7 +183,7 @@ class SamplingModel(FittedFeatures, MetaEstimatorMixin, BaseEstimator, ABC):
         self.estimators_ = fitted
         self.fit_with_ = way
         self._draws = [] if encoder is None else DrawnTable.of(encoder.encoding_, self._n_predicted)
-        self._layout, self._categories = draws.layout, found
+        self._layout, self._known = draws.layout, known
         self._calibration = calibration
         if classes is not None:
             self.classes_ = classes

@@ -1,8 +1,10 @@
-"""What an estimator does with categories by itself: which ones are kept for it, and how it is told where they are."""
+"""What an estimator knows of its features: categories kept for it, where they are, and what all are called."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -44,37 +46,86 @@ def suitable(estimator: Any, way: str) -> Kept | None:
     return Kept("codes") if module.startswith(TREES) else Kept("one_hot") if module.startswith(SUMS) else None
 
 
-def categories(estimator: Any, way: str, layout: Layout) -> tuple[int, ...]:
-    """Which features are numbers of categories that the estimator is told of."""
-    if library(estimator) == "catboost" and way != "members":
-        return ()
-    coded = [column for column in layout.columns if column.beside.names[-1:] == ("code",)]
-    return tuple(layout.places[column.position].stop - 1 for column in coded)
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What an estimator is told of its features: their names, and which are numbers of categories."""
+
+    names: tuple[str, ...]
+    categories: tuple[int, ...]
+
+    @classmethod
+    def of(cls, estimator: Any, way: str, layout: Layout, inputs: list[Any]) -> Known:
+        """What there is to know for an estimator that is fitted in some way."""
+        coded = [column for column in layout.columns if column.beside.names[-1:] == ("code",)]
+        found = tuple(layout.places[column.position].stop - 1 for column in coded)
+        lost = library(estimator) == "catboost" and way != "members"
+        names = inputs if isinstance(inputs[0], str) else [f"x{n}" for n in range(len(inputs))]
+        return cls(_spelled(layout.names(names)), () if lost else found)
 
 
-def told(model: Any, found: Sequence[int], n_features: int, fit_params: dict[str, Any]) -> dict[str, Any]:
-    """Tell a booster which features are categories, unless its user did; returns the parameters of its `fit`."""
+def _spelled(names: list[str]) -> tuple[str, ...]:
+    """Names as LightGBM and XGBoost take them: without blanks, brackets and the like, and no two alike.
+
+    Examples
+    --------
+    >>> from catbayes._estimators._native import _spelled
+    >>> _spelled(["home city", "size_is_[S]", "size_is_{S}"])
+    ('home_city', 'size_is__S_', 'size_is__S__2')
+    """
+    taken: dict[str, None] = {}
+    for name in (re.sub(r"[\s\[\]{}\",:<]", "_", name) for name in names):
+        number, free = 1, name
+        while free in taken:
+            number, free = number + 1, f"{name}_{number + 1}"
+        taken[free] = None
+    return tuple(taken)
+
+
+def told(model: Any, known: Known, fit_params: dict[str, Any]) -> dict[str, Any]:
+    """Tell a booster what its features are, unless its user did; returns the parameters of its `fit`."""
+    found, params = known.categories, model.get_params(deep=False)
+    if library(model) == "lightgbm":
+        categories = {"categorical_feature": list(found)} if found else {}
+        # It wants frames of who gave it names, to predict: see `as_taken`.
+        names = {"feature_name": list(known.names)} if find_spec("pandas") else {}
+        return names | categories | fit_params
     if not found:
         return fit_params
-    params = model.get_params(deep=False)
     if isinstance(model, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
         if params["categorical_features"] in (None, "from_dtype"):
             model.set_params(categorical_features=list(found))
     elif library(model) == "xgboost" and params.get("feature_types") is None:
-        kinds = np.where(np.isin(np.arange(n_features), found), "c", "q").tolist()
+        kinds = np.where(np.isin(np.arange(len(known.names)), found), "c", "q").tolist()
         model.set_params(feature_types=kinds, enable_categorical=True)
-    elif library(model) == "lightgbm":
-        return {"categorical_feature": list(found)} | fit_params
     elif library(model) == "catboost" and params.get("cat_features") is None:
-        sets = [(as_taken(model, X, found), y) for X, y in fit_params.get("eval_set") or ()]
+        sets = [(as_trained(model, X, known), y) for X, y in fit_params.get("eval_set") or ()]
         return {"cat_features": list(found)} | fit_params | ({"eval_set": sets} if sets else {})
     return fit_params
 
 
-def as_taken(model: Any, X: Array, found: Sequence[int]) -> Any:
-    """The features as the model takes them: CatBoost wants its categories to be whole numbers."""
-    if not found or library(model) != "catboost":
+def named(model: Any, known: Known) -> Any:
+    """A fitted booster that calls its features by their names, where it was not told them before."""
+    if library(model) == "catboost":
+        model.set_feature_names(list(known.names))
+    elif library(model) == "xgboost" and model.get_params().get("booster") in (None, "gbtree", "dart"):
+        model.get_booster().feature_names = list(known.names)  # gblinear would ask for them in every array
+    return model
+
+
+def as_trained(model: Any, X: Array, known: Known) -> Any:
+    """The features as the model takes them to learn from: CatBoost wants its categories to be whole numbers."""
+    if not known.categories or library(model) != "catboost":
         return X
     import pandas
 
-    return pandas.DataFrame({n: X[:, n].astype(np.int64) if n in found else X[:, n] for n in range(X.shape[1])})
+    columns = {n: X[:, n].astype(np.int64) if n in known.categories else X[:, n] for n in range(X.shape[1])}
+    return pandas.DataFrame(columns).set_axis(list(known.names), axis=1)
+
+
+def as_taken(model: Any, X: Array, known: Known) -> Any:
+    """The features as the fitted model takes them to predict: LightGBM warns of features without the names it knows."""
+    if library(model) != "lightgbm" or getattr(model, "feature_name_", None) != list(known.names):
+        return as_trained(model, X, known)
+    import pandas
+
+    return pandas.DataFrame(X, columns=list(known.names))

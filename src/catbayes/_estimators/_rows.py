@@ -10,13 +10,17 @@ import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
 from catbayes._encoding import EncodedColumn, TrainingDraws
+from catbayes._estimators._native import Known
 from catbayes._random import Purpose, stream
 from catbayes._tables import Table
 from catbayes._validation import Array
 from catbayes.errors import InputError
 
-VALIDATION = ("X_val", "y_val", "sample_weight_val", "eval_set", "eval_X", "eval_y", "eval_sample_weight")
-"""Fit parameters that speak of other rows, even if they are as many."""
+NOT_BY_ROW = (
+    *("X_val", "y_val", "sample_weight_val", "eval_set", "eval_X", "eval_y", "eval_sample_weight"),
+    *("feature_name", "categorical_feature", "cat_features"),
+)
+"""Fit parameters that speak of other rows or of features, even if they are as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class TrainingRows:
     seed: int
     classes: Any
     report: Callable[[str], None]
-    categories: tuple[int, ...] = ()  # features that are numbers of categories, where the estimator knows them as such
+    known: Known
     index: Any = field(default_factory=lambda: slice(None))
 
     def __len__(self) -> int:
@@ -107,7 +111,7 @@ def params_of(fit_params: dict[str, Any], n_rows: int, row: Any) -> dict[str, An
         by_row = hasattr(value, "__len__") and not isinstance(value, str | dict) and len(value) == n_rows
         return np.asarray(value)[row] if by_row else value
 
-    return fit_params | {name: align(value) for name, value in fit_params.items() if name not in VALIDATION}
+    return fit_params | {name: align(value) for name, value in fit_params.items() if name not in NOT_BY_ROW}
 
 
 def origins(columns: Sequence[EncodedColumn]) -> list[Array]:

@@ -335,7 +335,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
 
     def _respond(self, model: Any, features: Array) -> Array:
         """Probabilities, or else scores, or else votes; the estimator knows the classes by their numbers."""
-        X = as_taken(model, features, self._categories)
+        X = as_taken(model, features, self._known)
         if hasattr(model, "predict_proba"):
             found, absent = np.asarray(model.predict_proba(X)), 0.0
         elif _scores_classes(model):

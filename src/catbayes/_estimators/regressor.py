@@ -265,5 +265,5 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         return Told(self._predict_average(X), self._predict_std(X), rows.known(), rows.plain())
 
     def _respond(self, model: Any, features: Array) -> Array:
-        X = as_taken(model, features, self._categories)
+        X = as_taken(model, features, self._known)
         return np.asarray(model.predict(X), dtype=np.float64).reshape(len(X))

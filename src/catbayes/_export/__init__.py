@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from catbayes._export._lookup import Kind, Level, Lookup, input_kinds
+from catbayes._export._lookup import Kind, Level, Lookup, input_kinds, lookup_tables
 
-__all__ = ["Kind", "Level", "Lookup", "input_kinds", "write_onnx", "write_sql"]
+__all__ = ["Kind", "Level", "Lookup", "input_kinds", "lookup_tables", "write_onnx", "write_sql"]
 
 
-def write_sql(lookups: Sequence[Lookup], dialect: str, table: str) -> str:
+def write_sql(lookups: Sequence[Lookup], dialect: str, table: str, lookup: str | None = None) -> str:
     """Write a query; sqlglot is imported here, for those who have it."""
     from catbayes._export import sql
 
-    return sql.write_sql(lookups, dialect, table)
+    return sql.write_sql(lookups, dialect, table, lookup)
 
 
-def write_onnx(lookups: Sequence[Lookup]) -> Any:
+def write_onnx(lookups: Sequence[Lookup], **versions: int) -> Any:
     """Make an ONNX model; onnx is imported here, for those who have it."""
     from catbayes._export import onnx
 
-    return onnx.write_onnx(lookups)
+    return onnx.write_onnx(lookups, **versions)

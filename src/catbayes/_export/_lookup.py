@@ -48,6 +48,41 @@ class Level:
         """The values of one column, in the order of the keys."""
         return [key[position] for key in self.keys]
 
+    def joined(self) -> list[Keys]:
+        """Keys that lack the same values, together: a missing value equals nothing, and is joined on what is there."""
+        groups: dict[tuple[bool, ...], list[int]] = {}
+        for number, key in enumerate(self.keys):
+            groups.setdefault(tuple(value is not None for value in key), []).append(number)
+        return [Keys(self, present, tuple(numbers)) for present, numbers in groups.items() if any(present)]
+
+    def nothing(self) -> int | None:
+        """The number of the key that lacks every value; None if there is none."""
+        return next((number for number, key in enumerate(self.keys) if set(key) == {None}), None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keys:
+    """The keys of a level that have values in the same columns: what rows are joined to in one go."""
+
+    level: Level
+    present: tuple[bool, ...]
+    numbers: tuple[int, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that they have values in."""
+        return [name for name, there in zip(self.level.columns, self.present, strict=True) if there]
+
+    def record(self, outputs: Sequence[str]) -> dict[str, Any]:
+        """Values by column, then the outputs by their names."""
+        places = [self.level.columns.index(name) for name in self.columns]
+        values = {
+            name: [self.level.keys[number][place] for number in self.numbers]
+            for name, place in zip(self.columns, places, strict=True)
+        }
+        found = self.level.outputs[list(self.numbers)]
+        return {**values, **dict(zip(outputs, found.T.copy(), strict=True))}
+
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
@@ -119,3 +154,19 @@ def _kind(name: str, value: Any) -> Kind:
     raise InputError(
         f"Column {name!r} holds the category {value!r}: expected {accepted}. Turn the column into text, and fit again."
     )
+
+
+def lookup_tables(lookups: Iterable[Lookup], prefix: str) -> dict[str, tuple[Lookup, Keys]]:
+    """What a query joins, by the names of the tables: the prefix and a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes._export import Level, Lookup, lookup_tables
+    >>> shops = Level(("city", "shop"), [("Oslo", 1), (None, 2)], np.array([[0.2], [0.4]]))
+    >>> found = lookup_tables([Lookup("s", ("s",), (shops,), np.zeros(1))], "known")
+    >>> {name: keys.columns for name, (_, keys) in found.items()}
+    {'known_0': ['city', 'shop'], 'known_1': ['shop']}
+    """
+    every = [(one, keys) for one in lookups for level in reversed(one.levels) for keys in level.joined()]
+    return {f"{prefix}_{number}": found for number, found in enumerate(every)}

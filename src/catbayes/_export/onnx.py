@@ -32,8 +32,10 @@ TYPES = {
 MISSING = {Kind.TEXT: "", Kind.NUMBER: np.nan}  # what stands for a missing value, where something can
 
 
-def write_onnx(lookups: Sequence[Lookup]) -> ModelProto:
+def write_onnx(lookups: Sequence[Lookup], ml: int = OPSETS["ai.onnx.ml"]) -> ModelProto:
     """Make the model that looks the outputs up: an input for each column, an output for each lookup.
+
+    skl2onnx knows version 3 of `ai.onnx.ml`, in which numbers are compared in single precision.
 
     Examples
     --------
@@ -45,13 +47,13 @@ def write_onnx(lookups: Sequence[Lookup]) -> ModelProto:
     >>> [node.op_type for node in model.graph.node]
     ['Reshape', 'LabelEncoder', 'Gather']
     """
-    graph = _Graph()
+    graph = _Graph(ml)
     for column, kind in input_kinds(lookups).items():
         graph.read(column, kind)
     for lookup in lookups:
         graph.write(lookup)
     made = helper.make_graph(graph.nodes, "catbayes", graph.inputs, graph.outputs, graph.constants)
-    opsets = [helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
+    opsets = [helper.make_opsetid(domain, version) for domain, version in (OPSETS | {"ai.onnx.ml": ml}).items()]
     model = helper.make_model(made, opset_imports=opsets, ir_version=IR_VERSION, producer_name="catbayes")
     helper.set_model_props(model, {name: json.dumps(about) for name, about in graph.about.items()})
     return model
@@ -61,6 +63,7 @@ def write_onnx(lookups: Sequence[Lookup]) -> ModelProto:
 class _Graph:
     """The parts of a graph, as they come up."""
 
+    ml: int  # version of ai.onnx.ml
     nodes: list[Any] = field(default_factory=list)
     constants: list[Any] = field(default_factory=list)
     inputs: list[Any] = field(default_factory=list)
@@ -127,11 +130,30 @@ class _Graph:
             raise InputError(
                 "A category is a whole number of more than 64 bits, and ONNX has no such type. Fit on text."
             )
+        if self.ml < OPSETS["ai.onnx.ml"]:
+            return self._number_in_lists(kind, values, spelt, default)
         keys: Any = np.array(list(spelt) or [0], dtype=TYPES[kind][1])  # no keys at all would be no graph
         codes = np.array(list(spelt.values()) or [default])
         tables = {"keys_tensor": keys, "values_tensor": codes, "default_tensor": np.array([default])}
         tensors = {name: numpy_helper.from_array(table, name) for name, table in tables.items()}
         return self._add("LabelEncoder", values, domain="ai.onnx.ml", **tensors)
+
+    def _number_in_lists(self, kind: Kind, values: str, spelt: dict[Any, int], default: int) -> str:
+        """Encode values as versions before 4 do, which know lists of text, of int64 and of floats, and no NaN."""
+        given, keys = values, [value for value in spelt if value == value]
+        if kind is Kind.NUMBER:
+            given = self._add("Cast", values, to=TensorProto.FLOAT)
+            if len(np.unique(np.array(keys, dtype=np.float32))) < len(keys):
+                raise InputError("Categories are numbers that differ only in double precision. Fit on text.")
+        forms = {Kind.TEXT: ("keys_strings", str), Kind.NUMBER: ("keys_floats", float)}
+        name, form = forms.get(kind, ("keys_int64s", int))
+        codes = [spelt[key] for key in keys] or [default]  # no keys at all would be no graph
+        lists: dict[str, Any] = {name: [form(key) for key in keys] or [form()], "values_int64s": codes}
+        found = self._add("LabelEncoder", given, domain="ai.onnx.ml", **lists, default_int64=default)
+        if kind is not Kind.NUMBER:
+            return found
+        gap = next(number for value, number in spelt.items() if value != value)
+        return self._add("Where", self._add("IsNaN", values), self._constant(np.array(gap)), found)
 
     def _missing(self, column: str, lookup: Lookup) -> str | None:
         """Tell which rows lack a value; None where none can."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import isfinite, isnan
 from typing import Any
 
-from catbayes._export._lookup import Kind, Level, Lookup, input_kinds
+from catbayes._export._lookup import Keys, Kind, Level, Lookup, input_kinds, lookup_tables
 from catbayes._validation import check_option
 from catbayes.errors import InputError
 
@@ -35,8 +35,10 @@ SAME_LETTERS = {
 }
 
 
-def write_sql(lookups: Sequence[Lookup], dialect: str, table: str) -> str:
+def write_sql(lookups: Sequence[Lookup], dialect: str, table: str, lookup: str | None = None) -> str:
     """Write the query that adds the outputs of the lookups to every row of a table.
+
+    The keys stand in the query, or, if `lookup` says what they begin with, in tables as `lookup_tables` names them.
 
     Examples
     --------
@@ -51,13 +53,16 @@ def write_sql(lookups: Sequence[Lookup], dialect: str, table: str) -> str:
     FROM visits AS catbayes_rows
     """
     check_option("dialect", dialect, DIALECTS)
-    writer = _Writer(dialect, input_kinds(lookups))
+    home = None if lookup is None else _read_table(lookup, dialect)
+    found = lookup_tables(lookups, "catbayes" if home is None else home.name)
+    names = {(id(keys.level), keys.present): name for name, (_, keys) in found.items()}
+    writer = _Writer(dialect, input_kinds(lookups), names, home)
     rows = exp.alias_(_read_table(table, dialect), ROWS, table=True)
     query = exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(ROWS))).from_(rows)
-    for lookup in lookups:
-        query.select(*writer.columns(lookup), copy=False)
+    for one in lookups:
+        query.select(*writer.columns(one), copy=False)
     for name, condition in writer.joins.items():
-        query.join(exp.to_table(name), on=condition, join_type="left", copy=False)
+        query.join(writer.joined(name), on=condition, join_type="left", copy=False)
     for name, values in writer.tables.items():
         query.with_(name, as_=values, copy=False)
     return str(query.sql(dialect=dialect, pretty=True, copy=False))
@@ -76,6 +81,8 @@ class _Writer:
 
     dialect: str
     kinds: dict[str, Kind]
+    names: dict[Any, str]  # what the tables of keys are called
+    home: Any = None  # the table that names begin with, where keys are in tables of the database
     tables: dict[str, Any] = field(default_factory=dict)  # the levels, for WITH
     joins: dict[str, Any] = field(default_factory=dict)  # the conditions on which rows join them
 
@@ -83,51 +90,64 @@ class _Writer:
         """The outputs of a lookup, as columns to select."""
         answers = [exp.null() if isnan(value) else _number(lookup.name, value) for value in lookup.otherwise]
         for level in reversed(lookup.levels):
-            answers = self._ask(level, lookup.name, answers)
+            answers = self._ask(level, lookup.name, lookup.outputs, answers)
         if lookup.required:
             refused = exp.or_(*map(self._missing, lookup.required))
             answers = [exp.case().when(refused.copy(), exp.null()).else_(answer) for answer in answers]
         named = zip(answers, lookup.outputs, strict=True)
         return [exp.alias_(exp.cast(answer, "double"), _quoted(name)) for answer, name in named]
 
-    def _ask(self, level: Level, name: str, otherwise: list[Any]) -> list[Any]:
-        """What a level answers, and `otherwise` where it does not hold the key.
+    def joined(self, name: str) -> Any:
+        """What to join: the keys in the query, or in a table of the schema that holds them."""
+        if self.home is None:
+            return exp.to_table(name)
+        table = self.home.copy()
+        table.set("this", exp.to_identifier(name, quoted=table.this.quoted))
+        return exp.alias_(table, _alias(name), table=True)
 
-        A missing value equals nothing, so the keys that lack the same values are joined on those that they have.
-        """
-        groups: dict[tuple[bool, ...], list[int]] = {}
-        for number, key in enumerate(level.keys):
-            groups.setdefault(tuple(value is not None for value in key), []).append(number)
-        nothing = groups.pop((False,) * len(level.columns), None)
-        joined = [self._join(level, name, present, numbers) for present, numbers in groups.items()]
+    def _ask(self, level: Level, name: str, outputs: Sequence[str], otherwise: list[Any]) -> list[Any]:
+        """What a level answers, and `otherwise` where it does not hold the key."""
+        joined, nothing = [self._join(keys, name, outputs) for keys in level.joined()], level.nothing()
         answers = []
         for output, other in enumerate(otherwise):
-            found = [*(exp.column(f"output_{output}", lookup) for lookup in joined), other]
+            found = [*(exp.column(columns[output], table) for table, columns in joined), other]
             answer = exp.func("COALESCE", *found) if joined else other
             if nothing is not None:
                 missing = exp.and_(*map(self._missing, level.columns))
-                answer = exp.case().when(missing, _number(name, level.outputs[nothing[0], output])).else_(answer)
+                answer = exp.case().when(missing, _number(name, level.outputs[nothing, output])).else_(answer)
             answers.append(answer)
         return answers
 
-    def _join(self, level: Level, name: str, present: tuple[bool, ...], numbers: list[int]) -> str:
-        """Join the keys that have values in the same columns; returns what their table is called."""
-        table = f"catbayes_{len(self.tables)}"
-        parts = [position for position, there in enumerate(present) if there]
-        kinds = [self.kinds[level.columns[position]] for position in parts]
-        rows = []
-        for number in numbers:
-            values = [level.keys[number][position] for position in parts]
-            literals = [self._literal(name, kind, value) for kind, value in zip(kinds, values, strict=True)]
-            rows.append(exp.Tuple(expressions=[*literals, *(_number(name, value) for value in level.outputs[number])]))
-        keys = [f"key_{position}" for position in range(len(parts))]
-        outputs = [f"output_{position}" for position in range(level.outputs.shape[1])]
-        self.tables[table] = self._values(rows, [*keys, *outputs])
-        conditions = [self._missing(column) for column, there in zip(level.columns, present, strict=True) if not there]
-        for position, key in zip(parts, keys, strict=True):
-            conditions.append(self._same(level.columns[position], exp.column(key, table)))
+    def _join(self, keys: Keys, name: str, outputs: Sequence[str]) -> tuple[str, list[Any]]:
+        """Join rows to keys; returns what their table is called in the query, and its columns of outputs."""
+        level = keys.level
+        table = self.names[id(level), keys.present]
+        if self.home is None:
+            alias, names = table, [f"key_{position}" for position in range(len(keys.columns))]
+            names += [f"output_{position}" for position in range(len(outputs))]
+            self.tables[table] = self._values(self._rows(keys, name), names)
+            columns = [exp.to_identifier(name) for name in names]
+        else:
+            alias, columns = _alias(table), [_quoted(name) for name in (*keys.columns, *outputs)]
+        lacking = [column for column, there in zip(level.columns, keys.present, strict=True) if not there]
+        conditions = [self._missing(column) for column in lacking]
+        conditions += [
+            self._same(name, exp.column(key, alias)) for name, key in zip(keys.columns, columns, strict=False)
+        ]
         self.joins[table] = exp.and_(*conditions)
-        return table
+        return alias, columns[len(keys.columns) :]
+
+    def _rows(self, keys: Keys, name: str) -> list[Any]:
+        """Keys and outputs as literals."""
+        places = [position for position, there in enumerate(keys.present) if there]
+        kinds = [self.kinds[column] for column in keys.columns]
+        rows = []
+        for number in keys.numbers:
+            values = [keys.level.keys[number][place] for place in places]
+            literals = [self._literal(name, kind, value) for kind, value in zip(kinds, values, strict=True)]
+            outputs = (_number(name, value) for value in keys.level.outputs[number])
+            rows.append(exp.Tuple(expressions=[*literals, *outputs]))
+        return rows
 
     def _values(self, rows: list[Any], names: list[str]) -> Any:
         """Rows as something to select from, in the way that the database can name its columns."""
@@ -189,6 +209,11 @@ def _number(name: str, value: Any) -> Any:
     text = repr(abs(value))
     literal = exp.Literal(this=text if "e" in text else f"{text}e0", is_string=False)
     return literal if value >= 0 else exp.Neg(this=literal)
+
+
+def _alias(table: str) -> str:
+    """What a table of the database is called in the query: by its number."""
+    return f"catbayes_{table.rpartition('_')[2]}"
 
 
 def _column(name: str) -> Any:

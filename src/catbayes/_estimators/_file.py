@@ -1,0 +1,256 @@
+"""One file for a fitted model: a zip archive of its encoder, of its estimators, and of a header in JSON.
+
+The encoder is a file as `encoder.save` writes it. LightGBM, XGBoost and CatBoost write their own formats, and skops
+writes all else: it names the types that a file holds before it makes any of them. There is no pickle.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Collection
+from importlib.metadata import version
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from catbayes._atomic import replacing
+from catbayes._encoder import SamplingBayesianEncoder, read_settings, read_value, write_settings, write_values
+from catbayes._encoding import Layout
+from catbayes._estimators._boosters import format_of, new_booster
+from catbayes._estimators._native import Known
+from catbayes._estimators._predicting import DrawnTable
+from catbayes._evidence import label_array
+from catbayes._types import File
+from catbayes.errors import InputError
+
+FORMAT, VERSION = "catbayes model", 1
+HEADER, ENCODER = "model.json", "encoder.parquet"
+PARTS = ("estimator", "encoder")
+"""Parameters that are written by themselves."""
+
+TRUSTED = (
+    *("builtins.bytearray", "collections.OrderedDict", "collections.defaultdict"),
+    *("catboost.core.CatBoostClassifier", "catboost.core.CatBoostRegressor", "functools.partial"),
+    *("lightgbm.basic.Booster", "lightgbm.sklearn.LGBMClassifier", "lightgbm.sklearn.LGBMRegressor"),
+    *("sklearn._loss.loss.HalfTweedieLossIdentity", "sklearn.calibration._CalibratedClassifier"),
+    *("sklearn.calibration._SigmoidCalibration", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"),
+    *("sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",),
+    *("sklearn.gaussian_process.kernels.ConstantKernel", "sklearn.gaussian_process.kernels.Product"),
+    *("sklearn.gaussian_process.kernels.RBF", "sklearn.metrics._dist_metrics.EuclideanDistance64"),
+    *("sklearn.neighbors._kd_tree.KDTree", "sklearn.neural_network._stochastic_optimizers.AdamOptimizer"),
+    *("sklearn.tree._tree.Tree", "sklearn.utils.validation.check_array", "xgboost.core.Booster"),
+    *("xgboost.sklearn.XGBClassifier", "xgboost.sklearn.XGBRegressor"),
+)
+"""Types in estimators that are made without asking, beside those that skops trusts by itself."""
+
+
+class SavedModel:
+    """Writing a fitted model to a file, and reading it."""
+
+    def save(self, path: File) -> None:
+        """Write the fitted model to one file, without pickle.
+
+        It is a zip archive: the encoder as `encoder.save` writes it, models of LightGBM, XGBoost and CatBoost in their
+        own formats, and all other estimators as skops writes them.
+
+        Parameters
+        ----------
+        path : str, path or open binary file
+            An existing file is replaced when the new one is complete.
+
+        Examples
+        --------
+        >>> import io
+        >>> from lightgbm import LGBMRegressor
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["a", 1], ["b", 2], ["c", 3], ["d", 4]] * 10, [1.5, 2.0, 2.5, 3.0] * 10
+        >>> model = SamplingRegressor(LGBMRegressor(verbose=-1), random_state=0).fit(X, y)
+        >>> file = io.BytesIO()
+        >>> model.save(file)
+        >>> bool((SamplingRegressor.load(file).predict(X) == model.predict(X)).all())
+        True
+        """
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: File, trusted: Collection[str] = ()) -> Self:
+        """Read a model that `save` wrote; `catbayes.load` takes any kind of model and encoder.
+
+        Parameters
+        ----------
+        path : str, path or open binary file
+            What `save` wrote.
+        trusted : list of str
+            Types, such as `"my_package.MyRegressor"`, that an estimator in the file may be made of, beside those of
+            scikit-learn and those that the user guide lists. Importing them runs the code of their modules.
+
+        Returns
+        -------
+        model
+            With the same settings and the same predictions.
+
+        Examples
+        --------
+        >>> import io
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> file = io.BytesIO()
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 10
+        >>> SamplingRegressor(Ridge(), random_state=0).fit(X, y).save(file)
+        >>> SamplingRegressor.load(file)
+        SamplingRegressor(estimator=Ridge(), random_state=0)
+        """
+        return load_model(path, (cls,), trusted)  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------ writing
+
+
+def save_model(model: Any, path: Any) -> None:
+    """Write a fitted model to a path, or to an open binary file."""
+    check_is_fitted(model)
+    if model._calibration is not None:
+        raise InputError(
+            f"calibrate={model.calibrate!r}: a file holds no calibration. Fit with calibrate=None to save the model, or "
+            "pickle it."
+        )
+    content = _pack(model)
+    if not isinstance(path, str | os.PathLike):
+        path.write(content)
+        return
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def _pack(model: Any) -> bytes:
+    files: dict[str, bytes] = {}
+    if model.encoder_ is not None:
+        encoder = io.BytesIO()
+        model.encoder_.save(encoder)
+        files[ENCODER] = encoder.getvalue()
+    settings = {name: value for name, value in model.get_params(deep=False).items() if name not in PARTS}
+    classes = getattr(model, "classes_", None)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "catbayes": version("catbayes"),
+        "model": type(model).__name__,
+        "settings": write_settings(settings),
+        "estimator": None if model.estimator is None else _write_estimator(model.estimator, "estimator", files),
+        "encoder": None if model.encoder is None else write_settings(model.encoder.get_params(deep=False)),
+        "fit_with": model.fit_with_,
+        "inputs": list(getattr(model, "feature_names_in_", range(model.n_features_in_))),
+        "named": hasattr(model, "feature_names_in_"),
+        "classes": None if classes is None else write_values(classes.tolist(), "class"),
+        "class_type": None if classes is None else classes.dtype.str,
+        "fitted": [
+            _write_estimator(fitted, f"fitted_{number}", files) for number, fitted in enumerate(model.estimators_)
+        ],
+    }
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(HEADER, json.dumps(header, indent=1))
+        for name, content in files.items():
+            file.writestr(name, content)
+    return archive.getvalue()
+
+
+def _write_estimator(estimator: Any, name: str, files: dict[str, bytes]) -> dict[str, Any]:
+    """A record of an estimator, fitted if its name says so; its file, if it needs one, is added."""
+    found, fitted = format_of(estimator), name.startswith("fitted")
+    if found is None:
+        files[f"{name}.skops"] = _skops().dumps(estimator)
+        return {"file": f"{name}.skops"}
+    params = estimator.get_params(deep=False)
+    record: dict[str, Any] = {"kind": type(estimator).__name__, "params": params}
+    if fitted:
+        files[f"{name}.{found.ending}"] = found.write(estimator)
+        record["file"] = f"{name}.{found.ending}"
+        record["classes"] = np.asarray(estimator.classes_).tolist() if hasattr(estimator, "classes_") else None
+    return record
+
+
+# ------------------------------------------------------------------------------ reading
+
+
+def load_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]) -> Any:
+    """Read a model from a path, or from an open binary file."""
+    if isinstance(path, str | os.PathLike) and not os.path.isfile(path):
+        raise InputError(f"There is no file {os.fspath(path)!r}.")
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else "The file"
+    try:
+        with zipfile.ZipFile(path) as file:
+            files = {entry: file.read(entry) for entry in file.namelist()}
+        header = json.loads(files[HEADER])
+        found = header["format"], header["version"], header["model"]
+    except Exception as error:
+        raise InputError(f"{name} is damaged, cut short, or no catbayes model: {error}") from error
+    if found[0] != FORMAT:
+        raise InputError(f"{name} is no catbayes model, but {found[0]!r}.")
+    if found[1] != VERSION:
+        raise InputError(
+            f"{name} was written in version {found[1]} of the format, by catbayes {header.get('catbayes')}; this one "
+            f"reads version {VERSION}. Use that catbayes, or fit again."
+        )
+    known = {kind.__name__: kind for kind in kinds}
+    if found[2] not in known:
+        raise InputError(f"{name} holds a {found[2]!r}: expected one of {', '.join(known)}.")
+    try:
+        return _unpack(known[found[2]], header, files, {*TRUSTED, *trusted})
+    except (InputError, ImportError):
+        raise
+    except Exception as error:
+        raise InputError(f"{name} is damaged: its parts do not fit its header ({error}).") from error
+
+
+def _unpack(kind: type[Any], header: Any, files: dict[str, bytes], trusted: set[str]) -> Any:
+    estimator = None if header["estimator"] is None else _read_estimator(header["estimator"], files, trusted)
+    encoder = None if header["encoder"] is None else SamplingBayesianEncoder(**read_settings(header["encoder"]))
+    model = kind(estimator, encoder, **read_settings(header["settings"]))
+    inputs = header["inputs"]
+    model.n_features_in_ = len(inputs)
+    if header["named"]:
+        model.feature_names_in_ = np.array(inputs, dtype=object)
+    if header["classes"] is not None:
+        labels = [read_value(pair) for pair in header["classes"]]
+        model.classes_ = label_array(labels, np.dtype(header["class_type"]))
+    model.encoder_ = SamplingBayesianEncoder.load(io.BytesIO(files[ENCODER])) if ENCODER in files else None
+    model.estimators_ = [_read_estimator(record, files, trusted) for record in header["fitted"]]
+    model.fit_with_ = header["fit_with"]
+    model._calibration = None
+    encoding = None if model.encoder_ is None else model.encoder_.encoding_
+    model._layout = Layout(len(inputs), []) if encoding is None else encoding.layout
+    model._known = Known.of(model._chosen_estimator(), model.fit_with_, model._layout, inputs)
+    model._draws = [] if encoding is None else DrawnTable.of(encoding, model._n_predicted)
+    return model
+
+
+def _read_estimator(record: Any, files: dict[str, bytes], trusted: set[str]) -> Any:
+    if "kind" in record:
+        model, found = new_booster(record["kind"], record["params"])
+        if "file" in record:
+            found.read(model, files[record["file"]], record["classes"])
+        return model
+    content, skops = files[record["file"]], _skops()
+    unknown = set(skops.get_untrusted_types(data=content))
+    strangers = sorted(unknown - trusted)
+    if strangers:
+        raise InputError(
+            f"The estimator in the file is made of {', '.join(strangers)}, which nobody said to trust. If you do, load "
+            f"it with trusted={strangers!r}."
+        )
+    return skops.loads(content, trusted=sorted(unknown))
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError(
+            'skops saves what is not of LightGBM, XGBoost or CatBoost: pip install "catbayes[skops]".'
+        ) from error
+    return skops.io

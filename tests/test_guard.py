@@ -1,0 +1,92 @@
+"""Training rows that go through transform bring a warning; whatever else goes through it does not."""
+
+import copy
+import gc
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from catbayes import ConjugateMomentEncoder, InputWarning, MultiTargetEncoder, SamplingBayesianEncoder
+from catbayes._encoder._guard import Seen
+
+RANDOM = np.random.default_rng(0)
+X = pd.DataFrame({"city": RANDOM.choice(list("abcdef"), 200), "age": RANDOM.normal(size=200)})
+Y = RANDOM.integers(0, 2, 200)
+VERY = "the very table that fit learnt from"
+
+
+@pytest.fixture(autouse=True)
+def strict():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InputWarning)
+        yield
+
+
+@pytest.mark.parametrize("table", [X, pl.from_pandas(X), X.to_numpy(object), X.to_numpy(object).tolist()], ids=type)
+@pytest.mark.parametrize("kind", [SamplingBayesianEncoder, ConjugateMomentEncoder])
+def test_the_table_that_fit_saw_brings_a_warning(kind, table):
+    encoder = kind([0]).fit(table, Y)
+    with pytest.warns(InputWarning, match=VERY):
+        encoder.transform(table)
+    encoder.transform(table[:100])
+    encoder.transform(copy.copy(table))
+
+
+def test_it_points_at_the_line_whatever_the_output_and_tells_it_once():
+    encoder = SamplingBayesianEncoder(interactions=[("city", "age")]).set_output(transform="pandas").fit(X, Y)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            encoder.transform(X)
+    assert [warning.filename for warning in caught if VERY in str(warning.message)] == [__file__]
+
+
+def test_several_targets_are_guarded_too():
+    encoder = MultiTargetEncoder(SamplingBayesianEncoder()).fit(X, np.stack([Y, 1 - Y], axis=1))
+    encoder.transform(X[:50])
+    with pytest.warns(InputWarning, match=VERY):
+        encoder.transform(X)
+
+
+def test_training_scores_searches_and_checks_of_scikit_learn_bring_none():
+    encoder = SamplingBayesianEncoder(random_state=0)
+    encoder.fit_transform(X, Y)
+    encoder.transform(X)  # how good is the model on its own rows?
+    pipeline = make_pipeline(
+        make_column_transformer((encoder, ["city"]), remainder="passthrough"), LogisticRegression()
+    )
+    pipeline.fit(X, Y).score(X, Y)
+    cross_val_score(pipeline, X, Y, cv=2, error_score="raise")
+    GridSearchCV(pipeline, {"logisticregression__C": [1.0]}, cv=2, return_train_score=True).fit(X, Y).score(X, Y)
+    make_pipeline(encoder, LogisticRegression()).fit(X, Y).predict(X)
+
+
+def test_who_includes_targets_on_purpose_and_who_learns_more_is_left_alone():
+    SamplingBayesianEncoder(own_target="include").fit(X, Y).transform(X)
+    SamplingBayesianEncoder().fit(X, Y).partial_fit(X[:50], Y[:50]).transform(X)
+
+
+def test_another_table_in_the_place_of_a_table_that_is_gone_brings_none():
+    encoder = SamplingBayesianEncoder().fit(X, Y)
+    seen = encoder._seen
+    other = X.assign(city=X["city"].to_numpy()[::-1])
+    encoder._seen = Seen(id(other), seen.n_rows, seen.slots)
+    encoder.transform(other)
+
+
+def test_the_table_is_not_kept_and_a_copy_knows_nothing_of_it():
+    table = X.copy()
+    encoder = SamplingBayesianEncoder().fit(table, Y)
+    gc.collect()
+    held = [one for one in gc.get_referrers(table) if one is not globals() and isinstance(one, dict | tuple | list)]
+    assert not any(one is vars(encoder) for one in held)
+    assert pickle.loads(pickle.dumps(encoder))._seen is None
+    assert "_seen" not in encoder.__getstate__()

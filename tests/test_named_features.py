@@ -1,0 +1,78 @@
+"""What fitted estimators call their features, and the features themselves, for importances and explanations."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from catboost import CatBoostRegressor
+from lightgbm import LGBMRegressor
+from sklearn.linear_model import Ridge
+from xgboost import XGBRegressor
+
+from catbayes import SamplingRegressor
+from sales import SILENT, WAYS, make_table
+
+NAMES = {
+    LGBMRegressor: lambda model: model.feature_name_,
+    XGBRegressor: lambda model: model.get_booster().feature_names,
+    CatBoostRegressor: lambda model: model.feature_names_,
+}
+BOOSTERS = [
+    LGBMRegressor(n_estimators=4, verbose=-1),
+    XGBRegressor(n_estimators=4),
+    CatBoostRegressor(iterations=4, **SILENT),
+]
+
+
+def hard_names():
+    X, y = make_table()
+    return X.rename(columns={"city": "home city", "shop": 'shop["a"]'}), y
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("estimator", BOOSTERS, ids=lambda booster: type(booster).__name__)
+def test_boosters_know_the_names_of_their_features_and_do_not_warn(estimator, way):
+    X, y = hard_names()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SamplingRegressor(estimator, fit_with=way, interactions=None, random_state=0).fit(X, y)
+        model.predict(X, return_std=True)
+    spelled = [name.replace(" ", "_").replace('["a"]', "__a__") for name in model.get_feature_names_out()]
+    for member in model.estimators_:
+        assert list(NAMES[type(estimator)](member)) == spelled
+
+
+@pytest.mark.parametrize("estimator", BOOSTERS, ids=lambda booster: type(booster).__name__)
+def test_features_of_new_rows_are_what_the_fitted_estimator_predicts_from(estimator):
+    X, y = hard_names()
+    model = SamplingRegressor(estimator, predict_with="mean", n_draws=1, random_state=0).fit(X, y)
+    features = model.features(X)
+    assert list(features) == list(NAMES[type(estimator)](model.estimator_))
+    np.testing.assert_allclose(model.estimator_.predict(features), model.predict(X), rtol=1e-6)
+
+
+def test_names_stay_apart_where_a_library_spells_two_alike():
+    X, y = make_table()
+    X = pd.DataFrame({"a b": X["city"], "a:b": X["shop"], "number": X["number"]})
+    model = SamplingRegressor(LGBMRegressor(n_estimators=2, verbose=-1), keep_categories=None, interactions=None)
+    assert model.fit(X, y).estimator_.feature_name_ == ["a_b", "a_b_2", "number"]
+
+
+def test_features_come_in_the_library_of_the_table_and_belong_to_its_own_coefficients():
+    X, y = make_table()
+    model = SamplingRegressor(Ridge(), predict_with="mean", random_state=0).fit(pl.from_pandas(X), y)
+    features = model.features(pl.from_pandas(X[:7]))
+    assert isinstance(features, pl.DataFrame)
+    assert features.columns == model.get_feature_names_out().tolist()
+    by_hand = features.to_numpy() @ model.coef_ + model.estimator_.intercept_
+    np.testing.assert_allclose(by_hand, model.predict(pl.from_pandas(X[:7])))
+
+
+def test_as_many_rows_as_features_are_not_taken_for_names():
+    X, y = make_table(3)
+    booster = LGBMRegressor(n_estimators=1, verbose=-1, min_child_samples=1)
+    plain = {"interactions": None, "keep_categories": None}
+    model = SamplingRegressor(booster, fit_with="copies", n_draws=2, random_state=0, **plain).fit(X, y)
+    assert model.estimator_.feature_name_ == list(X)

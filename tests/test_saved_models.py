@@ -1,0 +1,203 @@
+"""Models in files: what comes back predicts the same, holds no pickle, and is made of what one trusts."""
+
+import io
+import json
+import pickletools
+import warnings
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from catboost import CatBoostClassifier, CatBoostRegressor
+from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from xgboost import XGBClassifier, XGBRegressor
+
+import catbayes
+from catbayes import InputError, InputWarning, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes._estimators._file import TRUSTED
+from sales import SILENT, WAYS, make_table
+
+CLASSIFIERS = [
+    None,
+    LGBMClassifier(n_estimators=5, verbose=-1, class_weight="balanced"),
+    XGBClassifier(n_estimators=5),
+    CatBoostClassifier(iterations=5, **SILENT),
+    LogisticRegression(),
+    LinearSVC(),
+    KNeighborsClassifier(),
+    RandomForestClassifier(5),
+    make_pipeline(StandardScaler(), LGBMClassifier(n_estimators=5, verbose=-1)),
+    make_pipeline(StandardScaler(), XGBClassifier(n_estimators=5)),
+]
+BOOSTERS = [
+    LGBMRegressor(n_estimators=5, verbose=-1, objective="poisson"),
+    XGBRegressor(n_estimators=5),
+    CatBoostRegressor(iterations=5, **SILENT),
+]
+
+
+def through_a_file(model, **options):
+    file = io.BytesIO()
+    model.save(file)
+    return catbayes.load(file, **options)
+
+
+def kinds_of_files(model):
+    file = io.BytesIO()
+    model.save(file)
+    return {name.rpartition(".")[2] for name in zipfile.ZipFile(file).namelist()}
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda estimator: repr(estimator)[:40])
+@pytest.mark.parametrize("labels", [["no", "yes"], ["a", "b", "c"]], ids=len)
+def test_a_classifier_comes_back_as_it_was(estimator, labels):
+    X, y = make_table()
+    y = np.array(labels)[np.digitize(y, np.quantile(y, [0.5, 0.8][: len(labels) - 1]))]
+    model = SamplingClassifier(estimator, random_state=3).fit(X, y)
+    loaded = through_a_file(model)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        np.testing.assert_array_equal(loaded.predict_draws(X[:9]), model.predict_draws(X[:9]))
+    assert vars(loaded).keys() == vars(model).keys()  # nothing that a fit leaves is forgotten
+    assert repr(loaded) == repr(model)
+    assert loaded.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("estimator", BOOSTERS, ids=lambda estimator: type(estimator).__name__)
+def test_boosters_are_written_in_the_formats_of_their_libraries(estimator, way):
+    X, y = make_table()
+    model = SamplingRegressor(estimator, fit_with=way, random_state=0).fit(X, np.exp(y / 3))
+    assert not {"skops", "pkl"} & kinds_of_files(model)
+    loaded = through_a_file(model)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_allclose(loaded.feature_importances_, model.feature_importances_)
+    assert loaded.features(X[:3]).equals(model.features(X[:3]))
+    again = loaded.fit(X, np.exp(y / 3))  # the parameters are there too
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_booster_that_stopped_early_predicts_with_as_many_trees():
+    X, y = make_table(900)
+    model = SamplingRegressor(LGBMRegressor(n_estimators=200, learning_rate=0.5, verbose=-1), random_state=0)
+    model.fit(X[:600], y[:600], eval_X=X[600:], eval_y=y[600:], callbacks=[early_stopping(5, verbose=False)])
+    assert model.estimator_.best_iteration_ < 200
+    np.testing.assert_array_equal(through_a_file(model).predict(X), model.predict(X))
+
+
+def test_all_settings_come_back():
+    X, y = make_table()
+    encoder = SamplingBayesianEncoder(["city", "shop"], prior=0.1, keep_categories=Kept("one_hot", most=40))
+    settings = {"interactions": [("city", "shop")], "n_draws": 2, "fit_with": "members", "predict_with": 5}
+    model = SamplingRegressor(Ridge(alpha=2.0), encoder, random_state=1, **settings).fit(pl.from_pandas(X), y)
+    loaded = through_a_file(model)
+    assert str(loaded.get_params()) == str(model.get_params())
+    np.testing.assert_array_equal(loaded.predict(pl.from_pandas(X)), model.predict(pl.from_pandas(X)))
+
+
+def test_arrays_without_names_and_tables_without_categories_come_back():
+    X, y = make_table()
+    for table in (X.to_numpy(), X[["number"]].to_numpy()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputWarning)  # of nothing to encode
+            model = SamplingRegressor(LGBMRegressor(n_estimators=3, verbose=-1), random_state=0).fit(table, y)
+        loaded = through_a_file(model)
+        np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+        assert not hasattr(loaded, "feature_names_in_")
+
+
+class Guess(RegressorMixin, BaseEstimator):
+    """An estimator that nobody knows."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.mean_ = float(np.mean(y))
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+def test_unknown_types_are_named_and_loaded_only_if_trusted():
+    X, y = make_table()
+    model = SamplingRegressor(Guess(), random_state=0).fit(X, y)
+    with pytest.raises(InputError, match=r"made of .*Guess, which nobody said to trust"):
+        through_a_file(model)
+    name = f"{Guess.__module__}.Guess"
+    np.testing.assert_array_equal(through_a_file(model, trusted=[name]).predict(X), model.predict(X))
+
+
+def test_files_hold_no_pickle():
+    X, y = make_table()
+    for estimator in (None, LGBMClassifier(n_estimators=2, verbose=-1), CatBoostClassifier(iterations=2, **SILENT)):
+        file = io.BytesIO()
+        SamplingClassifier(estimator, random_state=0).fit(X, y > 0).save(file)
+        for name in (archive := zipfile.ZipFile(file)).namelist():
+            with pytest.raises(ValueError):  # noqa: PT011 - it stumbles over the first bytes, in many words
+                list(pickletools.genops(archive.read(name)))
+
+
+def test_damaged_foreign_and_newer_files_are_refused(tmp_path):
+    X, y = make_table()
+    path = tmp_path / "model.catbayes"
+    SamplingRegressor(Ridge(), random_state=0).fit(X, y).save(path)
+    content = path.read_bytes()
+    (tmp_path / "cut").write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match="damaged, cut short, or no catbayes encoder"):
+        catbayes.load(tmp_path / "cut")
+    with pytest.raises(InputError, match="damaged, cut short, or no catbayes model"):
+        SamplingRegressor.load(tmp_path / "cut")
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 255
+    (tmp_path / "flipped").write_bytes(flipped)
+    with pytest.raises(InputError, match="damaged"):
+        catbayes.load(tmp_path / "flipped")
+    with pytest.raises(InputError, match="holds a 'SamplingRegressor': expected one of SamplingClassifier"):
+        SamplingClassifier.load(path)
+    with pytest.raises(InputError, match="There is no file"):
+        SamplingClassifier.load(tmp_path / "none")
+
+    def changed(**entries):
+        file = io.BytesIO()
+        with zipfile.ZipFile(path) as old, zipfile.ZipFile(file, "w") as new:
+            for name in old.namelist():
+                text = old.read(name)
+                new.writestr(name, json.dumps(json.loads(text) | entries) if name == "model.json" else text)
+        return file
+
+    with pytest.raises(InputError, match="written in version 99 of the format"):
+        catbayes.load(changed(version=99))
+    with pytest.raises(InputError, match="is no catbayes model, but 'other'"):
+        catbayes.load(changed(format="other"))
+    with pytest.raises(InputError, match="do not fit its header"):
+        catbayes.load(changed(fitted=[{"kind": "os.system", "params": {}}]))
+
+
+def test_what_is_not_fitted_or_holds_code_is_not_saved():
+    X, y = make_table()
+    with pytest.raises(NotFittedError):
+        SamplingRegressor().save(io.BytesIO())
+    model = SamplingRegressor(Ridge(), random_state=np.random.RandomState(0)).fit(X, y)
+    with pytest.raises(InputError, match=r"random_state=.* cannot be saved, because a file holds no code"):
+        model.save(io.BytesIO())
+
+
+def test_the_list_of_trusted_types_is_published():
+    page = (Path(__file__).parent.parent / "docs" / "user_guide" / "saving.md").read_text(encoding="utf-8")
+    assert [line[3:-1] for line in page.splitlines() if line.startswith("- `")] == sorted(TRUSTED)
+
+
+def test_the_default_estimator_needs_no_one_to_be_trusted():
+    X, y = make_table()
+    for estimator in (HistGradientBoostingClassifier(max_iter=3), RandomForestClassifier(3)):
+        through_a_file(SamplingClassifier(estimator, random_state=0).fit(X, y > 0))
