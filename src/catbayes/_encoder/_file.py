@@ -332,10 +332,10 @@ def _read_combinations(
     cells = [
         list(zip(json.loads(kind), json.loads(text), strict=True)) for kind, text in zip(kinds, texts, strict=True)
     ]
-    distinct = [{cell[number]: read_value(cell[number]) for cell in cells} for number in range(len(parts))]
-    columns = [[values[cell[number]] for cell in cells] for number, values in enumerate(distinct)]
-    for values in distinct:
-        check_spread(list(values.values()))
+    found = [{cell[number]: read_value(cell[number]) for cell in cells} for number in range(len(parts))]
+    for distinct in found:
+        check_spread(list(distinct.values()))
+    columns = [[distinct[cell[number]] for cell in cells] for number, distinct in enumerate(found)]
     for part, values in zip(parts, columns, strict=True):
         if part not in known:
             known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))
