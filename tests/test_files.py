@@ -314,3 +314,13 @@ def test_long_names_and_rare_categories_of_many_classes_are_no_such_files(tmp_pa
     encoder = SamplingBayesianEncoder(prior=0, random_state=0).fit(X, [f"class {i % 1000}" for i in range(n)])
     encoder.save(tmp_path / "a.parquet")
     assert np.array_equal(catbayes.load(tmp_path / "a.parquet").transform(X[:9]), encoder.transform(X[:9]))
+
+
+def test_combinations_of_categories_that_are_gone_survive(tmp_path):
+    """A row of weight 0 is in its combination, whose category left the column with the rows that had weight."""
+    table = pandas.DataFrame({"c": ["a", "a", "b", "b"], "d": ["x", "y", "x", "y"]})
+    encoder = SamplingBayesianEncoder(interactions=[("c", "d")], prior=1.0, random_state=0)
+    encoder.fit(table, [0, 1, 0, 1], sample_weight=[1.0, 0.0, 1.0, 1.0]).remove(table[:1], [0])
+    encoder.save(tmp_path / "encoder.parquet")
+    loaded = catbayes.load(tmp_path / "encoder.parquet")
+    np.testing.assert_array_equal(loaded.transform(table), encoder.transform(table))

@@ -328,7 +328,11 @@ def _read_effects(record: Any, part: Any) -> EffectTable | None:
 def _read_combinations(
     parts: tuple[int, ...], kinds: list[str], texts: list[str], known: dict[int, Categories]
 ) -> Index:
-    """Combinations from the types and texts of their parts; categories of columns that are not `known` are found."""
+    """Combinations from the types and texts of their parts; categories that the columns themselves lack are found.
+
+    They may lack some: those of columns that are not encoded themselves, and those whose rows were taken out, while a
+    combination of weight 0 stayed.
+    """
     cells = [
         list(zip(json.loads(kind), json.loads(text), strict=True)) for kind, text in zip(kinds, texts, strict=True)
     ]
@@ -336,12 +340,14 @@ def _read_combinations(
     for distinct in found:
         check_spread(list(distinct.values()))
     columns = [[distinct[cell[number]] for cell in cells] for number, distinct in enumerate(found)]
+    sources = []
     for part, values in zip(parts, columns, strict=True):
+        own, _ = Categories.of_distinct(list(dict.fromkeys(values)))
         if part not in known:
-            known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))
-    sources = tuple(known[part] for part in parts)
+            known[part] = own
+        sources.append(known[part] if {*own.values} <= {*known[part].values} else known[part].union(own)[0])
     codes = [source.slots(values) for source, values in zip(sources, columns, strict=True)]
-    return Index(sources, np.stack(codes, axis=1).astype(np.intp))
+    return Index(tuple(sources), np.stack(codes, axis=1).astype(np.intp))
 
 
 def _parquet() -> Any:
