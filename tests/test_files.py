@@ -324,3 +324,10 @@ def test_combinations_of_categories_that_are_gone_survive(tmp_path):
     encoder.save(tmp_path / "encoder.parquet")
     loaded = catbayes.load(tmp_path / "encoder.parquet")
     np.testing.assert_array_equal(loaded.transform(table), encoder.transform(table))
+
+
+def test_two_classes_of_a_family_for_several_survive(tmp_path):
+    encoder = SamplingBayesianEncoder(family="categorical", random_state=0).fit(X, TARGETS["bernoulli"])
+    encoder.save(tmp_path / "encoder.parquet")
+    loaded = catbayes.load(tmp_path / "encoder.parquet")
+    np.testing.assert_array_equal(loaded.transform(X), encoder.transform(X))

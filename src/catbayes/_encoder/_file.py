@@ -216,17 +216,18 @@ def _write_tuples(index: Index, what: str) -> list[tuple[str, str]]:
 def build_encoder(build: Build, header: Any, table: Any) -> Any:
     """Make a fitted encoder of what was read."""
     evidence, records = _read_evidence(header, table), header["columns"]
-    wanted = settle_family(None, evidence).scaled(evidence.total, 0.0)
-
-    def read_prior(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
-        record = records[number]
-        if index.levels:
-            strengths = tuple(_amount("strengths", strength) for strength in record["strengths"])
-            return HierarchyPrior.of(index, Links(_read_prior(record["root"], wanted), strengths), statistics)
-        return ColumnPrior(_read_prior(record["prior"], wanted), _read_prior(record["unseen"], wanted))
 
     def fit(settings: Settings) -> Encoding:
         family = settle_family(settings.family, evidence)
+        wanted = family.scaled(evidence.total, 0.0)
+
+        def read_prior(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
+            record = records[number]
+            if index.levels:
+                strengths = tuple(_amount("strengths", strength) for strength in record["strengths"])
+                return HierarchyPrior.of(index, Links(_read_prior(record["root"], wanted), strengths), statistics)
+            return ColumnPrior(_read_prior(record["prior"], wanted), _read_prior(record["unseen"], wanted))
+
         return Encoding.of(settings, evidence, family, int(header["seed"]), read_prior)
 
     return build(read_settings(header["settings"]), fit)
