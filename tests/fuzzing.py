@@ -405,7 +405,7 @@ def main():
     while finding is None and time.monotonic() - start < given.seconds:
         for what in (try_tables, try_lives):
             try:
-                what(given.examples, phases=list(Phase), print_blob=True)
+                what(given.examples * (5 if what is try_tables else 1), phases=list(Phase), print_blob=True)
             except BaseException as error:
                 finding = f"{type(error).__name__}: {error}"
                 if isinstance(error, KeyboardInterrupt):
