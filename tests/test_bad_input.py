@@ -276,6 +276,15 @@ def test_weights_must_be_numbers():
         SamplingBayesianEncoder().fit([["a"], ["b"]] * 2, [0, 1, 0, 1], sample_weight=["w"] * 4)
 
 
+@pytest.mark.parametrize("settings", [{"interactions": "auto"}, {"keep_categories": "codes"}])
+def test_columns_are_not_weighed_by_one_class(settings):
+    encoder = SamplingBayesianEncoder(**settings)
+    with pytest.raises(InputError, match="only one class"):
+        encoder.fit(X, np.zeros(20, int))
+    encoder.partial_fit(X, np.zeros(20, int)).partial_fit(X, Y)
+    assert encoder.classes_.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize("labels", [[2**70, 2**71], [10**5000, 7]])
 def test_whole_numbers_longer_than_the_machine_s_are_labels(labels):
     encoder = SamplingBayesianEncoder(prior=0).fit(X, np.array(labels * 10, dtype=object))
