@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test golden calibration lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale walk dist lowest interpreters news clean
+.PHONY: demo reproduce test golden calibration fuzz coverage mutants reliability lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale walk dist lowest interpreters news clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -20,6 +20,29 @@ golden: $(VENV)/.dev  ## answers bit for bit as in tests/golden.json; other mach
 
 calibration: $(VENV)/.dev  ## the slow statistical suites
 	$(RUN)/python -m pytest -n auto -m calibration tests
+
+FUZZ_SECONDS ?= 3600
+PROOF := build/reliability
+
+fuzz: $(VENV)/.dev  ## generated lives and tables against plain loops, for an hour; what was found is tried first next time
+	OMP_NUM_THREADS=1 $(RUN)/python tests/fuzzing.py --seconds $(FUZZ_SECONDS) --write $(PROOF)/fuzz.json
+
+coverage: $(VENV)/.dev  ## lines and branches of src that the tests run, twice as long as `make test`
+	OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n auto -m "not calibration" --cov --cov-branch --cov-report= tests src
+	mkdir -p $(PROOF) && $(RUN)/python -m coverage json -q -o $(PROOF)/coverage.json && $(RUN)/python -m coverage report --skip-covered
+
+mutants: $(VENV)/.dev  ## changes to the arithmetic, and which of them the tests notice; one worker, long
+	OMP_NUM_THREADS=1 nice -n 15 $(RUN)/mutmut run --max-children 1
+	$(RUN)/python tests/mutants.py --write $(PROOF)/mutants.json
+
+reliability: $(VENV)/.dev  ## RELIABILITY.md, from inputs, faults, databases, leaks and load; long
+	mkdir -p $(PROOF)
+	$(MAKE) fuzz
+	$(RUN)/python tests/faults.py --write $(PROOF)/faults.json
+	$(RUN)/python -m pytest -q tests/test_databases.py --junitxml=$(PROOF)/databases.xml
+	OMP_NUM_THREADS=1 $(RUN)/python tests/leaks.py --write $(PROOF)/leaks.json
+	OMP_NUM_THREADS=1 $(RUN)/python tests/load.py --write $(PROOF)/load.json
+	$(RUN)/python tests/reliability.py
 
 lint: $(VENV)/.dev
 	$(RUN)/ruff check .

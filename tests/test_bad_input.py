@@ -1,6 +1,7 @@
 """Bad input gets one sentence with the remedy, and changes nothing."""
 
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas
@@ -40,6 +41,8 @@ BAD_FITS = {
     "one class by weight": (X, Y, {"sample_weight": 1.0 - Y}, "only one class"),
     "constant y": (X, np.full(20, 2.5), {}, "constant, 2.5"),
     "NaN in y": (X, np.where(Y, NAN, 0.5), {}, "NaN, in 10 rows. Drop"),
+    "signalling NaN in y": (X, np.array([Decimal("sNaN"), Decimal(1)] * 10, dtype=object), {}, "contains NaN.*Drop"),
+    "numbers too near": (X, Y * 1e-160, {}, "nearer to each other than 1e-100. Use another unit"),
     "infinite y": (X, np.where(Y, INF, 0.5), {}, "infinity"),
     "missing label": (X, np.array(["x", None] * 10, dtype=object), {}, "missing values, in 10 rows"),
     "no y": (X, None, {}, "y is None"),
@@ -271,3 +274,28 @@ def test_groups_do_not_go_by_name():
 def test_weights_must_be_numbers():
     with pytest.raises(InputError, match="sample_weight must hold numbers"):
         SamplingBayesianEncoder().fit([["a"], ["b"]] * 2, [0, 1, 0, 1], sample_weight=["w"] * 4)
+
+
+@pytest.mark.parametrize("settings", [{"interactions": "auto"}, {"keep_categories": "codes"}])
+def test_columns_are_not_weighed_by_one_class(settings):
+    encoder = SamplingBayesianEncoder(**settings)
+    with pytest.raises(InputError, match="only one class"):
+        encoder.fit(X, np.zeros(20, int))
+    encoder.partial_fit(X, np.zeros(20, int)).partial_fit(X, Y)
+    assert encoder.classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("labels", [[2**70, 2**71], [10**5000, 7]])
+def test_whole_numbers_longer_than_the_machine_s_are_labels(labels):
+    encoder = SamplingBayesianEncoder(prior=0).fit(X, np.array(labels * 10, dtype=object))
+    assert encoder.classes_.tolist() == sorted(labels)
+
+
+def test_numbers_longer_than_any_float_are_refused():
+    with pytest.raises(InputError, match="y must hold numbers for NormalGamma"):
+        SamplingBayesianEncoder(family="normal").fit(X, np.array([10**400, 7] * 10, dtype=object))
+
+
+def test_a_column_without_a_value_is_named():
+    with pytest.raises(InputError, match="Column 'n' holds no value, and HistGradientBoostingClassifier"):
+        SamplingClassifier(random_state=0).fit(X.assign(n=NAN), Y)

@@ -437,3 +437,19 @@ def test_the_demo_tells_its_story_on_a_small_table(work, capsys, monkeypatch):
     for words in ("800 simulated card payments", "Best AUC", "What to notice", "Three lines to do it yourself"):
         assert words in said
     assert (work / "catbayes-demo.html").exists()
+
+
+def test_names_do_not_write_to_the_terminal(work, capsys):
+    """Escape sequences in names of columns and categories move no cursor and change no colour."""
+    evil = "\x1b[31mred\x07"
+    table = pandas.DataFrame({evil: [evil, "b"] * 10, "c": ["u", "v"] * 10, "y": [0, 1] * 10})
+    table.to_parquet("evil.parquet")
+    assert run(["fit", "evil.parquet", "--target", "y", "-o", "evil.model"]) == 0
+    assert run(["posteriors", "evil.model"]) == 0
+    assert run(["posteriors", "evil.model", "--column", evil]) == 0
+    assert run(["posteriors", "evil.model", "--column", "\x1b[2J"]) == 1
+    assert run(["fit", "evil.parquet", "--target", evil + "x", "-o", "b.model"]) == 1
+    shown = capsys.readouterr()
+    assert "\\x1b[31mred" in shown.out + shown.err
+    assert "\x1b" not in shown.out + shown.err
+    assert "\x07" not in shown.out + shown.err

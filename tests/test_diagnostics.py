@@ -123,6 +123,48 @@ def test_every_container_gives_the_same_numbers_and_its_own_frame():
     np.testing.assert_allclose(array.trained[0], one.trained[0])
 
 
+class Whispering(TransformerMixin, BaseEstimator):
+    """Noise, with a little of the own target in each column: too little to be heard in one."""
+
+    def fit(self, X, y):
+        return self
+
+    def fit_transform(self, X, y):
+        return self.transform(X) + 0.06 * y[:, None]
+
+    def transform(self, X):
+        return np.random.default_rng(len(X)).normal(size=X.shape)
+
+
+def test_leaks_that_are_too_small_in_each_column_are_seen_in_all_together():
+    random = np.random.default_rng(0)
+    X, y = random.integers(9, size=(1500, 25)), random.normal(size=1500)
+    found = leakage(Whispering(), X, y, cv=3)
+    assert "leaks" not in found.verdicts
+    assert found.together.columns == [tuple(range(25))]
+    assert found.together.verdicts == ["leaks"]
+    assert "of all columns together" in str(found)
+    assert leakage(Whispering(), X[:, :1], y, cv=3).together is None
+
+
+@pytest.mark.parametrize("target", ["numbers", "classes"])
+def test_columns_that_hide_the_own_target_hide_it_together(target):
+    random = np.random.default_rng(0)
+    X = random.integers(100, size=(1500, 12))
+    y = random.normal(size=1500) if target == "numbers" else random.integers(3, size=1500)
+    assert leakage(SamplingBayesianEncoder(), X, y, cv=3).together.verdicts != ["leaks"]
+    assert leakage(LEAKING, X, y, cv=3).together.verdicts == ["leaks"]
+
+
+def test_what_an_encoder_makes_of_several_columns_is_measured_in_all_together():
+    X, y, _ = noise(4, n_rows=300)
+    table = pandas.DataFrame({"town": X[:, 0].astype(str), "country": (X[:, 0] // 9).astype(str)})
+    for settings in ({"hierarchy": {"town": ["country"]}}, {"interactions": [("town", "country")]}):
+        found = leakage(SamplingBayesianEncoder(**settings), table, y, cv=2)
+        assert found.columns == ["town", "country"]
+        assert np.isfinite(found.together.gap).all()
+
+
 def test_columns_are_those_asked_for_or_those_of_the_encoder():
     X, y, _ = noise(4, n_rows=300)
     table = pandas.DataFrame({"a": X[:, 0], "b": X[:, 0], "c": X[:, 0].astype(str)})

@@ -256,3 +256,78 @@ def test_a_crash_leaves_the_old_file(saved, monkeypatch):
         SamplingBayesianEncoder().fit(X, TARGETS["poisson"] > 2).save(saved)
     assert saved.read_bytes() == before
     assert os.listdir(saved.parent) == [saved.name]
+
+
+# ------------------------------------------------------------------------------ files that were made to be slow
+
+
+def crafted(path, categories, kind, rows=None):
+    """A file with the header of `path`, right checksum included, and categories that somebody chose."""
+    header = json.loads(pyarrow.parquet.read_schema(path).metadata[b"catbayes"])
+    n = len(categories) + 1 if rows is None else rows
+    header["columns"][0]["rows"] = n
+    header["columns"] = header["columns"][:1]
+    text = json.dumps(header).encode()
+    table = pyarrow.table(
+        {
+            "column": ["a"] * n,
+            "kind": ["seen"] * (n - 1) + ["missing"],
+            "type": pyarrow.array([kind] * (n - 1) + [None], pyarrow.string()),
+            "category": categories if rows is not None else pyarrow.array([*categories, None], pyarrow.string()),
+            "counts": pyarrow.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * 2, np.ones(2 * n)),
+        },
+        metadata={b"catbayes": text, b"catbayes.sha256": sha256(text).hexdigest().encode()},
+    )
+    pyarrow.parquet.write_table(table, path, compression="zstd")
+
+
+def test_rows_that_no_file_of_its_size_can_hold_are_refused(saved):
+    n = 2_000_000
+    crafted(saved, pyarrow.array(["a"] * n), "str", rows=n)
+    assert n > 20 * saved.stat().st_size
+    with pytest.raises(InputError, match="rows do not fit in"):
+        catbayes.load(saved)
+
+
+def test_a_text_that_is_written_once_and_meant_a_thousand_times_is_refused(saved):
+    crafted(saved, pyarrow.array(["x" * 50_000] * 1_000), "str", rows=1_000)
+    with pytest.raises(InputError, match="what it unfolds to does not fit in"):
+        catbayes.load(saved)
+
+
+def test_long_texts_that_were_squeezed_into_few_bytes_are_refused(saved):
+    crafted(saved, ["x" * 1_000_000 + str(number) for number in range(40)], "str")
+    with pytest.raises(InputError, match="what it unfolds to does not fit in"):
+        catbayes.load(saved)
+
+
+def test_categories_of_one_hash_are_refused(saved):
+    crafted(saved, [str(number * (2**61 - 1)) for number in range(2_000)], "int")
+    with pytest.raises(InputError, match="chosen to be slow"):
+        catbayes.load(saved)
+
+
+def test_long_names_and_rare_categories_of_many_classes_are_no_such_files(tmp_path):
+    n = 6_000
+    address = "https://example.org/a/long/path/to/some/page/{:09d}/index.html"
+    X = pandas.DataFrame({"url": [address.format(i // 3) for i in range(n)]})
+    encoder = SamplingBayesianEncoder(prior=0, random_state=0).fit(X, [f"class {i % 1000}" for i in range(n)])
+    encoder.save(tmp_path / "a.parquet")
+    assert np.array_equal(catbayes.load(tmp_path / "a.parquet").transform(X[:9]), encoder.transform(X[:9]))
+
+
+def test_combinations_of_categories_that_are_gone_survive(tmp_path):
+    """A row of weight 0 is in its combination, whose category left the column with the rows that had weight."""
+    table = pandas.DataFrame({"c": ["a", "a", "b", "b"], "d": ["x", "y", "x", "y"]})
+    encoder = SamplingBayesianEncoder(interactions=[("c", "d")], prior=1.0, random_state=0)
+    encoder.fit(table, [0, 1, 0, 1], sample_weight=[1.0, 0.0, 1.0, 1.0]).remove(table[:1], [0])
+    encoder.save(tmp_path / "encoder.parquet")
+    loaded = catbayes.load(tmp_path / "encoder.parquet")
+    np.testing.assert_array_equal(loaded.transform(table), encoder.transform(table))
+
+
+def test_two_classes_of_a_family_for_several_survive(tmp_path):
+    encoder = SamplingBayesianEncoder(family="categorical", random_state=0).fit(X, TARGETS["bernoulli"])
+    encoder.save(tmp_path / "encoder.parquet")
+    loaded = catbayes.load(tmp_path / "encoder.parquet")
+    np.testing.assert_array_equal(loaded.transform(X), encoder.transform(X))

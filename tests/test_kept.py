@@ -263,3 +263,11 @@ def test_ten_columns_of_noise_cost_no_more_than_leaving_them_out(rows):
         scores = [model.predict_proba(X[4_000:])[:, 1], plain.predict_proba(numbers[4_000:])[:, 1]]
         gaps.append(np.subtract(*(roc_auc_score(y[4_000:], score) for score in scores)))
     assert np.mean(gaps) > -0.004
+
+
+@pytest.mark.parametrize("interactions", ["pairs", [("user", "door")]])
+def test_categories_are_kept_beside_interactions_that_were_named(interactions):
+    X, y = make_table()
+    encoder = SamplingBayesianEncoder(keep_categories="codes", interactions=interactions, random_state=0).fit(X, y)
+    assert "city_code" in encoder.get_feature_names_out()
+    assert ("user", "door") in encoder.columns_

@@ -1,5 +1,6 @@
 """The same statistics, posteriors and draws from every container, engine and file."""
 
+import datetime
 import subprocess
 import sys
 import tomllib
@@ -16,7 +17,7 @@ import pyarrow.parquet
 import pytest
 
 from catbayes import InputError, SamplingBayesianEncoder, encode, gather
-from catbayes._sources import ENGINES, FILE_ENGINES, Engine
+from catbayes._sources import ENGINES, FILE_ENGINES, Engine, lazy_frame
 from catbayes._sources._engines import choose, owner
 from engines import COLUMNS, FILES, IN_MEMORY, INTERACTIONS, LAZY, TABLE, write_files
 
@@ -456,3 +457,13 @@ def test_amounts_without_a_logarithm_are_refused_wherever_they_are():
     for source in (table, polars.from_pandas(table).lazy()):
         with pytest.raises(InputError, match=r"takes amounts > 0, and y holds 0: use \"normal\""):
             gather(source, ["city"], "lognormal", family="lognormal")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_text_file_is_read_once_however_many_columns_are_counted(engine, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("city,day,paid\nOslo,2024-01-01,1\nRome,NA,0\n", encoding="utf-8")
+    with lazy_frame(path, engine, None) as frame:
+        path.unlink()
+        rows = frame.collect(backend="pyarrow").to_native().to_pydict()
+    assert rows == {"city": ["Oslo", "Rome"], "day": [datetime.date(2024, 1, 1), None], "paid": [1, 0]}

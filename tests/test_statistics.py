@@ -126,8 +126,101 @@ def test_rates_in_other_units_are_those_of_events_counted_in_them():
 
 def test_forgetting_a_category_leaves_the_others():
     codes, y = np.array([0, 1, 1]), np.array([3.0, 4.0, 6.0])
-    assert Moments.from_codes(codes, y, n_slots=2).without(0).count.tolist() == [0.0, 2.0]
-    assert Tally.from_codes(codes, np.array([0, 1, 1]), n_slots=2, n_classes=2).without(1).count.tolist() == [
-        1.0,
-        0.0,
-    ]
+    left = Moments.from_codes(codes, y, n_slots=2).without(0)
+    assert [left.count.tolist(), left.mean.tolist(), left.m2.tolist()] == [[0.0, 2.0], [0.0, 5.0], [0.0, 2.0]]
+    left = Tally.from_codes(codes, np.array([0, 1, 1]), n_slots=2, n_classes=2).without(1)
+    assert left.weight.tolist() == [[1.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("make", [moments, tally])
+@given(rows=table)
+def test_categories_that_are_moved_to_one_slot_become_one(make, rows):
+    joined = np.array([2, 0, 2, 0])
+    assert_close(make(rows).place(joined, 4), make([(joined[c], *rest) for c, *rest in rows]), 1e6)
+
+
+def test_the_total_of_little_weight_far_from_zero_is_exact():
+    """Though the first category is empty, and all weigh less than one row."""
+    y = 1e12 + np.array([0.0, 0.5, 1.0])
+    total = Moments.from_codes(np.array([1, 2, 3]), y, np.full(3, 0.125), n_slots=4).total()
+    assert [total.count[0], total.mean[0] - 1e12, total.m2[0]] == [0.375, 0.5, 0.0625]
+    assert [part.tolist() for part in (Moments.zero(2).total().count, Moments.zero(2).total().mean)] == [[0.0], [0.0]]
+
+
+@given(rows=st.lists(st.tuples(row, st.integers(0, 4)), min_size=1, max_size=30))
+def test_the_past_of_a_row_is_the_rows_of_its_category_with_a_lower_rank(rows):
+    told, rank = [one for one, _ in rows], np.array([when for _, when in rows])
+    codes, y, label, w = map(np.array, zip(*told, strict=True))
+    numbers = Moments.before(codes, rank, y, w, n_slots=4)
+    classes = Tally.before(codes, rank, label, w, n_classes=3)
+    unweighted = Tally.before(codes, rank, label, n_classes=3), Moments.before(codes, rank, y, n_slots=4)
+    for n in range(len(rows)):
+        past = [(0, *told[m][1:]) for m in range(len(rows)) if codes[m] == codes[n] and rank[m] < rank[n]]
+        expected = moments(past)
+        np.testing.assert_allclose(numbers.count[n], expected.count[0], rtol=1e-9, atol=1e-9)
+        if expected.count[0] > 0.01:
+            np.testing.assert_allclose(numbers.mean[n], expected.mean[0], rtol=1e-6, atol=1e-3)
+            np.testing.assert_allclose(numbers.m2[n], expected.m2[0], rtol=1e-6, atol=10.0)
+        np.testing.assert_allclose(classes.weight[n], tally(past).weight[0], rtol=1e-9, atol=1e-9)
+        assert unweighted[0].count[n] == unweighted[1].count[n] == len(past)
+        if not past:
+            assert numbers.count[n] == numbers.mean[n] == numbers.m2[n] == 0.0
+
+
+@pytest.mark.parametrize("make", [moments, tally])
+@given(rows=st.lists(row, min_size=1, max_size=20), share=st.floats(0.0, 1.0))
+def test_rows_that_count_for_a_share_are_rows_of_that_weight(make, rows, share):
+    lighter = make([(*rest, w * share) for *rest, w in rows])
+    scaled = make(rows).scaled(share)
+    np.testing.assert_allclose(scaled.count, lighter.count, atol=1e-9)
+    if make is moments:
+        np.testing.assert_allclose(scaled.m2, make(rows).m2 * share)
+        np.testing.assert_array_equal(scaled.mean, make(rows).mean)
+    by_category = make(rows).scaled(np.array([share, 1.0, 0.0, 1.0]))
+    assert_close(by_category.take(np.array([1, 3])), make(rows).take(np.array([1, 3])))
+    assert by_category.count[2] == 0.0
+
+
+@pytest.mark.parametrize("make", [moments, tally])
+def test_a_sample_holds_its_parts_and_nothing_else(make):
+    rows = [(0, 1.0, 0, 1.0), (0, 3.0, 1, 1.0), (1, 5.0, 2, 2.0), (1, 9.0, 2, 1.0)]
+    whole = make(rows)
+    for part in (rows, rows[:1], rows[1:3], []):
+        assert whole.holds(make(part)).all()
+    assert whole.holds(make([(0, 1.0, 0, 3.0)])).tolist() == [False, True, True, True]  # more than there is
+    assert whole.holds(make([(2, 1.0, 0, 1.0)])).tolist() == [True, True, False, True]  # of a category without rows
+    other = make([(1, 70.0, 0, 1.0)])  # another target than any that is there
+    assert whole.holds(other).tolist() == [True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "held"),
+    [
+        ([(5.0, 2.0)], [(5.0, 3.0)], False),  # half as much again
+        ([(5.0, 2.0)], [(4.0, 2.0)], False),  # nothing is left, and it was another target
+        ([(1.0, 1.0), (3.0, 1.0)], [(3.1, 1.0)], False),  # the other row cannot have been as far on the other side
+        ([(0.0, 2.0)], [(0.0, 1.0)], True),
+        ([(1e6, 1.0), (1e6 + 1e-4, 1.0)], [(1e6, 1.0)], True),  # what rounding leaves
+    ],
+)
+def test_a_sample_of_numbers_holds_what_can_have_been_part_of_it(whole, part, held):
+    made = (moments([(0, y, 0, w) for y, w in rows]) for rows in (whole, part))
+    assert next(made).holds(next(made))[0] == held
+
+
+def test_a_sample_of_classes_holds_no_more_of_any_class_than_there_is():
+    assert not tally([(0, 0.0, 0, 1.0), (0, 0.0, 1, 5.0)]).holds(tally([(0, 0.0, 0, 1.5)]))[0]
+
+
+def test_nothing_counted_does_not_vary():
+    assert not Tally.zero(2, 3).varies()
+    assert Tally.zero(2, 3).weight.shape == (2, 3)
+    assert tally([(0, 0.0, 1, 1.0)]).varies()
+    assert not Moments.zero(2).varies()
+    assert not moments([(0, 2.5, 0, 1.0), (1, 2.5, 0, 3.0)]).varies()
+    assert moments([(0, 2.5, 0, 1.0), (1, 2.0, 0, 3.0)]).varies()
+
+
+def test_classes_move_to_their_places_among_more():
+    wide = tally([(0, 0.0, 0, 1.0), (0, 0.0, 1, 2.0), (1, 0.0, 2, 4.0)]).widen(np.array([3, 0, 1]), 4)
+    assert wide.weight[:2].tolist() == [[2.0, 0.0, 0.0, 1.0], [0.0, 4.0, 0.0, 0.0]]

@@ -1,7 +1,8 @@
-"""Encoding one column by itself, with anybody's encoder."""
+"""Encoding one column by itself, or some together, with anybody's encoder."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,21 @@ def check_encoder(encoder: Any) -> None:
 
 
 def alone(encoder: Any, table: Table, position: int, *, classes: bool, seed: int) -> Any:
-    """Clone an encoder for a table of this one column; with a seed."""
+    """Clone an encoder for a table of this one column; with a seed, and without what it makes of several."""
+    encoder = clone(encoder)
+    encoder.set_params(**{name: None for name in ("interactions", "hierarchy") if name in encoder.get_params()})
+    return together(encoder, table, [position], classes=classes, seed=seed)
+
+
+def together(encoder: Any, table: Table, positions: Sequence[int], *, classes: bool, seed: int) -> Any:
+    """Clone an encoder for a table of these columns; with a seed."""
     encoder = clone(encoder)
     known = encoder.get_params(deep=False)
     if "columns" in known:
         encoder.set_params(columns="all")
     seed_if_none(encoder, classes=classes, seed=seed)
-    if "cols" in known:  # category_encoders' name for it, read by the constructor only; an array's column is number 0
-        own = [0 if table.frame is None else table.names[position]]
+    if "cols" in known:  # category_encoders' name for it, read by the constructor only; an array's columns are numbers
+        own = list(range(len(positions))) if table.frame is None else [table.names[position] for position in positions]
         return type(encoder)(**(encoder.get_params(deep=False) | {"cols": own}))
     return encoder
 
@@ -48,12 +56,12 @@ def seed_if_none(encoder: Any, *, classes: bool, seed: int) -> Any:
     return encoder
 
 
-def part(table: Table, position: int, rows: Any = slice(None)) -> Any:
-    """One column of some rows, as a table of the same kind."""
+def part(table: Table, positions: Sequence[int], rows: Any = slice(None)) -> Any:
+    """Columns of some rows, as a table of the same kind."""
     if table.frame is None:
         assert table.array is not None
-        return table.array[rows, position : position + 1]
-    return table.frame[rows, [position]].to_native()
+        return table.array[rows][:, positions]
+    return table.frame[rows, list(positions)].to_native()
 
 
 def outputs(encoded: Any) -> Array:

@@ -54,6 +54,21 @@ def column(values: Sequence[Any]) -> list[str]:
     return [_written(value, decimals) for value in values]
 
 
+def printable(text: str) -> str:
+    r"""A text for a terminal: what would move its cursor or change its colours is spelled out.
+
+    Examples
+    --------
+    >>> from catbayes._writing import printable
+    >>> print(printable("a column \x1b[31mred\nand its line"))
+    a column \x1b[31mred
+    and its line
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) or (hasattr(value, "dtype") and value.dtype.kind in "iuf")
 
@@ -62,7 +77,7 @@ def _written(value: Any, decimals: int) -> str:
     if value is None or value != value:
         return ""
     if isinstance(value, bool) or not _is_number(value):
-        text = " ".join(str(value).split())
+        text = printable(" ".join(str(value).split()))
         return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"

@@ -11,6 +11,7 @@ import click
 
 from catbayes import __version__
 from catbayes._cli._wording import flags_of, in_flags
+from catbayes._writing import printable
 from catbayes.errors import InputError
 
 INTERRUPTED = 130
@@ -84,7 +85,7 @@ def _say(message: str, arguments: list[str]) -> None:
     except ImportError:  # which is what the message is about
         command = None
     flags = {} if command is None else flags_of(command.params)
-    click.echo(f"catbayes: {in_flags(message, flags)}", err=True)
+    click.echo(f"catbayes: {printable(in_flags(message, flags))}", err=True)
 
 
 def _is_interruption(error: BaseException) -> bool:

@@ -22,6 +22,7 @@ from catbayes._cli._wording import flags_of, in_flags
 from catbayes._comparison import ENCODERS, MEASURES, Comparison, behind, written
 from catbayes._comparison import compare as compare_encoders
 from catbayes._sources import find_files
+from catbayes._writing import printable
 from catbayes.errors import InputWarning
 from catbayes.families import FAMILIES
 from catbayes.report import write as write_report
@@ -164,15 +165,15 @@ def show(result: Comparison) -> None:
         *(f"Note: {in_flags(note, flags)}" for note in (*result.rows.notes, *result.rows.warnings)),
     ]
     for text in paragraphs:
-        console.print(Text(text))
+        console.print(Text(printable(text)))
     console.print()
     if result.ranked:
         console.print(_grid(result, console.width))
     for reason in result.reasons:
-        console.print(Text(reason))
+        console.print(Text(printable(reason)))
     console.print()
     for text in (result.sentence, LEGEND) if result.ranked else (result.sentence,):
-        console.print(Text(text))
+        console.print(Text(printable(text)))
 
 
 LEGEND = (

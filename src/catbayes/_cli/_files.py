@@ -21,6 +21,7 @@ from catbayes._evidence import gather
 from catbayes._sources import ENGINES, Engine, find_files
 from catbayes._tables import did_you_mean
 from catbayes._writing import column as written_below
+from catbayes._writing import printable
 from catbayes._writing import texts as names_as_text
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES
@@ -295,7 +296,8 @@ def _hierarchy(texts: tuple[str, ...]) -> dict[str, list[str]] | None:
 def _report(encoder: Any, output: str) -> None:
     counts = [f"{column.name} ({len(column.values):,})" for column in encoder.evidence_.columns]
     rows = encoder.evidence_.total.count[0]
-    click.echo(f"wrote {output}: {rows:,.15g} rows, {encoder.family_.__name__}; {', '.join(counts)}", err=True)
+    told = f"wrote {output}: {rows:,.15g} rows, {encoder.family_.__name__}; {', '.join(counts)}"
+    click.echo(printable(told), err=True)
 
 
 def _plain(value: Any) -> Any:

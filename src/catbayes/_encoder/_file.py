@@ -18,6 +18,7 @@ import numpy as np
 
 from catbayes._atomic import replacing
 from catbayes._categories import Categories
+from catbayes._encoder._bounds import check_spread, read_bounded, size_of
 from catbayes._encoder._settings import (
     read_family_object,
     read_settings,
@@ -75,10 +76,11 @@ def load_table(path: Any, kinds: dict[str, Callable[[Any, Any], Any]]) -> Any:
         raise InputError(f"There is no file {os.fspath(path)!r}.")
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else "The file"
     try:
+        size = size_of(path)
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             metadata = file.schema_arrow.metadata or {}
             header = _read_header(metadata, name)
-            table = file.read()
+            table = read_bounded(file, size)
     except InputError:
         raise
     except Exception as error:
@@ -215,24 +217,25 @@ def build_encoder(build: Build, header: Any, table: Any) -> Any:
     """Make a fitted encoder of what was read."""
     evidence, records = _read_evidence(header, table), header["columns"]
 
-    def read_prior(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
-        record = records[number]
-        if index.levels:
-            strengths = tuple(_amount("strengths", strength) for strength in record["strengths"])
-            return HierarchyPrior.of(index, Links(_read_prior(record["root"], evidence), strengths), statistics)
-        return ColumnPrior(_read_prior(record["prior"], evidence), _read_prior(record["unseen"], evidence))
-
     def fit(settings: Settings) -> Encoding:
         family = settle_family(settings.family, evidence)
+        wanted = family.scaled(evidence.total, 0.0)
+
+        def read_prior(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
+            record = records[number]
+            if index.levels:
+                strengths = tuple(_amount("strengths", strength) for strength in record["strengths"])
+                return HierarchyPrior.of(index, Links(_read_prior(record["root"], wanted), strengths), statistics)
+            return ColumnPrior(_read_prior(record["prior"], wanted), _read_prior(record["unseen"], wanted))
+
         return Encoding.of(settings, evidence, family, int(header["seed"]), read_prior)
 
     return build(read_settings(header["settings"]), fit)
 
 
-def _read_prior(record: Any, evidence: Evidence) -> Any:
-    """A prior that fits the target."""
+def _read_prior(record: Any, wanted: Any) -> Any:
+    """A prior that fits the target, as one that is `wanted` does."""
     prior = read_family_object(record)
-    wanted = settle_family(None, evidence).scaled(evidence.total, 0.0)
     shapes = [{name: values.shape for name, values in one.arrays().items()} for one in (prior, wanted)]
     if type(prior) is not type(wanted) or shapes[0] != shapes[1]:
         raise ValueError(f"a {type(prior).__name__} of shape {shapes[0]} is no prior of its target")
@@ -286,6 +289,7 @@ def _read_column(
     name: Any = inputs[position] if position in parts else tuple(inputs[place] for place in parts)
     if len(parts) == 1:
         values = texts if set(kinds) <= {"str"} else [read_value(pair) for pair in zip(kinds, texts, strict=True)]
+        check_spread(values)
         known[parts[0]] = Categories(tuple(values))
         index, distinct = Index.of_column(known[parts[0]]), len(set(values))
     else:
@@ -325,17 +329,26 @@ def _read_effects(record: Any, part: Any) -> EffectTable | None:
 def _read_combinations(
     parts: tuple[int, ...], kinds: list[str], texts: list[str], known: dict[int, Categories]
 ) -> Index:
-    """Combinations from the types and texts of their parts; categories of columns that are not `known` are found."""
+    """Combinations from the types and texts of their parts; categories that the columns themselves lack are found.
+
+    They may lack some: those of columns that are not encoded themselves, and those whose rows were taken out, while a
+    combination of weight 0 stayed.
+    """
     cells = [
         list(zip(json.loads(kind), json.loads(text), strict=True)) for kind, text in zip(kinds, texts, strict=True)
     ]
-    columns = [[read_value(cell[number]) for cell in cells] for number in range(len(parts))]
+    found = [{cell[number]: read_value(cell[number]) for cell in cells} for number in range(len(parts))]
+    for distinct in found:
+        check_spread(list(distinct.values()))
+    columns = [[distinct[cell[number]] for cell in cells] for number, distinct in enumerate(found)]
+    sources = []
     for part, values in zip(parts, columns, strict=True):
+        own, _ = Categories.of_distinct(list(dict.fromkeys(values)))
         if part not in known:
-            known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))
-    sources = tuple(known[part] for part in parts)
+            known[part] = own
+        sources.append(known[part] if {*own.values} <= {*known[part].values} else known[part].union(own)[0])
     codes = [source.slots(values) for source, values in zip(sources, columns, strict=True)]
-    return Index(sources, np.stack(codes, axis=1).astype(np.intp))
+    return Index(tuple(sources), np.stack(codes, axis=1).astype(np.intp))
 
 
 def _parquet() -> Any:

@@ -27,6 +27,7 @@ from catbayes._posteriors import ColumnPrior, Posteriors
 from catbayes._random import Purpose, stream
 from catbayes._selection import Selection
 from catbayes._spread import Spread
+from catbayes._tables import spelled
 from catbayes._validation import Array, Codes, check_option
 from catbayes._writing import Written, counted
 from catbayes.errors import InputError, called_from, caller, warn
@@ -157,7 +158,7 @@ class Encoding(Written):
         library: Any = None,
     ) -> Encoding:
         """Update priors that are made here, or were made before."""
-        labels = None if evidence.classes is None else [str(label) for label in evidence.classes]
+        labels = None if evidence.classes is None else [spelled(label) for label in evidence.classes]
         names = list(evidence.inputs)
 
         def encode(number: int) -> EncodedColumn:

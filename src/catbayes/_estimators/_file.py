@@ -115,8 +115,8 @@ def save_model(model: Any, path: Any) -> None:
     check_is_fitted(model)
     if model._calibration is not None:
         raise InputError(
-            f"calibrate={model.calibrate!r}: a file holds no calibration. Fit with calibrate=None to save the model, or "
-            "pickle it."
+            f"calibrate={model.calibrate!r}: a file holds no calibration. Fit with calibrate=None to save the model, "
+            "or pickle it."
         )
     content = _pack(model)
     if not isinstance(path, str | os.PathLike):

@@ -77,6 +77,8 @@ def _fit_way(estimator: Any, way: str, rows: TrainingRows, seeded: bool, n_jobs:
         way_to_grow(last_step(estimator))
     if way == "copies":
         _require_no_splits(last_step(estimator))
+    if isinstance(estimator, HISTOGRAMS):
+        _require_values(estimator, rows)
     if rows.weight is not None and weight_name(estimator) is None:
         warn(f"{type(last_step(estimator)).__name__} takes no sample_weight: it learns from all rows alike.")
     if not rows.varies or (rows.n_draws == 1 and way != "rounds"):
@@ -93,6 +95,17 @@ def _fit_way(estimator: Any, way: str, rows: TrainingRows, seeded: bool, n_jobs:
 
     # Threads: nothing is copied, nothing is left running, and what takes long lets go of the interpreter.
     return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(member)(k) for k in range(rows.n_draws)))
+
+
+def _require_values(estimator: Any, rows: TrainingRows) -> None:
+    """Refuse columns without a single value, at which histograms end in an error of their own."""
+    table = rows.draws.table
+    for position in rows.draws.layout.passing:
+        if table.numeric([position]) and np.isnan(np.asarray(table.values(position), dtype=np.float64)).all():
+            raise InputError(
+                f"Column {table.names[position]!r} holds no value, and {type(estimator).__name__} takes no such "
+                "column. Drop it."
+            )
 
 
 def _prepared(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> tuple[Any, TrainingRows]:

@@ -131,7 +131,7 @@ class Query:
                 check_no_amount(known)
         if wanted is not None and not wanted.classes:
             squares = cls._check(facts, weight, target)
-            check_size(float(facts["low"]), float(facts["high"]))
+            check_size(float(facts["low"]), float(facts["high"]), log=wanted.log_target)
             wanted.check_target(float(facts["low"]))
             number = nw.col(TARGET).cast(nw.Float64)
             frame = frame.with_columns(number.log() if wanted.log_target else number)

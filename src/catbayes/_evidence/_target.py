@@ -139,7 +139,12 @@ def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     kinds = {kind for kind in set(map(type, y.tolist())) if kind is not type(None)}
     if kinds and all(issubclass(kind, Number) and not issubclass(kind, bool) for kind in kinds):
         whole = all(issubclass(kind, Integral) for kind in kinds) and None not in y.tolist()
-        return y.astype(np.int64 if whole else np.float64)
+        try:
+            return y.astype(np.int64 if whole else np.float64)
+        except OverflowError:  # longer than the machine's: labels may be, and numbers are told so where they are needed
+            return y
+        except ValueError as error:  # a signalling NaN
+            raise InputError(f"Input y contains NaN: {error}. Drop those rows before fitting.") from error
     return y
 
 
@@ -164,8 +169,8 @@ def _check_finite(y: np.ndarray[Any, Any]) -> None:
         raise InputError(f"Input y contains {what}, in {(~finite).sum()} rows. Drop those rows before fitting.")
 
 
-def check_size(low: float, high: float) -> None:
-    """Refuse numbers of which no sum of squares can be made.
+def check_size(low: float, high: float, log: bool = False) -> None:
+    """Refuse numbers of which no sum of squares can be made: too large, or, unless logarithms are taken, too near.
 
     Examples
     --------
@@ -176,6 +181,10 @@ def check_size(low: float, high: float) -> None:
         raise InputError(
             f"y holds {low if -low > high else high:g}: expected numbers from {-LARGEST:g} to {LARGEST:g}. Use another "
             "unit."
+        )
+    if not log and 0.0 < high - low < 1.0 / LARGEST:
+        raise InputError(
+            f"y holds numbers from {low:g} to {high:g}, nearer to each other than {1.0 / LARGEST:g}. Use another unit."
         )
 
 
@@ -234,9 +243,9 @@ def label_array(values: Sequence[Any], dtype: np.dtype[Any] | None = None) -> np
 def _read_numbers(y: np.ndarray[Any, Any], family: type[Family]) -> Target:
     try:
         values = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"y must hold numbers for {family.__name__}: {error}.") from error
     _check_finite(values)
-    check_size(float(values.min()), float(values.max()))
+    check_size(float(values.min()), float(values.max()), log=family.log_target)
     family.check_target(float(values.min()))
     return Target(np.log(values) if family.log_target else values, family)

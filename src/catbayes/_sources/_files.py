@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
-from catbayes._sources._batches import Batch, batches, need_arrow
+from catbayes._sources._batches import BATCH_ROWS, Batch, batches, need_arrow
 from catbayes._sources._engine import FileEngine
 from catbayes._sources._engines import choose
 from catbayes._sources._text import NAMED, Layout, named_twice
@@ -70,6 +72,28 @@ class Files:
         names = [str(path) for path in paths or self.paths]
         with self.engine.scan(names, self.kind, self.layout, self.memory_limit) as native:
             yield native if self.types is None else self.engine.convert(native, self.types)
+
+    @contextmanager
+    def by_column(self) -> Iterator[Files]:
+        """Files of which a query reads the columns that it asks for: text becomes Parquet, in a folder of its own.
+
+        Every query would parse all of a text file anew, and there is one for each column.
+        """
+        if self.kind != "CSV":
+            yield self
+            return
+        import pyarrow.parquet
+
+        with tempfile.TemporaryDirectory(prefix="catbayes-") as folder, self.scan() as native:
+            copy, parts = Path(folder, "rows.parquet"), self.engine.batches(native, BATCH_ROWS)
+            first = next(parts, None)
+            if first is None:
+                yield self
+                return
+            with pyarrow.parquet.ParquetWriter(copy, first.schema) as writer:
+                for part in chain([first], parts):
+                    writer.write(part)
+            yield replace(self, paths=(copy,), kind="Parquet", layout=None, types=None)
 
     def names(self) -> list[str]:
         """Names of the columns."""

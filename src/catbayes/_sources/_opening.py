@@ -63,7 +63,7 @@ def lazy_frame(
     if isinstance(frame, nw.LazyFrame):
         yield frame
         return
-    with Files.of(source, engine, memory_limit, text).scan() as native:
+    with Files.of(source, engine, memory_limit, text).by_column() as files, files.scan() as native:
         yield nw.from_native(native).lazy()
 
 

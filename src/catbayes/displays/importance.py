@@ -121,7 +121,7 @@ def _block(encoder: Any, table: Table, position: int, y: Any, own: bool, classes
     """The features of one column: its encoding, or its numbers."""
     if own:
         encoder = alone(encoder, table, position, classes=classes, seed=position)
-        return outputs(encoder.fit_transform(part(table, position), y))
+        return outputs(encoder.fit_transform(part(table, [position]), y))
     return np.asarray(table.values(position), dtype=np.float64)[:, None]
 
 

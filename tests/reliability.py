@@ -1,0 +1,197 @@
+"""RELIABILITY.md, from what was run: `make reliability` runs the parts, each of which writes its JSON, and then this.
+
+What was not run says so. Nothing on the page is written by hand but the words.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "build" / "reliability"
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "polars", "pyarrow", "duckdb", "hypothesis")
+NOT_RUN = "Not run: `{}` does.\n"
+
+
+def main():
+    """Write the page."""
+    parts = [
+        OPENING.format(
+            day=datetime.now(UTC).strftime("%Y-%m-%d"),
+            python=platform.python_version(),
+            libraries=", ".join(f"{name} {version(name)}" for name in LIBRARIES),
+            cores=len(os.sched_getaffinity(0)),
+        ),
+        section("Inputs tried", "fuzz.json", "make fuzz", fuzzed),
+        section("Faults survived", "faults.json", "python tests/faults.py", faults),
+        section("Names and values that were made to break queries", "databases.xml", "make reliability", databases),
+        section("Leaks", "leaks.json", "python tests/leaks.py", leaks),
+        section("Load", "load.json", "python tests/load.py", load),
+        section("Coverage", "coverage.json", "make coverage", coverage),
+        section("Mutants", "mutants.json", "make mutants", mutants),
+        section("Calibration", "calibration.xml", "make calibration", calibration),
+    ]
+    (ROOT / "RELIABILITY.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+OPENING = """# Reliability
+
+What was tried to make catbayes lose a row, give a wrong number or end in an error that is not its own.
+`make reliability` wrote this page on {day} from what it ran, with Python {python},
+{libraries}, on {cores} shared cores.
+Parts have commands of their own; those that were not run say so.
+"""
+
+
+def section(title, file, command, write):
+    """A heading and what a part says, or that it was not run."""
+    path = FOLDER / file
+    if not path.exists():
+        return f"## {title}\n\n{NOT_RUN.format(command)}"
+    return f"## {title}\n\n{write(path)}\n"
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def table(headings, rows):
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (headings, ["---"] * len(headings), *rows)]
+    return "\n".join(lines)
+
+
+def fuzzed(path):
+    """Lives and tables."""
+    found = read(path)
+    tried = found["tried"]
+    told = sum(count for name, count in tried.items() if " from " in name)
+    first = (
+        f"`make fuzz` for {found['seconds']:,} s: {tried.get('lives', 0):,} lives of encoders, which were told "
+        f"of rows "
+        f"{told:,} times (merged, removed, forgotten, saved, loaded and copied in between) and compared with "
+        f"plain loops in "
+        f"{tried.get('cells compared', 0):,} cells; {tried.get('tables', 0):,} tables of any cells, targets, "
+        f"weights and "
+        f"settings, of which {tried.get('refused', 0):,} were refused in a sentence and the others encoded in "
+        f"finite "
+        f"numbers. "
+    )
+    finding = "**Finding**: " + found["finding"].split("\n")[0] if found["finding"] else "No finding."
+    rows = sorted((name, f"{count:,}") for name, count in tried.items() if " from " in name)
+    return first + finding + "\n\n" + table(["rows told by", "times"], rows)
+
+
+def faults(path):
+    """Kills, full disks, writers."""
+    found = read(path)
+    seen = {key: sorted(found[key].items()) for key in ("kills", "full_disks")}
+    kills, full = (", ".join(f"{name} {number}" for name, number in counts) for counts in seen.values())
+    return (
+        f"`fit`, `encode` (Parquet and CSV) and `update` (to another file and in place) were killed at "
+        f"{sum(found['kills'].values())} random moments ({kills}), and run {sum(found['full_disks'].values())} "
+        f"times with a "
+        f"limit on the bytes of a file, as a full disk sets it ({full}). Each time all inputs were as before, "
+        f"and the output "
+        f"was the old file or the new one, whole: 0 rows lost or changed. A file that two processes replaced "
+        f"all the time was "
+        f"read {found['reads_between_two_writers']:,} times, and was always one of the two."
+    )
+
+
+def outcomes(path):
+    """How many tests of a report passed, and how many there were."""
+    suites = list(ElementTree.parse(path).getroot().iter("testsuite"))
+    kinds = ("tests", "failures", "errors", "skipped")
+    count = {name: sum(int(suite.get(name, 0)) for suite in suites) for name in kinds}
+    return count["tests"] - count["failures"] - count["errors"] - count["skipped"], count
+
+
+def databases(path):
+    """Queries that were executed."""
+    passed, count = outcomes(path)
+    return (
+        f"`to_sql` was executed by DuckDB, SQLite, a server of PostgreSQL and one of MariaDB on quotes, "
+        f"backslashes, comments, "
+        f"blanks, cases, combining letters and keywords, as names of columns and as values: {passed} of "
+        f"{count['tests']} "
+        f""
+        f"databases gave the numbers of `transform` and left the table as it was."
+    )
+
+
+def leaks(path):
+    """Noise."""
+    found = read(path)
+    cells = found["cells"]
+    worse = [c for c in cells if c["ours"] - c["theirs"] > 2.0 * (c["error"] or 0.0)]
+    rows = []
+    for key in dict.fromkeys((c["rows"], c["columns"]) for c in cells):
+        some = [c for c in cells if (c["rows"], c["columns"]) == key]
+        ours, theirs = (sum(c[name] for c in some) / len(some) for name in ("ours", "theirs"))
+        most = max(some, key=lambda c: c["ours"] - c["theirs"])
+        at_worst = f"{most['ours'] - most['theirs']:+.4f} ({most['model']}, {most['target']})"
+        rows.append([*key, f"{ours:+.4f}", f"{theirs:+.4f}", at_worst])
+    text = (
+        f"What columns of pure noise cost on new rows (log-loss, or 1 - R²), averaged over "
+        f"{len({c['model'] for c in cells})} "
+        f""
+        f"models, {len({c['target'] for c in cells})} targets and {found['seeds']} tables of 1,000 rows, by "
+        f"the default encoder "
+        f"and by scikit-learn's TargetEncoder. In {len(worse)} of {len(cells)} cells we lose more, by more "
+        f"than two standard "
+        f"errors of so few tables"
+    )
+    named = [f"{c['model']}, {c['target']}, {c['rows']} rows, {c['columns']} columns" for c in worse]
+    text += (": " + "; ".join(named) if named else "") + ".\n\n"
+    headings = ["rows a category", "columns", "default", "TargetEncoder", "most that we lose more"]
+    return text + table(headings, rows)
+
+
+def load(path):
+    """Threads, categories, columns, classes, batches."""
+    found = read(path)
+    seen = {name: numbers for name, numbers in found.items() if name != "seconds"}
+    lines = [[name, ", ".join(f"{key} {value:,}" for key, value in numbers.items())] for name, numbers in seen.items()]
+    return "Seconds are those of busy, shared cores.\n\n" + table(["what", "seen"], lines)
+
+
+def coverage(path):
+    """Lines and branches."""
+    total = read(path)["totals"]
+    return (
+        f"{total['percent_covered']:.1f} % of {total['num_statements']:,} statements and "
+        f"{total.get('num_branches', 0):,} "
+        f""
+        f"branches of `src` are run by the tests that `make coverage` ran."
+    )
+
+
+def mutants(path):
+    """What mutmut changed, and what noticed."""
+    found = read(path)
+    judged = found["killed"] + found["survived"] + found.get("timeout", 0)
+    share = (found["killed"] + found.get("timeout", 0)) / max(judged, 1)
+    left = "".join(f"\n- `{name}`" for name in found.get("survivors", []))
+    return (
+        f"mutmut made {judged} changes to {', '.join(found['modules'])} that tests run through; {share:.1%} "
+        f"were noticed. It "
+        f"could judge no others: {found['no tests']} are in functions that it takes for untested, such as "
+        f"class methods." + (f" Survivors:\n{left}" if left else "")
+    )
+
+
+def calibration(path):
+    """The slow statistical suites."""
+    passed, count = outcomes(path)
+    return f"{passed} of {count['tests']} tests of simulation-based calibration passed (`make calibration`)."
+
+
+if __name__ == "__main__":
+    sys.exit(main())
