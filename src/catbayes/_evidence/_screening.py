@@ -12,8 +12,9 @@ and the gain is what that adds to the log-likelihood, with the dispersion σ² o
 
 at the best of a few λ. A row has no part in what it is told, so chance gains nothing: what is kept pays on new rows. A
 single column is weighed where all rows expect the mean. A pair is weighed by what all columns, one by one, leave over:
-each is taken out in turn, several times, every row being told by the others here as well. Columns of numbers take part
-by their deciles. Some of the rows are enough, if there are many.
+each is taken out in turn, several times, every row being told by the others here as well. What one more step of a column
+would gain is no merit of its pairs, and is taken off: where a category settles the target, steps never come to an end.
+Columns of numbers take part by their deciles. Some of the rows are enough, if there are many.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def screen(
     for _ in range(SWEEPS):
         left = left.without(list(every.values()))
     pairs = [pair for pair in combinations(every, 2) if pair[0] in columns or pair[1] in columns]
-    gains: dict[Parts, float] = {pair: left.gain(*_joined([every[place] for place in pair])) for pair in pairs}
+    gains = _gains_together(pairs, every, left)
     bar = beyond_chance(max(len(pairs), 1))
     speaking = {place for place in columns if alone[place] > CHANCE}
     speaking |= {place for pair, gain in gains.items() if gain > bar for place in pair if place in columns}
@@ -118,9 +119,20 @@ def _with_triples(found: Screened, every: Mapping[int, Coding], left: _Residuals
         if all(pair in pairs for pair in combinations(triple, 2))
     ]
     left = left.without([_joined([every[place] for place in pair]) for pair in pairs])
-    gains = {triple: left.gain(*_joined([every[place] for place in triple])) for triple in triples}
+    gains = _gains_together(triples, every, left)
     bar = beyond_chance(max(len(gains), 1))
     return Screened(found.gains | {triple: gain for triple, gain in gains.items() if gain > bar}, found.speaking)
+
+
+def _gains_together(found: Sequence[Parts], every: Mapping[int, Coding], left: _Residuals) -> dict[Parts, float]:
+    """What columns gain together beyond what the best of them gain, one left out."""
+
+    def gain(parts: Parts) -> float:
+        return left.gain(*_joined([every[place] for place in parts]))
+
+    fewer = {parts: list(combinations(parts, len(parts) - 1)) for parts in found}
+    already = {part: max(gain(part), 0.0) for part in {part for parts in fewer.values() for part in parts}}
+    return {parts: gain(parts) - max(already[part] for part in fewer[parts]) for parts in found}
 
 
 @dataclass(frozen=True, slots=True)
