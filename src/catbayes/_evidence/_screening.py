@@ -12,8 +12,8 @@ and the gain is what that adds to the log-likelihood, with the dispersion σ² o
 
 at the best of a few λ. A row has no part in what it is told, so chance gains nothing: what is kept pays on new rows. A
 single column is weighed where all rows expect the mean. A pair is weighed by what all columns, one by one, leave over:
-each is taken out in turn, several times, every row being told by the others here as well. What one more step of a column
-would gain is no merit of its pairs, and is taken off: where a category settles the target, steps never come to an end.
+each is taken out in turn, several times, every row being told by the others here as well. What one more step of a
+column would gain is no merit of its pairs, and is taken off: where a category settles the target, steps never end.
 Columns of numbers take part by their deciles. Some of the rows are enough, if there are many.
 """
 
