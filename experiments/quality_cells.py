@@ -37,7 +37,7 @@ HALVES = {"choose": 0, "report": 1}
 FEW_ROWS = 5_000  # tables of so many rows are divided twice
 QUICK_FOLDS = 3
 QUICK_ROWS = 2_000
-LIMIT, QUICK_LIMIT = 900.0, 60.0
+LIMIT, QUICK_LIMIT = 300.0, 60.0
 ORDER, MODEL = range(2)  # what seeds are for
 Settings = tuple[tuple[str, Any], ...]
 
@@ -172,10 +172,14 @@ class Plan:
     settings: Settings = ()
     quick: bool = False
 
-    def folds(self, table: str) -> list[int]:
-        """The numbers of the folds of this half."""
+    def folds(self, table: str, model: str) -> list[int]:
+        """The numbers of the folds of this half, the first ones of a slow model."""
         numbers = range(HALVES[self.half], n_folds(table), 2)
-        return list(numbers)[: QUICK_FOLDS if self.quick else None]
+        return list(numbers)[: QUICK_FOLDS if self.quick else MODELS[model].most_folds]
+
+    def rows(self, model: str) -> int | None:
+        """Training rows at most, of a slow model fewer; None for all."""
+        return min((most for most in (self.n_rows, MODELS[model].most_rows) if most is not None), default=None)
 
     def entries(self) -> list[tuple[str, Settings]]:
         """The methods, and ours with other settings."""
@@ -187,7 +191,8 @@ class Plan:
         if not METHODS[method].applies(read_table(table), model):
             return []
         limit = QUICK_LIMIT if self.quick else LIMIT
-        return [Cell(table, model, method, fold, self.n_rows, settings, limit) for fold in self.folds(table)]
+        n_rows = self.rows(model)
+        return [Cell(table, model, method, fold, n_rows, settings, limit) for fold in self.folds(table, model)]
 
     def cells(self) -> list[Cell]:
         """All of them, the first fold of everything first."""
