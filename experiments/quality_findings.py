@@ -81,7 +81,7 @@ def _row(
         "task": task,
         "measure": measure,
         "other": other,
-        "n_folds": len(plan.folds(table)),
+        "n_folds": len(plan.folds(table, model)),
         "scores": {name: _means(results) for name, results in complete.items()},
         "lost": lost,
         "against": {rival: _judged(complete, rival, measure) for rival in AGAINST},

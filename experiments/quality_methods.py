@@ -22,7 +22,7 @@ from catbayes._comparison._rows import Rows
 from catbayes._validation import Array, Codes
 
 MOST_ROUNDS = 1_000
-LARGEST = 20_000_000  # numbers in a dense table of rows and categories, about the square of what takes minutes
+LARGEST = 5_000_000  # numbers in a dense table of rows and categories, about the square of what takes minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class Base:
     quiet: dict[str, Any] = field(default_factory=dict)
     scaled: bool = False  # wants complete numbers of one scale
     seeded: bool = True
+    most_rows: int | None = None  # to learn from, where the model is slow
+    most_folds: int | None = None
 
     def make(self, classes: bool, seed: int) -> Any:
         """The model itself, not yet fitted."""
@@ -58,7 +60,12 @@ def _typed(given: dict[str, Any]) -> str:
 MODELS = {
     "linear": Base(LogisticRegression, Ridge, {}, {"max_iter": 1000}, scaled=True, seeded=False),
     "forest": Base(
-        RandomForestClassifier, RandomForestRegressor, {"n_estimators": 100, "min_samples_leaf": 1}, quiet={"n_jobs": 1}
+        RandomForestClassifier,
+        RandomForestRegressor,
+        {"n_estimators": 100, "min_samples_leaf": 1},
+        quiet={"n_jobs": 1},
+        most_rows=4_000,
+        most_folds=3,
     ),
     # Without the penalty LightGBM breaks down on classes of a few rows, whatever the encoding.
     "LightGBM": Base(
@@ -73,6 +80,8 @@ MODELS = {
         CatBoostRegressor,
         {"iterations": 300, "learning_rate": 0.1, "depth": 6},
         quiet={"thread_count": 1, "verbose": 0, "allow_writing_files": False},
+        most_rows=4_000,
+        most_folds=3,
     ),
 }
 """By name: parameters are the libraries' own but where a comment says why."""

@@ -38,7 +38,7 @@ PUBLISHED = {
     "linear": "linear mixed model",
 }
 BOOSTING: Settings = (("n_estimators", 600), ("learning_rate", 0.05), ("num_leaves", 63))
-LIMIT = 7200.0
+LIMIT = 1200.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,6 +243,18 @@ def test_auto_keeps_nothing_where_columns_say_it_one_by_one(family, how, seed):
     assert not encoder.interactions_["kept"].any()
 
 
+def test_pairs_with_a_category_that_settles_the_target_are_no_better_for_it():
+    """Log-odds without end are never reached: what is left of them is gained by every pair of its column."""
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.integers(0, 3, (3000, 5)), columns=list("abcde"))
+    either = (table["b"] == table["c"]) ^ (random.random(3000) < 0.2)
+    y = np.where(table["a"] == 0, "never", np.where(either, "yes", "no"))
+    encoder = SamplingBayesianEncoder("all", interactions="auto").fit(table, y)
+    gain = encoder.interactions_.set_index("interaction")["gain"]
+    assert gain.index[0] == "b&c"
+    assert gain[["a&d", "a&e"]].max() < 5
+
+
 def test_auto_keeps_nothing_of_columns_that_say_the_same():
     table, y = planted("bernoulli", "each")
     table["c"], table["d"] = table["a"] * 7, table["a"] // 2  # a copy, and a coarser one

@@ -100,11 +100,14 @@ def test_training_rows_new_rows_and_draws_have_the_same_kept_categories(kind):
         np.testing.assert_array_equal(encoder.fit_transform(X, y)[:, 1:-1], kept)
 
 
-@pytest.mark.parametrize("kind", ["codes", "one_hot"])
+@pytest.mark.parametrize("kind", ["codes", "one_hot", Kept("codes", instead=True)], ids=str)
 def test_files_queries_graphs_tensors_and_saved_encoders_agree(kind, tmp_path):
     import duckdb
 
-    encoder, X, _ = fitted(kind)
+    encoder, X, y = fitted(kind)
+    if isinstance(kind, Kept):
+        encoder.fit(X, 2 * y + (X["age"] > 0))  # of four classes, like the cities
+        assert encoder.get_feature_names_out().tolist() == ["city_code", "age"]
     expected, width = encoder.transform(X), len(encoder.get_feature_names_out()) - 1
     file = io.BytesIO()
     encoder.save(file)
@@ -152,6 +155,20 @@ def test_the_estimator_says_how_categories_are_kept():
     assert not coded(SamplingClassifier(RandomForestClassifier(5), keep_categories=None).fit(X, y))
     own = SamplingBayesianEncoder(keep_categories=Kept("codes", most=100))
     assert "street_code" not in coded(SamplingClassifier(RandomForestClassifier(5), own).fit(X, y))  # has no say
+
+
+def test_codes_stand_instead_of_posteriors_that_say_no_more_in_more_numbers():
+    X, y = make_table(2_000)
+    y = y + (X["age"] > 0)
+    forest = SamplingClassifier(RandomForestClassifier(5), interactions=None, random_state=0).fit(X, y)
+    of_city = ["city_0", "city_1", "city_2", "city_code"]  # four cities, three classes
+    names = forest.get_feature_names_out().tolist()
+    assert [name for name in names if name.startswith(("city", "user", "door"))] == [*of_city, "user_code", "door_code"]
+    beside = SamplingClassifier(RandomForestClassifier(5), interactions=None, keep_categories="codes", random_state=0)
+    assert {"user_0", "user_1", "user_2", "user_code"} <= {*beside.fit(X, y).get_feature_names_out()}
+    draws = forest.predict_draws(X[:50], columns=["user", "door"])
+    assert (draws == draws[0]).all()
+    assert forest.predict_draws(X[:50], columns=["city"]).std(axis=0).max() > 0
 
 
 def test_boosters_know_codes_for_categories():
@@ -263,11 +280,3 @@ def test_ten_columns_of_noise_cost_no_more_than_leaving_them_out(rows):
         scores = [model.predict_proba(X[4_000:])[:, 1], plain.predict_proba(numbers[4_000:])[:, 1]]
         gaps.append(np.subtract(*(roc_auc_score(y[4_000:], score) for score in scores)))
     assert np.mean(gaps) > -0.004
-
-
-@pytest.mark.parametrize("interactions", ["pairs", [("user", "door")]])
-def test_categories_are_kept_beside_interactions_that_were_named(interactions):
-    X, y = make_table()
-    encoder = SamplingBayesianEncoder(keep_categories="codes", interactions=interactions, random_state=0).fit(X, y)
-    assert "city_code" in encoder.get_feature_names_out()
-    assert ("user", "door") in encoder.columns_

@@ -58,8 +58,9 @@ class Beside:
         `in_full` is all the doubt that there is, else as much as training had.
         """
         found, own = self.behind(draws, slots), (self.sd if in_full else self.spread)[slots]
-        if own.any():
-            spread, n_outputs = draws.std(axis=0), draws.shape[-1]
+        n_outputs = draws.shape[-1]
+        if n_outputs and own.any():
+            spread = draws.std(axis=0)
             height = np.divide(draws - draws.mean(axis=0), spread, out=np.zeros_like(draws), where=spread > 0)
             found[..., n_outputs:] += (height if height.shape[-1] == own.shape[-1] else height[..., :1]) * own
         return found

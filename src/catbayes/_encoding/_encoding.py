@@ -32,7 +32,7 @@ from catbayes._validation import Array, Codes, check_option
 from catbayes._writing import Written, counted
 from catbayes.errors import InputError, called_from, caller, warn
 from catbayes.families import Family
-from catbayes.mappings import Mapping
+from catbayes.mappings import Mapping, Mean
 from catbayes.priors import Prior
 from catbayes.statistics import Statistics
 
@@ -42,6 +42,8 @@ Unseen = Literal["prior", "nan", "error"]
 Missing = Literal["category", "prior", "nan", "error"]
 In = TypeVar("In")
 Out = TypeVar("Out")
+NOTHING = Mean(labels=(), select=slice(0, 0))
+"""The mapping of a column of which the categories say it all."""
 MakePrior = Callable[[int, Statistics, Index, Statistics], ColumnPrior]
 """The prior of the column of a number, from what was seen of it, and from its slots and what they say."""
 
@@ -176,6 +178,7 @@ class Encoding(Written):
                 )
             if settings.kept is not None and settings.kept.applies(column, evidence):
                 beside = beside.and_then(settings.kept.table(column, index))
+                mapping = NOTHING if settings.kept.replaces(column, mapping) else mapping
             return EncodedColumn.of(column, posteriors, mapping, settings.draws.spread, beside, seed)
 
         columns = tuple(settings.run(encode, range(len(evidence.columns))))
@@ -347,7 +350,9 @@ class Encoding(Written):
         """How far the draws of each slot lie apart, as a part of how far rows do in the column that parts them most."""
         found = [column.variances() for column in self.columns]
         most = max((between for _, between in found), default=0.0)
-        return [np.sqrt(within / max(most, TINY)) for within, _ in found]
+        pairs = zip(self.columns, found, strict=True)
+        drawn = [within if column.mapping.names() else 0.0 * within for column, (within, _) in pairs]
+        return [np.sqrt(within / max(most, TINY)) for within in drawn]
 
     @property
     def hides(self) -> bool:

@@ -16,6 +16,7 @@ from catbayes._evidence import ColumnEvidence, Evidence
 from catbayes._index import Index
 from catbayes._validation import check_count, check_option
 from catbayes.errors import InputError
+from catbayes.mappings import Mapping
 
 __all__ = ["KeepCategories", "Kept", "resolve_kept"]
 
@@ -37,6 +38,9 @@ class Kept:
     only_signal : bool, default=True
         Only columns that have a say about the target, by themselves or beside another column of the table: the
         categories of others are chances to learn noise. Not known of what `gather` counted.
+    instead : bool, default=False
+        Give the categories instead of the posterior where there are as many classes to tell probabilities of as there
+        are categories, or more: it says no more than they do. The models do so by default.
 
     Examples
     --------
@@ -52,6 +56,7 @@ class Kept:
     kind: KeepCategories = "codes"
     most: int | None = 30
     only_signal: bool = True
+    instead: bool = False
 
     def check(self) -> None:
         """Require usable values."""
@@ -64,6 +69,10 @@ class Kept:
         if column.is_interaction or (self.most is not None and column.index.missing > self.most):
             return False
         return not self.only_signal or evidence.speaking is None or column.name in evidence.speaking
+
+    def replaces(self, column: ColumnEvidence, mapping: Mapping) -> bool:
+        """Tell whether the posterior of a column takes as many numbers as there are categories, to say no more."""
+        return self.instead and column.index.missing <= len(mapping.labels)
 
     def table(self, column: ColumnEvidence, index: Index) -> Beside:
         """The outputs of every slot; the index may have slots above those that were counted."""
@@ -83,7 +92,7 @@ def resolve_kept(keep_categories: Any) -> Kept | None:
     --------
     >>> from catbayes._encoding import resolve_kept
     >>> resolve_kept("one_hot"), resolve_kept(None)
-    (Kept(kind='one_hot', most=30, only_signal=True), None)
+    (Kept(kind='one_hot', most=30, only_signal=True, instead=False), None)
     """
     if keep_categories is None:
         return None

@@ -32,7 +32,7 @@ from catbayes._random import Purpose, stream
 from catbayes.errors import InputError, warn
 
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-COPIED_ROWS = 60_000
+COPIED_ROWS = 100_000
 """Rows of copies, at most, if nobody says how many: more of them cost more than they are worth."""
 PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
 """Estimators that hand weights on to those inside them."""

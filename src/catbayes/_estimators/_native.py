@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import Pipeline
 
-from catbayes._encoding import Kept, Layout
+from catbayes._encoding import KeepCategories, Kept, Layout
 from catbayes._validation import Array
 
 TREES = (
@@ -41,9 +41,12 @@ def suitable(estimator: Any, way: str) -> Kept | None:
     learn the target of one from the other.
     """
     if library(estimator) == "catboost" and way == "members":
-        return Kept("codes", most=None, only_signal=False)
+        return Kept("codes", most=None, only_signal=False, instead=True)
     module = type(last_step(estimator)).__module__
-    return Kept("codes") if module.startswith(TREES) else Kept("one_hot") if module.startswith(SUMS) else None
+    kind: KeepCategories | None = (
+        "codes" if module.startswith(TREES) else "one_hot" if module.startswith(SUMS) else None
+    )
+    return None if kind is None else Kept(kind, instead=True)
 
 
 @dataclass(frozen=True, slots=True)

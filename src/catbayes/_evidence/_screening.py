@@ -12,14 +12,15 @@ and the gain is what that adds to the log-likelihood, with the dispersion σ² o
 
 at the best of a few λ. A row has no part in what it is told, so chance gains nothing: what is kept pays on new rows. A
 single column is weighed where all rows expect the mean. A pair is weighed by what all columns, one by one, leave over:
-each is taken out in turn, several times, every row being told by the others here as well. Columns of numbers take part
-by their deciles. Some of the rows are enough, if there are many.
+each is taken out in turn, several times, every row being told by the others here as well. What one more step of a
+column would gain is no merit of its pairs, and is taken off: where a category settles the target, steps never end.
+Columns of numbers take part by their deciles. Some of the rows are enough, if there are many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal
 
@@ -98,10 +99,12 @@ def screen(
     every = _most_telling(every, alone, columns)
     for _ in range(SWEEPS):
         left = left.without(list(every.values()))
-    pairs = [pair for pair in combinations(every, 2) if pair[0] in columns or pair[1] in columns]
-    gains: dict[Parts, float] = {pair: left.gain(*_joined([every[place] for place in pair])) for pair in pairs}
-    bar = beyond_chance(max(len(pairs), 1))
     speaking = {place for place in columns if alone[place] > CHANCE}
+    pairs = [pair for pair in combinations(every, 2) if all(place in columns for place in pair)]
+    # A number only matters here where a column has yet to show that it has a say.
+    pairs += [(one, other) for one in every for other in every if one in {*columns} - speaking and other in numbers]
+    gains = _gains_together(pairs, every, left)
+    bar = beyond_chance(max(len(pairs), 1))
     speaking |= {place for pair, gain in gains.items() if gain > bar for place in pair if place in columns}
     found = Screened(
         {pair: gain for pair, gain in gains.items() if all(p in columns for p in pair)}, frozenset(speaking)
@@ -118,9 +121,20 @@ def _with_triples(found: Screened, every: Mapping[int, Coding], left: _Residuals
         if all(pair in pairs for pair in combinations(triple, 2))
     ]
     left = left.without([_joined([every[place] for place in pair]) for pair in pairs])
-    gains = {triple: left.gain(*_joined([every[place] for place in triple])) for triple in triples}
+    gains = _gains_together(triples, every, left)
     bar = beyond_chance(max(len(gains), 1))
     return Screened(found.gains | {triple: gain for triple, gain in gains.items() if gain > bar}, found.speaking)
+
+
+def _gains_together(found: Sequence[Parts], every: Mapping[int, Coding], left: _Residuals) -> dict[Parts, float]:
+    """What columns gain together beyond what the best of them gain, one left out."""
+
+    def gain(parts: Parts) -> float:
+        return left.gain(*_joined([every[place] for place in parts]))
+
+    fewer = {parts: list(combinations(parts, len(parts) - 1)) for parts in found}
+    already = {part: max(gain(part), 0.0) for part in {part for parts in fewer.values() for part in parts}}
+    return {parts: gain(parts) - max(already[part] for part in fewer[parts]) for parts in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +146,20 @@ class _Residuals:
     scale: Scale
     weight: Array | None
     freedom: float
+    residual: Array = field(init=False)  # both times the weight of the row
+    slope: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Work out the residual and the slope of every row, once for all that is weighed by them."""
+        mean, slope = self.score, np.ones_like(self.score)
+        if self.scale == "rates":
+            mean = slope = np.exp(np.clip(self.score, -FARTHEST, FARTHEST))
+        if self.scale == "classes":
+            mean = expit(np.clip(self.score, -FARTHEST, FARTHEST))
+            slope = mean * (1.0 - mean)
+        one = 1.0 if self.weight is None else self.weight
+        object.__setattr__(self, "residual", one * (self.y - mean))
+        object.__setattr__(self, "slope", one * positive(slope))
 
     @classmethod
     def of(cls, target: Target, weight: Array | None, rows: Codes) -> _Residuals:
@@ -152,20 +180,9 @@ class _Residuals:
         start = mean if scale == "numbers" else np.log(positive(mean)) if scale == "rates" else logit(mean)
         return cls(y, np.repeat(start, len(values), axis=1), scale, weight, freedom)
 
-    def parts(self) -> tuple[Array, Array]:
-        """The residual and the slope of every row, times its weight."""
-        mean, slope = self.score, np.ones_like(self.score)
-        if self.scale == "rates":
-            mean = slope = np.exp(np.clip(self.score, -FARTHEST, FARTHEST))
-        if self.scale == "classes":
-            mean = expit(np.clip(self.score, -FARTHEST, FARTHEST))
-            slope = mean * (1.0 - mean)
-        one = 1.0 if self.weight is None else self.weight
-        return one * (self.y - mean), one * positive(slope)
-
     def gains(self, codes: Codes, size: int) -> Array:
         """The gain of each part at each penalty, (penalty, part), from sums over the cells."""
-        residual, slope = self.parts()
+        residual, slope = self.residual, self.slope
         usual, count = slope.mean(axis=1, keepdims=True), np.maximum(np.bincount(codes, minlength=size), 1.0)
         total, squares, slopes = (_sums(codes, part, size) for part in (residual, residual**2, slope))
         dispersion = np.maximum(squares.sum(axis=1), TINY) / slopes.sum(axis=1)
@@ -186,7 +203,7 @@ class _Residuals:
         left = self
         for codes, size in columns:
             gains = left.gains(codes, size)
-            residual, slope = left.parts()
+            residual, slope = left.residual, left.slope
             penalty = np.array(PENALTIES)[gains.argmax(axis=0)][:, None] * slope.mean(axis=1, keepdims=True)
             others = _sums(codes, slope, size)[:, codes] - slope + penalty
             step = (_sums(codes, residual, size)[:, codes] - residual) / others
