@@ -143,8 +143,8 @@ def test_temperature_scales_the_spread_about_the_mean(temperature):
 
 
 def test_the_samplers_use_what_they_are_named_for():
-    """ "normal" and "auto" draw the normal for a frequent category, "auto" switches where the error is 0.005."""
-    switch = (0.14 / NORMAL_TOLERANCE) ** 2
+    """ "normal" draws one normal, "auto" bends it by the skewness, and draws exactly where the error is above 0.005."""
+    switch = 0.07 / NORMAL_TOLERANCE + 1.0
     family = BetaBernoulli(alpha=np.array([0.9, 1.1]) * switch, beta=np.full(2, 10 * switch))
 
     def drawn(sampler):
@@ -153,7 +153,27 @@ def test_the_samplers_use_what_they_are_named_for():
     exact, normal, auto = drawn("exact"), drawn("normal"), drawn("auto")
     assert (exact != normal).all()
     assert auto[0] == family.take([0]).sample(stream(0, 7, 0, 0))
-    assert auto[1] == normal[1]
+    noise, beta = stream(0, 7, 0, 1).standard_normal(2)[1], stats.beta(family.alpha[1], family.beta[1])
+    np.testing.assert_allclose(normal[1], beta.mean() + beta.std() * noise, rtol=1e-12)
+    bent = noise + float(beta.stats("s")) / 6 * (noise**2 - 1)
+    np.testing.assert_allclose(auto[1], beta.mean() + beta.std() * bent, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sampler", ["auto", "exact", "normal"])
+@pytest.mark.parametrize("family", PRIORS)
+def test_rows_that_share_entries_draw_as_if_each_had_its_own(family, sampler):
+    """What is worked out once for an entry is what each of its rows would work out, to the last bit."""
+    random = np.random.default_rng(0)
+    many = type(PRIORS[family])(*(np.repeat(p[None], 40, axis=0) for p in parameters(PRIORS[family])))
+    codes = np.repeat(np.arange(40), np.arange(40) ** 2)
+    y = make_target(family, many.sample(random)[codes], random)
+    classes = range(3 if family == "categorical" else 2) if FAMILIES[family].classes else None
+    statistics = Target(as_read(family, y), FAMILIES[family], classes).gather(codes, None, 40)
+    entries, place = Entries(many.update(statistics), statistics.count), random.integers(0, 40, 50_000)
+    how = {"seed": 3, "key": (1,), "spread": Spread(None), "sampler": sampler}
+    shared = draw(Found(entries, place), Identity(), **how)
+    np.testing.assert_array_equal(shared, draw(Found.each(entries.take(place)), Identity(), **how))
+    np.testing.assert_array_equal(shared[:40_000], draw(Found(entries, place[:40_000]), Identity(), **how))
 
 
 @pytest.mark.parametrize(("own_target", "unbiased"), [("exclude", True), ("cross_fit", True), ("include", False)])

@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
 from sales import DRAWN, PLAIN, WAYS, make_table
@@ -195,3 +195,17 @@ def test_unseen_and_missing_categories_are_predicted(fit_with):
     mean, spread = model.predict(new, return_std=True)
     assert np.isfinite(mean).all()
     assert spread[0] > spread[1]  # 41 rows have no city, none has this one
+
+
+@pytest.mark.parametrize("fit_with", ["copies", "members"])
+def test_draws_that_are_predicted_together_are_answered_as_one_by_one(fit_with, monkeypatch):
+    """However many rows a call takes, draw k is answered by the same model, in its place."""
+    X, y = make_table()
+    model = SamplingRegressor(DecisionTreeRegressor(), DRAWN, fit_with=fit_with, n_draws=3, random_state=0, **PLAIN)
+    model.fit(X, y)
+    together, mean = model.predict_draws(X, n_draws=7), model.predict(X)
+    monkeypatch.setattr("catbayes._estimators._predicting.STACKED_ROWS", 1)
+    np.testing.assert_array_equal(together, model.predict_draws(X, n_draws=7))
+    np.testing.assert_allclose(mean, model.predict(X), rtol=1e-12)
+    monkeypatch.setattr("catbayes._estimators._predicting.STACKED_ROWS", 2 * len(X))  # two turns, and some are left
+    np.testing.assert_array_equal(together, model.predict_draws(X, n_draws=7))

@@ -98,11 +98,8 @@ def test_the_marginal_likelihood_integrates_the_likelihood(registered):
 
 @pytest.mark.parametrize("strength", [2.5, 5.0, 20.0, 100.0, 1000.0, 100_000.0])
 def test_the_normal_error_is_bounded_as_promised(strength, family):
-    one = family(centre=3.0, strength=strength)
-    normal = stats.norm(one.mean()[0], np.sqrt(one.variance()[0]))
-    at = normal.ppf(np.linspace(0.0005, 0.9995, 4001))
-    distance = np.abs(stats.invgamma(strength + 1, scale=strength * 3.0).cdf(at) - normal.cdf(at)).max()
-    assert distance <= one.normal_error()
+    one, exact = family(centre=3.0, strength=strength), stats.invgamma(strength + 1, scale=strength * 3.0)
+    assert test_families.distance_of_normal(one, 0, exact) <= one.normal_error()
 
 
 def test_the_encoder_takes_it_by_name_and_as_a_class(registered, blocks, family):

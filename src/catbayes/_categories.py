@@ -9,9 +9,9 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
-from operator import is_
-from typing import Any
+from itertools import islice, repeat
+from operator import lt
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -20,7 +20,7 @@ from catbayes._tables import spelled
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 
-__all__ = ["Categories", "canonical_list", "factorize"]
+__all__ = ["Categories", "canonical_list"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,12 @@ class Categories:
     @classmethod
     def of(cls, column: Any) -> tuple[Categories, Codes]:
         """Find the categories of a column, and the slot of each row."""
-        codes, values = factorize(column)
-        categories = cls(_sorted(set(values) - {None}))
-        return categories, categories._place(codes, values)
+        found = _number(column)
+        if found.plain:
+            categories, slots = cls(tuple(found.values)), np.arange(len(found.values), dtype=np.int32)
+        else:
+            categories, slots = cls.of_distinct(found.values)
+        return categories, np.append(slots, np.int32(categories.missing)).take(found.codes, mode="wrap")
 
     @classmethod
     def of_distinct(cls, values: list[Any]) -> tuple[Categories, Codes]:
@@ -60,13 +63,14 @@ class Categories:
         Two of them may have one canonical spelling, and then share a slot.
         """
         values = canonical_list(values)
-        present = values[:-1] if values and values[-1] is None else values
-        if None in present or set(map(type, present)) - {str}:
-            present = [value for value in dict.fromkeys(present) if value is not None]
-        categories = cls(_sorted(present))
-        if len(present) >= len(values) - 1 and all(map(is_, categories.values, values)):  # they came in order
-            return categories, np.arange(len(values))
-        return categories, categories._place(np.arange(len(values)), values)
+        kinds = set(map(type, values))
+        if kinds not in ({str}, {int}):  # values that may be missing, or equal in two spellings
+            categories = cls(_sorted(set(values) - {None}))
+            return categories, categories._place(np.arange(len(values)), values)
+        if all(map(lt, values, islice(values, 1, None))):  # they came in order
+            return cls(tuple(values)), np.arange(len(values), dtype=np.int32)
+        order = sorted(range(len(values)), key=values.__getitem__)
+        return cls(tuple(map(values.__getitem__, order))), _ranks(np.array(order))
 
     @property
     def missing(self) -> int:
@@ -94,7 +98,8 @@ class Categories:
 
     def codes(self, column: Any) -> Codes:
         """Slot of each row of another column."""
-        return self._place(*factorize(column))
+        found = _number(column)
+        return self._place(found.codes, found.values if found.plain else canonical_list(found.values))
 
     def slots(self, values: list[Any]) -> Codes:
         """Slot of each of some values, which may repeat."""
@@ -102,7 +107,7 @@ class Categories:
 
     def strangers(self, column: Any, most: int = 3) -> list[Hashable]:
         """Some values of the column that are not among the categories, for a message."""
-        _, values = factorize(column)
+        values = canonical_list(_number(column).values)
         return [value for value in values if value not in self._slot][:most]
 
     def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
@@ -138,19 +143,20 @@ def _sorted(values: Any) -> tuple[Hashable, ...]:
         return tuple(sorted(values, key=lambda value: (type(value).__name__, spelled(value))))
 
 
-def factorize(column: Any) -> tuple[Codes, list[Hashable]]:
-    """Number the distinct values of a column: code -1 or value None is missing, and values may repeat.
+class _Numbered(NamedTuple):
+    """The number of each row's value among some values, which may repeat; -1, or that of None, is missing."""
 
-    Examples
-    --------
-    >>> codes, values = factorize(["b", None, "a", "b"])
-    >>> codes.tolist(), values
-    ([0, 1, 2, 0], ['b', None, 'a'])
-    """
+    codes: Codes
+    values: list[Any]
+    plain: bool = False  # whether the values are text or whole numbers that differ, in their order
+
+
+def _number(column: Any) -> _Numbered:
+    """Number the values of a column, by the library that holds it."""
     library = type(column).__module__.partition(".")[0]
     number = _LIBRARIES.get(library, _numpy)
     try:
-        codes, values = number(column)
+        return number(column)
     except TypeError as error:
         if "hash" not in str(error):
             raise
@@ -158,10 +164,9 @@ def factorize(column: Any) -> tuple[Codes, list[Hashable]]:
             f"A category must be hashable, and this column holds another cell: {str(error)[:60]}. "
             "Turn such cells into strings or tuples first."
         ) from error
-    return codes, canonical_list(values)
 
 
-def canonical_list(values: list[Any]) -> list[Hashable]:
+def canonical_list(values: list[Any]) -> list[Any]:
     """One spelling for every value.
 
     Examples
@@ -209,60 +214,71 @@ def _canonical(value: Any) -> Hashable:
     return value  # type: ignore[no-any-return]
 
 
-def _numpy(column: Any) -> tuple[Codes, list[Any]]:
+def _numpy(column: Any) -> _Numbered:
     kind = column.dtype.kind if isinstance(column, np.ndarray) else "O"
-    if kind in "iub":
+    if kind in "iu":
         return _integers(column)
-    if kind in "fmM":
+    if kind in "bfmM":
         values, codes = np.unique(column, return_inverse=True)
-        return codes, list(values)
+        return _Numbered(codes, values.tolist() if kind == "b" else list(values))
     objects = list(column) if not isinstance(column, np.ndarray) else column.tolist()
     number = {value: code for code, value in enumerate(dict.fromkeys(objects))}
     codes = np.fromiter(map(number.__getitem__, objects), dtype=np.intp, count=len(objects))
-    return codes, list(number)
+    return _Numbered(codes, list(number))
 
 
-def _integers(array: np.ndarray[Any, Any]) -> tuple[Codes, list[Any]]:
+def _integers(array: np.ndarray[Any, Any]) -> _Numbered:
     """Whole numbers in a narrow range are their own codes; others are sorted."""
     low, high = (int(array.min()), int(array.max())) if len(array) else (0, 0)
-    if array.dtype.kind == "b" or high - low > 2 * len(array) + 1000 or high > np.iinfo(np.intp).max:
+    if high - low > 2 * len(array) + 1000 or high > np.iinfo(np.intp).max:
         values, codes = np.unique(array, return_inverse=True)
-        return codes, values.tolist()
+        return _Numbered(codes, values.tolist(), True)
     shifted = array.astype(np.intp) - low
     present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
-    code = np.empty(high - low + 1, dtype=np.intp)
+    code = np.empty(high - low + 1, dtype=np.int32)
     code[present] = np.arange(len(present))
-    return code[shifted], (present + low).tolist()
+    return _Numbered(code.take(shifted), (present + low).tolist(), True)
 
 
-def _pandas(column: Any) -> tuple[Codes, list[Any]]:
+def _pandas(column: Any) -> _Numbered:
     if str(column.dtype).startswith(("list", "large_list", "fixed_size_list", "struct", "map")):
         raise TypeError(f"unhashable type: {column.dtype}")
+    if getattr(column.dtype, "storage", None) == "pyarrow":  # strings
+        return _pyarrow(column.array.__arrow_array__())
     codes, values = column.factorize(use_na_sentinel=True)
-    return codes, values.tolist()
+    return _Numbered(codes, values.tolist())
 
 
-def _polars(column: Any) -> tuple[Codes, list[Any]]:
+def _polars(column: Any) -> _Numbered:
     import polars
 
     if column.dtype.is_nested():
         raise TypeError(f"unhashable type: {column.dtype}")
     if column.null_count():
+        known = _polars(column.drop_nulls())
         codes = np.full(len(column), -1, dtype=np.intp)
-        codes[column.is_not_null().to_numpy()], values = _polars(column.drop_nulls())
-        return codes, values
-    numbers = (column.cast(polars.Categorical) if column.dtype == polars.String else column).to_physical()
+        codes[column.is_not_null().to_numpy()] = known.codes
+        return known._replace(codes=codes)
+    text = column.dtype == polars.String
+    numbers = (column.cast(polars.Categorical) if text else column).to_physical()
     machine = numbers.dtype.is_float() or numbers.dtype.is_integer() or numbers.dtype == polars.Boolean
     if not machine or "128" in str(numbers.dtype):
         return _numpy(column.to_list())  # decimals, bytes, objects
-    codes, distinct = _numpy(numbers.to_numpy())
-    row = np.empty(len(distinct), dtype=np.intp)
-    row[codes] = np.arange(len(codes))  # some row of each code
-    return codes, column[row].to_list()
+    found = _numpy(numbers.to_numpy())
+    if column.dtype.is_integer():
+        return found
+    row = np.empty(len(found.values), dtype=np.intp)
+    row[found.codes] = np.arange(len(column))  # some row of each code
+    distinct = column[row]
+    if not text:
+        return _Numbered(found.codes, distinct.to_list())
+    order = distinct.arg_sort()
+    return _Numbered(_ranks(order.to_numpy()).take(found.codes), distinct[order].to_list(), True)
 
 
-def _pyarrow(column: Any) -> tuple[Codes, list[Any]]:
+def _pyarrow(column: Any) -> _Numbered:
     import pyarrow
+    import pyarrow.compute
 
     if pyarrow.types.is_nested(column.type):
         raise TypeError(f"unhashable type: {column.type}")
@@ -273,15 +289,26 @@ def _pyarrow(column: Any) -> tuple[Codes, list[Any]]:
         return _numpy(column.to_pylist())
     if isinstance(encoded, pyarrow.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
-    codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
-    values = encoded.dictionary.to_pylist()
+    codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
     if declared:  # a dictionary may list values that no row has
-        codes, present = _integers(codes)
-        values = [None if code < 0 else values[code] for code in present]
-    return codes, values
+        values = encoded.dictionary.to_pylist()
+        found = _integers(codes)
+        return _Numbered(found.codes, [None if code < 0 else values[code] for code in found.values])
+    if not pyarrow.types.is_string(column.type) and not pyarrow.types.is_large_string(column.type):
+        return _Numbered(codes, encoded.dictionary.to_pylist())
+    order = pyarrow.compute.sort_indices(encoded.dictionary)
+    ranks = np.append(_ranks(order.to_numpy()), np.int32(-1))
+    return _Numbered(ranks.take(codes, mode="wrap"), encoded.dictionary.take(order).to_pylist(), True)
 
 
-_LIBRARIES: dict[str, Callable[[Any], tuple[Codes, list[Any]]]] = {
+def _ranks(order: Codes) -> Codes:
+    """Place of each of some values in their order."""
+    ranks = np.empty(len(order), dtype=np.int32)
+    ranks[order] = np.arange(len(order))
+    return ranks
+
+
+_LIBRARIES: dict[str, Callable[[Any], _Numbered]] = {
     "pandas": _pandas,
     "polars": _polars,
     "pyarrow": _pyarrow,

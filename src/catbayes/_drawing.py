@@ -15,7 +15,7 @@ from catbayes._random import chunks, stream
 from catbayes._spread import Spread, leave_one_out
 from catbayes._validation import Array, Codes, check_number, check_option, is_number
 from catbayes.errors import InputError
-from catbayes.families import Family, Random
+from catbayes.families import Normals, Random
 from catbayes.mappings import Mapping
 
 __all__ = ["Draws", "Found", "LeftOut", "draw", "draw_strata", "resolve_draws"]
@@ -24,7 +24,7 @@ Per = Literal["row", "category"]
 Sampler = Literal["auto", "exact", "normal"]
 
 NORMAL_TOLERANCE = 0.005
-"""The sampler "auto" takes the normal where its Kolmogorov distance to the posterior is bounded by this."""
+"""The sampler "auto" takes a normal where its Kolmogorov distance to the posterior is bounded by this."""
 
 HIDING_TEMPERATURE = 0.3
 """Below this, draws are too narrow to hide that a row's own target was taken out in closed form: on Adult and Amazon
@@ -48,8 +48,9 @@ class Draws:
     per : "row", "category"
         A fresh θ for each row (the paper), or one for all rows of a category (in training, of a category and fold).
     sampler : "auto", "exact", "normal"
-        "normal" is the large-sample approximation of Appendix B; "auto" uses it for categories so frequent that its
-        error in distribution is below 0.005, and exact draws for the others.
+        "normal" is the large-sample approximation of Appendix B; "auto" uses it, corrected for skewness, for
+        categories of which so much is known that its error in distribution is below 0.005, and exact draws for the
+        others.
 
     Examples
     --------
@@ -120,6 +121,11 @@ class Found:
         """Every entry as a row."""
         return cls(entries, np.arange(len(entries.count)))
 
+    @property
+    def repeats(self) -> bool:
+        """Whether rows share entries, so that these are the fewer."""
+        return len(self.entries.count) < len(self.place)
+
     def of(self, rows: slice) -> Entries:
         """The distributions of some rows."""
         return self.entries.take(self.place[rows])
@@ -152,9 +158,9 @@ class LeftOut:
         n_slots = len(entries.count)
         if weight is None and 0 < n_slots * n_classes**2 < len(slots):
             # A category has only one left-out posterior for each class: work them out once, and look them up.
-            slot, label = np.divmod(np.arange(n_slots * n_classes), n_classes)
+            slot, label = np.repeat(np.arange(n_slots), n_classes), np.tile(np.arange(n_classes), n_slots)
             table = cls(entries, prior, slot, label, None).of(slice(None))
-            return Found(table, slots * n_classes + target)
+            return Found(table, slots.astype(np.int32) * n_classes + target.astype(np.int32))
         return cls(entries, prior, slots, target, weight)
 
     def of(self, rows: slice) -> Entries:
@@ -162,6 +168,45 @@ class LeftOut:
         slots = self.slots[rows]
         weight = np.ones(len(slots)) if self.weight is None else self.weight[rows]
         return leave_one_out(self.entries.take(slots), self.prior.at(slots), self.target[rows], weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Entries to draw from, with all that a draw needs of an entry worked out once, however many rows share it."""
+
+    entries: Entries
+    spread: Spread
+    exact: npt.NDArray[np.bool_]  # which entries are drawn exactly
+    normal: Normals | None  # that the others are drawn by, if there are any
+
+    @classmethod
+    def of(cls, entries: Entries, spread: Spread, sampler: Sampler) -> Ready:
+        """Settle the entries, and say how each of them is drawn."""
+        entries = spread.settle(entries)
+        family = entries.family
+        if sampler == "auto":
+            exact = family.normal_error() > NORMAL_TOLERANCE
+        else:
+            exact = np.full(entries.count.shape, sampler == "exact")
+        if exact.all():
+            return cls(entries, spread, exact, None)
+        normal = family.normal() if sampler == "auto" else family.normal().straight()
+        return cls(entries, spread, exact, normal.closer(spread.factor(entries)))
+
+    def draw(self, place: Codes, random: Callable[[int, Any], Random]) -> Array:
+        """Draw θ for rows that stand at these places among the entries, (row, parameter)."""
+        few = np.flatnonzero(self.exact.take(place))
+        if self.normal is None or len(few) == len(place):
+            return self._exactly(place, random(_EXACT, ...))
+        normal = self.normal.take(place)
+        theta = self.entries.family.inside(normal.draw(random(_NORMAL, ...).standard_normal(normal.level.shape)))
+        if len(few):
+            theta[few] = self._exactly(place[few], random(_EXACT, few))
+        return theta
+
+    def _exactly(self, place: Codes, random: Random) -> Array:
+        entries = self.entries.take(place)
+        return self.spread.apply(entries.family.sample(random), entries)
 
 
 def draw(
@@ -194,11 +239,16 @@ def draw(
     if per == "category" and isinstance(rows, Found):
         every = Found.each(rows.entries)
         return draw(every, mapping, seed=seed, key=key, spread=spread, sampler=sampler)[rows.place]
+    whole = Ready.of(rows.entries, spread, sampler) if isinstance(rows, Found) and rows.repeats else None
     features: Array | None = None
     for number, some in chunks(len(rows)):
-        entries = spread.settle(rows.of(some))
-        theta = _draw_chunk(entries.family, sampler, _generators(seed, key, number, identity, some))
-        mapped = mapping.drawn(spread.apply(theta, entries))
+        random = _generators(seed, key, number, identity, some)
+        if whole is not None and isinstance(rows, Found):
+            theta = whole.draw(rows.place[some].astype(np.intp), random)
+        else:
+            each = Ready.of(rows.of(some), spread, sampler)
+            theta = each.draw(np.arange(len(each.exact)), random)
+        mapped = mapping.drawn(theta)
         if features is None:
             features = np.empty((len(rows), mapped.shape[1]), order="F")
         features[some] = mapped
@@ -252,18 +302,3 @@ def _generators(
         return lambda kind, some: stream(seed, *key, chunk, kind)
     own = identity[rows]
     return lambda kind, some: KeyedRandom(seed, (*key, kind), own[some])
-
-
-def _draw_chunk(family: Family, sampler: Sampler, random: Callable[[int, Any], Random]) -> Array:
-    if sampler == "exact":
-        return family.sample(random(_EXACT, ...))
-    if sampler == "normal":
-        return family.sample_normal(random(_NORMAL, ...))
-    rough = family.normal_error() > NORMAL_TOLERANCE
-    if rough.all():
-        return family.sample(random(_EXACT, ...))
-    theta = family.sample_normal(random(_NORMAL, ...))
-    if rough.any():
-        few = np.flatnonzero(rough)
-        theta[few] = family.take(few).sample(random(_EXACT, few))
-    return theta

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from catbayes.errors import InputError, warn
 
 Array = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.intp]
+Codes = npt.NDArray[np.signedinteger[Any]]
 
 LARGEST = 1e100
 """Targets, weights and exposures beyond it, and weights below its inverse, have squares that are no numbers."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from catbayes._arrays import TINY
 from catbayes._categories import Categories
@@ -146,7 +147,8 @@ class Encoding(Written):
             links = Links.fit(index, statistics, family, settings.prior, speaking, evidence.row_units)
             return HierarchyPrior.of(index, links, statistics)
 
-        with threadpool_limits(1, user_api="blas"):  # an optimiser of four numbers only loses by waking threads
+        # An optimiser of four numbers only loses by waking threads.
+        with _threadpools().limit(limits=1, user_api="blas"):
             return cls.of(settings, evidence, family, seed, learn, library)
 
     @classmethod
@@ -386,6 +388,12 @@ class Encoding(Written):
             identity=identity,
             known=known,
         )
+
+
+@cache
+def _threadpools() -> ThreadpoolController:
+    """Those of the libraries that are loaded: to look for them takes as long as to fit a small table."""
+    return ThreadpoolController()
 
 
 def _settle_missing(column: ColumnEvidence, settings: Settings) -> Statistics:

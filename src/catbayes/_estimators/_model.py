@@ -310,15 +310,21 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
             for model in self.estimators_:
                 require_smooth(model)
             return average(second_order(model, rows, self._respond) for model in self.estimators_)
-        features = rows.features(rows.expected())
-        found = average(self._respond(model, features) for model in self.estimators_)
-        doubtful = np.flatnonzero(rows.doubtful(self._draws))
-        if self.predict_with == "mean" or not len(doubtful):
-            return found
+        doubtful = rows.doubtful(self._draws)
+        if self.predict_with == "mean" or not doubtful.any():
+            return self._predict_mean(rows)
         some = rows.take(doubtful)
         draws = some.drawn([table.whole() for table in self._draws])
-        found[doubtful] = average(over_draws(self.estimators_, some, draws, self._respond))
+        drawn = average(over_draws(self.estimators_, some, draws, self._respond))
+        if doubtful.all():
+            return drawn
+        found = np.empty((len(rows), *drawn.shape[1:]))
+        found[doubtful], found[~doubtful] = drawn, self._predict_mean(rows.take(~doubtful))
         return found
+
+    def _predict_mean(self, rows: NewRows) -> Array:
+        features = rows.features(rows.expected())
+        return average(self._respond(model, features) for model in self.estimators_)
 
     def _predict_std(self, X: Any) -> Array:
         """Standard deviation of the predictions over draws from the whole posterior."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from catbayes.errors import InputError
 
 DOUBT = 0.1
 """From here on a category is in doubt: its draws lie apart by more than this part of what categories differ by."""
+
+STACKED_ROWS = 1 << 14
+"""Rows to predict in one call, at least, where there are draws enough to stack."""
 
 Respond = Callable[[Any, Array], Array]
 """Predictions of one fitted estimator for features: (row,) or (row, class)."""
@@ -37,6 +41,9 @@ class NewRows:
 
     def _pairs(self) -> Any:
         return zip(self.columns, self.codes, strict=True)
+
+    def __len__(self) -> int:
+        return len(self._features)
 
     def take(self, rows: Any) -> NewRows:
         """Some of the rows."""
@@ -122,9 +129,19 @@ class DrawnTable:
 
 
 def over_draws(models: list[Any], rows: NewRows, values: Iterator[list[Array]], respond: Respond) -> Iterator[Array]:
-    """Predictions under each draw; of several models, each has its share of the draws."""
-    for k, value in enumerate(values):
-        yield respond(models[k % len(models)], rows.features(value))
+    """Predictions under each draw; of several models, each has its share of the draws.
+
+    Draws of few rows are stacked: a call costs most models as much as a thousand rows do.
+    """
+    turns = max(1, STACKED_ROWS // max(1, len(rows)))
+    while some := list(islice(values, turns * len(models))):
+        found: list[Any] = [None] * len(some)
+        for number, model in enumerate(models[: len(some)]):
+            mine = some[number :: len(models)]
+            features = [rows.features(value) if len(mine) == 1 else rows.features(value).copy() for value in mine]
+            response = respond(model, features[0] if len(mine) == 1 else np.concatenate(features))
+            found[number :: len(models)] = np.split(response, len(mine))
+        yield from found
 
 
 def average(predictions: Iterator[Array]) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 from catbayes.errors import InputError, warn
 from catbayes.families._arithmetic import maximise, no_signal
 from catbayes.families._family import Family, Random, Support, likeliest_strength
+from catbayes.families._normals import Normals
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.categorical import DirichletCategorical
 from catbayes.families.lognormal import LogNormalGamma
@@ -27,6 +28,7 @@ __all__ = [
     "GammaPoisson",
     "LogNormalGamma",
     "NormalGamma",
+    "Normals",
     "Random",
     "Support",
     "check_whole_classes",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import betaln, digamma, gammaln, softmax
+from scipy.special import betaln, digamma, gammaln
 
 from catbayes._arrays import TINY, rounding, tiny, where
 from catbayes._validation import Array
@@ -68,12 +68,22 @@ def maximise(
     return result.x, -float(result.fun)
 
 
+def small(shape: Array) -> Array:
+    """1 / m, for bounds that fall with the shape m of a distribution; where m is next to nothing, just large."""
+    return 1.0 / np.maximum(shape, 1e-3)
+
+
 def beta_shape(alpha: Array, beta: Array) -> tuple[Array, Array]:
     """Skewness and excess kurtosis of Beta(α, β)."""
     total, product = alpha + beta, alpha * beta
-    skewness = 2.0 * (beta - alpha) * np.sqrt(total + 1.0) / ((total + 2.0) * np.sqrt(product))
     kurtosis = 6.0 * ((alpha - beta) ** 2 * (total + 1.0) - product * (total + 2.0))
-    return skewness, kurtosis / (product * (total + 2.0) * (total + 3.0))
+    return beta_skewness(alpha, beta), kurtosis / (product * (total + 2.0) * (total + 3.0))
+
+
+def beta_skewness(alpha: Array, beta: Array) -> Array:
+    """Skewness of Beta(α, β)."""
+    total = alpha + beta
+    return 2.0 * (beta - alpha) * np.sqrt(total + 1.0) / ((total + 2.0) * np.sqrt(alpha * beta))
 
 
 def dirichlet_maximum(weight: Array) -> Array:
@@ -86,22 +96,19 @@ def dirichlet_maximum(weight: Array) -> Array:
     cap = no_signal(total.sum())
     centre = np.maximum(total, 1e-9 * total.sum()) / total.sum()
     centre /= centre.sum()
-    by_class = [np.unique(column, return_counts=True) for column in weight.T]
-    by_category = np.unique(weight.sum(axis=1), return_counts=True)
-
-    def rise(alpha: float, counts: tuple[Any, Any]) -> tuple[float, float]:
-        """Σ_v log Γ(α + n_v) / Γ(α) and its slope."""
-        count, times = counts
-        slope = (digamma(alpha + count) - digamma(alpha)) @ times
-        return float(log_rising(alpha, count) @ times), float(slope)
+    found = [np.unique(column, return_counts=True) for column in (*weight.T, weight.sum(axis=1))]
+    # All classes, and behind them the categories as wholes, in one array: a step is a few calls on it.
+    count, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    member = np.repeat(np.arange(len(found)), [len(distinct) for distinct, _ in found])
+    signed = np.where(member < len(total), times, -times)
 
     def objective(x: Array) -> tuple[float, Array]:
-        strength, share = np.exp(x[0]), softmax(x[1:])
-        alpha = np.maximum(strength * share, TINY)
-        whole, whole_slope = rise(strength, by_category)
-        parts = np.array([rise(*pair) for pair in zip(alpha, by_class, strict=True)])
-        slope = alpha * (parts[:, 1] - whole_slope)
-        return float(parts[:, 0].sum() - whole), np.append(slope.sum(), slope - share * slope.sum())
+        strength, share = np.exp(x[0]), _softmax(x[1:])
+        alpha = np.append(np.maximum(strength * share, TINY), strength)
+        each = alpha[member]
+        slopes = np.bincount(member, times * (digamma(each + count) - digamma(alpha)[member]))
+        slope = alpha[:-1] * (slopes[:-1] - slopes[-1])
+        return float(log_rising(each, count) @ signed), np.append(slope.sum(), slope - share * slope.sum())
 
     span = 15.0  # no class share further than e^±15 from where it starts
     logits = np.log(centre)
@@ -109,4 +116,10 @@ def dirichlet_maximum(weight: Array) -> Array:
     best, value = maximise(objective, np.append(np.log(min(10.0, cap)), logits), bounds)
     if value - objective(np.append(np.log(cap), logits))[0] < 1e-2:
         return np.asarray(cap * centre)
-    return np.asarray(np.exp(best[0]) * softmax(best[1:]))
+    return np.asarray(np.exp(best[0]) * _softmax(best[1:]))
+
+
+def _softmax(logits: Array) -> Array:
+    """Shares of these logarithms; scipy's own costs more than the rest of a step."""
+    share = np.exp(logits - logits.max())
+    return np.asarray(share / share.sum())

@@ -14,6 +14,7 @@ from catbayes._arrays import namespace, where
 from catbayes._validation import Array
 from catbayes.errors import InputError
 from catbayes.families._arithmetic import no_signal
+from catbayes.families._normals import Normals
 
 
 class Random(Protocol):
@@ -271,12 +272,17 @@ class Family(ABC):
         """Carry independent uniforms, (…, parameter), to draws of θ; the first one rises with the first parameter."""
 
     @abstractmethod
-    def sample_normal(self, random: Random) -> Array:
-        """Draw θ from the normal of the same mean and covariance (Appendix B of the paper)."""
+    def normal(self) -> Normals:
+        """The normals of the same means and covariances (Appendix B of the paper), corrected for skewness."""
+
+    @classmethod
+    def inside(cls, theta: Array) -> Array:
+        """Bring draws of a normal to where θ can be, in place; everywhere, unless a family says otherwise."""
+        return theta
 
     @abstractmethod
     def normal_error(self) -> Array:
-        """Bound the Kolmogorov distance of any parameter's distribution to that normal."""
+        """Bound the Kolmogorov distance of any parameter's distribution to that of `normal`."""
 
     @abstractmethod
     def log_marginal(self, statistics: Any) -> Array:

@@ -13,6 +13,7 @@ from catbayes._arrays import namespace, positive
 from catbayes._validation import Array
 from catbayes.families._arithmetic import beta_shape, dirichlet_maximum, left_over, log_rising
 from catbayes.families._family import Family, Random
+from catbayes.families._normals import Normals, SharedNormals
 from catbayes.statistics import Tally
 
 
@@ -118,16 +119,20 @@ class DirichletCategorical(Family):
         before = np.concatenate([np.ones_like(left[..., :1]), left[..., :-1]], axis=-1)
         return np.concatenate([share * before, left[..., -1:]], axis=-1)
 
-    def sample_normal(self, random: Random) -> Array:
-        """θ = m + (e - m Σe) / √(s + 1) with e_c ~ N(0, m_c): covariance (diag m - m mᵀ) / (s + 1)."""
-        mean = self.mean()
-        noise = np.sqrt(mean) * random.standard_normal(mean.shape)
-        noise -= mean * noise.sum(axis=-1, keepdims=True)
-        theta = np.clip(mean + noise / np.sqrt(self.strength + 1.0)[..., None], 0.0, 1.0)
-        return np.asarray(theta / theta.sum(axis=-1, keepdims=True))
+    def normal(self) -> Normals:
+        """Covariance (diag m - m mᵀ) / (s + 1); skewness stays as it is."""
+        scale = 1.0 / np.sqrt(self.strength + 1.0)[..., None]
+        return SharedNormals.of(self.mean(), scale, np.zeros_like(scale))
+
+    @classmethod
+    def inside(cls, theta: Array) -> Array:
+        """Shares of a whole."""
+        theta = np.clip(theta, 0.0, 1.0, out=theta)
+        theta /= theta.sum(axis=-1, keepdims=True)
+        return theta
 
     def normal_error(self) -> Array:
-        """Each θ_c is a Beta: see `BetaBernoulli.normal_error`."""
+        """Each θ_c is a Beta of skewness 2 / √α_c at most, which costs a normal 1 / (6 √2π) of itself."""
         return np.asarray(0.14 / np.sqrt(self.alpha.min(axis=-1)))
 
     def log_marginal(self, statistics: Tally) -> Array:

@@ -12,8 +12,9 @@ from scipy.special import betainccinv, betaincinv, digamma, xlogy
 
 from catbayes._arrays import TINY, column, positive, where
 from catbayes._validation import Array
-from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal
+from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal, small
 from catbayes.families._family import Family, Random, Support
+from catbayes.families._normals import Normals
 from catbayes.statistics import Moments
 
 SUMMED = 1 << 12
@@ -228,16 +229,23 @@ class BetaNegativeBinomial(Family):
         one = self.take((..., None))
         return np.asarray(one.size * _odds(*one._shapes(), uniform))
 
-    def sample_normal(self, random: Random) -> Array:
-        """θ ~ N(mean, variance), kept positive."""
+    def normal(self) -> Normals:
+        """θ ~ N(mean, variance), as skewed as the beta-prime variable."""
         known = np.where(self.strength > self.curvature, self.strength - self.curvature, self.strength)
-        spread = np.sqrt(self.centre * (1.0 + self.centre / self.size) / known)
-        return column(np.maximum(self.centre + spread * random.standard_normal(self.centre.shape), 0.0))
+        scale = column(np.sqrt(self.centre * (1.0 + self.centre / self.size) / known))
+        skewness = self.shape()[0]
+        return Normals.of(self.mean(), scale, np.where(np.isfinite(skewness), skewness, 0.0))
+
+    @classmethod
+    def inside(cls, theta: Array) -> Array:
+        """A mean of counts."""
+        return np.maximum(theta, 0.0, out=theta)
 
     def normal_error(self) -> Array:
-        """0.14 / √b for the gamma variable above, whose skewness is 2 / √b, and the rest for the one below."""
+        """That of the gamma variable above, and more for the one below."""
         a, b = self._shapes()
-        return np.asarray(0.14 / np.sqrt(b) + 0.27 / np.sqrt(a - 1.0) + 0.3 / (a - 1.0))
+        above, below = small(b), small(a - 1.0)
+        return np.asarray(0.08 * above + 0.1 * above**2 + 0.36 * below + 2.5 * below**2)
 
     def log_marginal(self, statistics: Moments) -> Array:
         """Log-probability of each category's total, and of its squares given that, less what no prior changes.

@@ -10,8 +10,9 @@ from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtrit
 
 from catbayes._arrays import column, namespace, positive, precision, where
 from catbayes._validation import Array
-from catbayes.families._arithmetic import maximise, no_signal
+from catbayes.families._arithmetic import maximise, no_signal, small
 from catbayes.families._family import Family, Random, likeliest_strength
+from catbayes.families._normals import Normals
 from catbayes.statistics import Moments
 
 CERTAIN = 1e12
@@ -192,18 +193,23 @@ class NormalGamma(Family):
         tau = positive(gammaincinv(self.alpha, uniform[..., 1]) / self.beta)
         return _together(self.centre + ndtri(uniform[..., 0]) / np.sqrt(self.strength * tau), tau)
 
-    def sample_normal(self, random: Random) -> Array:
-        """μ and τ are uncorrelated: two independent normals of the right variance, τ kept positive."""
-        noise = random.standard_normal((*self.centre.shape, 2))
+    def normal(self) -> Normals:
+        """μ and τ are uncorrelated: two independent normals of the right variance, τ of skewness 2 / √α."""
         variance = self.variance()
         variance[..., 0] = np.where(self.alpha > 1.0, variance[..., 0], self.beta / (self.alpha * self.strength))
-        theta: Array = self.mean() + noise * np.sqrt(variance)
+        skewness = 2.0 / np.sqrt(self.alpha)
+        return Normals.of(self.mean(), np.sqrt(variance), _together(0.0 * skewness, skewness))
+
+    @classmethod
+    def inside(cls, theta: Array) -> Array:
+        """τ is positive."""
         theta[..., 1] = positive(theta[..., 1])
         return theta
 
     def normal_error(self) -> Array:
-        """0.14 / √α: the skewness 2 / √α of τ costs most, Student's tails are of order 1 / α."""
-        return np.asarray(0.14 / np.sqrt(self.alpha))
+        """Student's tails, of order 1 / α, cost most."""
+        order = small(self.alpha)
+        return np.asarray(0.07 * order + 0.2 * order**2)
 
     def log_marginal(self, statistics: Moments) -> Array:
         """Log Γ(α_mv) β^α √ν / (Γ(α) β_mv^α_mv √ν_mv (2π)^(N_mv / 2))."""

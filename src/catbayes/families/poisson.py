@@ -11,8 +11,9 @@ from scipy.stats import nbinom
 
 from catbayes._arrays import column
 from catbayes._validation import Array
-from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal
+from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal, small
 from catbayes.families._family import Family, Random, Support
+from catbayes.families._normals import Normals
 from catbayes.statistics import Moments
 
 CERTAIN = 1e12
@@ -141,14 +142,20 @@ class GammaPoisson(Family):
         """Invert the distribution function."""
         return np.asarray(gammaincinv(self.alpha[..., None], uniform) / self.beta[..., None])
 
-    def sample_normal(self, random: Random) -> Array:
-        """λ ~ N(α / β, α / β²), kept positive."""
-        noise = random.standard_normal(self.alpha.shape)
-        return column(np.maximum(self.alpha + noise * np.sqrt(self.alpha), 0.0) / self.beta)
+    def normal(self) -> Normals:
+        """λ ~ N(α / β, α / β²), of skewness 2 / √α."""
+        root = np.sqrt(self.alpha)
+        return Normals.of(self.mean(), column(root / self.beta), column(2.0 / root))
+
+    @classmethod
+    def inside(cls, theta: Array) -> Array:
+        """A rate."""
+        return np.maximum(theta, 0.0, out=theta)
 
     def normal_error(self) -> Array:
-        """0.14 / √α: the skewness is 2 / √α."""
-        return np.asarray(0.14 / np.sqrt(self.alpha))
+        """See `BetaBernoulli.normal_error`."""
+        order = small(self.alpha)
+        return np.asarray(0.05 * order + 0.09 * order**2)
 
     def log_marginal(self, statistics: Moments) -> Array:
         """Log Γ(α + Σy) β^α / (Γ(α) (β + N)^(α + Σy)), less Σ log y_n!, which no prior changes."""
