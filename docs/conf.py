@@ -105,6 +105,7 @@ html_sidebars = {
         "scale",
         "results",
         "architecture",
+        "policy",
         "contributing",
         "glossary",
         "changelog",
