@@ -56,7 +56,8 @@ def test_features_of_new_rows_are_what_the_fitted_estimator_predicts_from(estima
 def test_names_stay_apart_where_a_library_spells_two_alike():
     X, y = make_table()
     X = pd.DataFrame({"a b": X["city"], "a:b": X["shop"], "number": X["number"]})
-    model = SamplingRegressor(LGBMRegressor(n_estimators=2, verbose=-1), keep_categories=None, interactions=None)
+    plain = {"interactions": None, "keep_categories": None, "effects": False}
+    model = SamplingRegressor(LGBMRegressor(n_estimators=2, verbose=-1), **plain)
     assert model.fit(X, y).estimator_.feature_name_ == ["a_b", "a_b_2", "number"]
 
 
@@ -73,6 +74,6 @@ def test_features_come_in_the_library_of_the_table_and_belong_to_its_own_coeffic
 def test_as_many_rows_as_features_are_not_taken_for_names():
     X, y = make_table(3)
     booster = LGBMRegressor(n_estimators=1, verbose=-1, min_child_samples=1)
-    plain = {"interactions": None, "keep_categories": None}
+    plain = {"interactions": None, "keep_categories": None, "effects": False}
     model = SamplingRegressor(booster, fit_with="copies", n_draws=2, random_state=0, **plain).fit(X, y)
     assert model.estimator_.feature_name_ == list(X)

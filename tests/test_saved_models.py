@@ -106,6 +106,24 @@ def test_all_settings_come_back():
     np.testing.assert_array_equal(loaded.predict(pl.from_pandas(X)), model.predict(pl.from_pandas(X)))
 
 
+@pytest.mark.parametrize("n_rows", [150, 900], ids=["plain scale", "scale by trees"])
+def test_intervals_of_the_next_target_come_back(n_rows):
+    X, y = make_table(n_rows)
+    model = SamplingRegressor(Ridge(), calibrate=3, effects=False, random_state=0).fit(X, y)
+    loaded = through_a_file(model)
+    assert (model._calibration.scale.trees is None) == (n_rows == 150)
+    np.testing.assert_array_equal(loaded.predict_interval(X), model.predict_interval(X))
+    assert vars(loaded).keys() == vars(model).keys()
+
+
+def test_calibrated_probabilities_and_sets_come_back():
+    X, y = make_table()
+    model = SamplingClassifier(LogisticRegression(), calibrate=3, random_state=0).fit(X, np.digitize(y, [-1, 1]))
+    loaded = through_a_file(model)
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(loaded.predict_set(X), model.predict_set(X))
+
+
 def test_arrays_without_names_and_tables_without_categories_come_back():
     X, y = make_table()
     for table in (X.to_numpy(), X[["number"]].to_numpy()):

@@ -21,6 +21,7 @@ from catbayes._atomic import replacing
 from catbayes._encoder import SamplingBayesianEncoder, read_settings, read_value, write_settings, write_values
 from catbayes._encoding import Layout
 from catbayes._estimators._boosters import format_of, new_booster
+from catbayes._estimators._calibration import from_arrays, to_arrays
 from catbayes._estimators._native import Known
 from catbayes._estimators._predicting import DrawnTable
 from catbayes._evidence import label_array
@@ -28,7 +29,7 @@ from catbayes._types import File
 from catbayes.errors import InputError
 
 FORMAT, VERSION = "catbayes model", 1
-HEADER, ENCODER = "model.json", "encoder.parquet"
+HEADER, ENCODER, CALIBRATION = "model.json", "encoder.parquet", "calibration.npz"
 PARTS = ("estimator", "encoder")
 """Parameters that are written by themselves."""
 
@@ -113,11 +114,6 @@ class SavedModel:
 def save_model(model: Any, path: Any) -> None:
     """Write a fitted model to a path, or to an open binary file."""
     check_is_fitted(model)
-    if model._calibration is not None:
-        raise InputError(
-            f"calibrate={model.calibrate!r}: a file holds no calibration. Fit with calibrate=None to save the model, "
-            "or pickle it."
-        )
     content = _pack(model)
     if not isinstance(path, str | os.PathLike):
         path.write(content)
@@ -132,6 +128,12 @@ def _pack(model: Any) -> bytes:
         encoder = io.BytesIO()
         model.encoder_.save(encoder)
         files[ENCODER] = encoder.getvalue()
+    calibration, trees = model._calibration, None
+    if calibration is not None:
+        files[CALIBRATION] = to_arrays(calibration)
+        scale = getattr(calibration, "scale", None)
+        if scale is not None and scale.trees is not None:
+            trees = _write_estimator(scale.trees, "fitted_scale", files)
     settings = {name: value for name, value in model.get_params(deep=False).items() if name not in PARTS}
     classes = getattr(model, "classes_", None)
     header = {
@@ -147,6 +149,7 @@ def _pack(model: Any) -> bytes:
         "named": hasattr(model, "feature_names_in_"),
         "classes": None if classes is None else write_values(classes.tolist(), "class"),
         "class_type": None if classes is None else classes.dtype.str,
+        "scale": trees,
         "fitted": [
             _write_estimator(fitted, f"fitted_{number}", files) for number, fitted in enumerate(model.estimators_)
         ],
@@ -221,7 +224,8 @@ def _unpack(kind: type[Any], header: Any, files: dict[str, bytes], trusted: set[
     model.encoder_ = SamplingBayesianEncoder.load(io.BytesIO(files[ENCODER])) if ENCODER in files else None
     model.estimators_ = [_read_estimator(record, files, trusted) for record in header["fitted"]]
     model.fit_with_ = header["fit_with"]
-    model._calibration = None
+    trees = None if header["scale"] is None else _read_estimator(header["scale"], files, trusted)
+    model._calibration = from_arrays(files[CALIBRATION], trees) if CALIBRATION in files else None
     encoding = None if model.encoder_ is None else model.encoder_.encoding_
     model._layout = Layout(len(inputs), []) if encoding is None else encoding.layout
     model._known = Known.of(model._chosen_estimator(), model.fit_with_, model._layout, inputs)

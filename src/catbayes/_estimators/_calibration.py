@@ -1,0 +1,38 @@
+"""What was learnt from held-out rows as named arrays, for a file; trees of a scale go by themselves."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from catbayes._estimators._next_class import NextClass, Tempered
+from catbayes._estimators._next_target import Ladder, NextTarget, Rarity, Scale
+
+
+def to_arrays(found: NextClass | NextTarget) -> bytes:
+    """Arrays of a calibration, as numpy writes them."""
+    arrays: dict[str, Any] = {"columns": found.rarity.columns, "groups": found.rarity.groups}
+    for number, ladder in enumerate(found.ladders):
+        arrays |= {f"values_{number}": ladder.values, f"levels_{number}": ladder.levels}
+    if isinstance(found, NextTarget):
+        arrays |= {"noise": found.scale.noise, "extent": found.extent}
+    else:
+        arrays |= {"slopes": [change.slope for change in found.changes]}
+        arrays |= {"offsets": np.stack([change.offsets for change in found.changes])}
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def from_arrays(content: bytes, trees: Any) -> NextClass | NextTarget:
+    """A calibration from its arrays, and from the trees of its scale if there are some."""
+    arrays: Mapping[str, Any] = np.load(io.BytesIO(content), allow_pickle=False)
+    rarity = Rarity(arrays["columns"].astype(np.intp), tuple(arrays["groups"].tolist()))
+    ladders = [Ladder(arrays[f"values_{number}"], arrays[f"levels_{number}"]) for number in range(len(rarity))]
+    if "noise" in arrays:
+        return NextTarget(Scale(float(arrays["noise"]), trees), rarity, ladders, arrays["extent"])
+    pairs = zip(arrays["slopes"].tolist(), arrays["offsets"], strict=True)
+    return NextClass(rarity, [Tempered(slope, offsets) for slope, offsets in pairs], ladders)
