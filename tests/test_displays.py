@@ -370,3 +370,18 @@ def test_without_matplotlib_numbers_remain_and_plots_say_what_to_install(encoder
     assert len(display.frame()) == 16
     with pytest.raises(ImportError, match=r'Plots need matplotlib: pip install "catbayes\[plot\]"\.'):
         display.plot()
+
+
+def test_displays_of_all_classes_show_the_same_categories_and_add_up_to_one():
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({"city": random.integers(0, 40, 900).astype(str)})
+    y = random.choice(["bus", "car", "walk"], 900)
+    found = PosteriorDisplay.by_class(SamplingBayesianEncoder().fit(X, y), "city", kind="density")
+    assert list(found) == ["bus", "car", "walk"]
+    assert len({tuple(display.categories) for display in found.values()}) == 1
+    np.testing.assert_allclose(sum(display.mean for display in found.values()), 1.0)
+    assert [display.target for display in found.values()] == [f"probability of class {label}" for label in found]
+    binary = PosteriorDisplay.by_class(SamplingBayesianEncoder().fit(X, y == "bus"), "city")
+    assert list(binary) == [True]
+    with pytest.raises(InputError, match="has no classes"):
+        PosteriorDisplay.by_class(SamplingBayesianEncoder().fit(X, random.normal(size=900)), "city")

@@ -33,6 +33,12 @@ class Beliefs:
         return np.stack([chosen.quantile(p)[:, self.parameter] for p in probabilities], axis=1)
 
 
+def class_labels(estimator: Any) -> list[Any]:
+    """The classes whose probabilities can be shown: all of three and more, the second of two, none of numbers."""
+    classes = fitted_encoding(estimator).evidence.classes
+    return [] if classes is None else classes.tolist()[-1:] if len(classes) == 2 else classes.tolist()
+
+
 def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9) -> Beliefs:
     """Find a column of a fitted encoder or model, and the class to look at: the last one unless it is named."""
     encoding = fitted_encoding(estimator)

@@ -10,7 +10,7 @@ import numpy as np
 from catbayes._plotting import GREY, drawable, height_of_rows, label_rows, legend_above
 from catbayes._validation import Array, check_number, check_option
 from catbayes._writing import counted, number
-from catbayes.displays._beliefs import read_column
+from catbayes.displays._beliefs import class_labels, read_column
 from catbayes.displays._display import Display
 from catbayes.errors import InputError
 
@@ -102,6 +102,38 @@ class PosteriorDisplay(Display):
             n_categories=len(read.record["kind"]) - 1,  # less the unseen one
             library=read.library,
         )
+
+    @classmethod
+    def by_class(cls, estimator: Any, column: Any, **settings: Any) -> dict[Any, PosteriorDisplay]:
+        """Make a display for each class of the target, of the same categories in the same order.
+
+        Parameters
+        ----------
+        estimator, column
+            As for `from_estimator`.
+        **settings
+            `categories`, `kind` and `coverage`, as for `from_estimator`.
+
+        Returns
+        -------
+        dict
+            A display for each class, by its label; of two classes, for the second.
+
+        Examples
+        --------
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> from catbayes.displays import PosteriorDisplay
+        >>> X, y = [["Oslo"]] * 9 + [["Rome"]] * 9, ["bus", "car", "car"] * 3 + ["bus", "bus", "walk"] * 3
+        >>> found = PosteriorDisplay.by_class(SamplingBayesianEncoder(prior=0).fit(X, y), 0)
+        >>> {label: display.mean[:2].round(2).tolist() for label, display in found.items()}  # of Rome, and of Oslo
+        {'bus': [0.58, 0.33], 'car': [0.08, 0.58], 'walk': [0.33, 0.08]}
+        """
+        labels = class_labels(estimator)
+        if not labels:
+            raise InputError("The target is a number and has no classes: use PosteriorDisplay.from_estimator.")
+        last = cls.from_estimator(estimator, column, **settings)
+        settings |= {"categories": last.categories[:-1]}  # and the unseen one
+        return {label: cls.from_estimator(estimator, column, class_=label, **settings) for label in labels}
 
     def _chosen(self) -> str:
         """How many categories are shown, the unseen one aside."""
