@@ -313,6 +313,19 @@ def test_sets_of_a_kind_of_few_rows_or_none_are_what_the_probabilities_say():
     assert all(np.mean(found) > 0.88 for found in covered.values())
 
 
+def test_sets_of_rows_that_all_have_one_probability_hold_the_next_class():
+    """Unseen shops are all the same to the model, and what its folds said of them was a little more, or less."""
+    covered = []
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        code = np.r_[np.repeat(np.arange(2), 300), np.repeat(np.arange(2, 202), 2), np.arange(202, 602)]
+        y = np.r_[22, 18, random.normal(20, 3, 600)][code] + random.normal(size=len(code)) > 21
+        X = pandas.DataFrame({"shop": np.char.add("s", code.astype(str))})
+        model = SamplingClassifier(LogisticRegression(), calibrate=5, random_state=seed).fit(X[:1_000], y[:1_000])
+        covered.append(model.predict_set(X[1_000:])[np.arange(400), y[1_000:].astype(int)].mean())
+    assert np.mean(covered) > 0.88
+
+
 class Bold(LogisticRegression):
     """Says everything too loudly."""
 
