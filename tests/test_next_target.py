@@ -16,7 +16,7 @@ from sklearn.model_selection import TimeSeriesSplit
 from sklearn.svm import LinearSVC
 
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from catbayes._estimators._next_target import Ladder, Rarity
+from catbayes._estimators._next_target import Ladder, kinds_of, voices
 from sales import SILENT, make_table
 
 KINDS = [0.5, 1.5, 5.5, 20.5]
@@ -299,6 +299,33 @@ def test_the_set_holds_the_next_class_however_rare_its_category_is(n_classes):
     assert wide.sum() > sets.sum()
 
 
+def test_sets_of_a_kind_of_few_rows_or_none_are_what_the_probabilities_say():
+    covered = {200: [], 20: [], 0: []}
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        rate, code = random.beta(0.5, 0.5, 1_000), np.r_[np.repeat(np.arange(30), 40), np.arange(30, 1_000)]
+        X, y = pandas.DataFrame({"shop": np.char.add("s", code.astype(str))}), random.random(len(code)) < rate[code]
+        for n_rare, found in covered.items():  # shops of one row, which a fold has never seen
+            known = 1_200 + n_rare
+            model = SamplingClassifier(LogisticRegression(), calibrate=5, keep_categories=None, random_state=0)
+            sets = model.fit(X[:known], y[:known]).predict_set(X[known:], 0.9)
+            found.append(sets[np.arange(len(sets)), y[known:].astype(int)].mean())
+    assert all(np.mean(found) > 0.88 for found in covered.values())
+
+
+def test_sets_of_rows_that_all_have_one_probability_hold_the_next_class():
+    """Unseen shops are all the same to the model, and what its folds said of them was a little more, or less."""
+    covered = []
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        code = np.r_[np.repeat(np.arange(2), 300), np.repeat(np.arange(2, 202), 2), np.arange(202, 602)]
+        y = np.r_[22, 18, random.normal(20, 3, 600)][code] + random.normal(size=len(code)) > 21
+        X = pandas.DataFrame({"shop": np.char.add("s", code.astype(str))})
+        model = SamplingClassifier(LogisticRegression(), calibrate=5, random_state=seed).fit(X[:1_000], y[:1_000])
+        covered.append(model.predict_set(X[1_000:])[np.arange(400), y[1_000:].astype(int)].mean())
+    assert np.mean(covered) > 0.88
+
+
 class Bold(LogisticRegression):
     """Says everything too loudly."""
 
@@ -403,10 +430,29 @@ def test_a_ladder_of_weighted_values_is_that_of_repeated_ones():
     np.testing.assert_allclose(Ladder.of(values, 7.0 * weight).at(levels), Ladder.of(values, 1.0 * weight).at(levels))
 
 
-def test_kinds_of_few_rows_are_joined_with_the_next():
-    known = np.repeat([[0.0], [1.0], [3.0], [9.0], [99.0]], [10, 95, 200, 20, 30], axis=0)
-    assert Rarity.of(known, [0]).groups == (0, 0, 1, 1, 1)
-    assert Rarity.of(known, []).groups == (0, 0, 0, 0, 0)  # no column has a say
-    assert Rarity.of(known[:50], [0]).groups == (0, 0, 0, 0, 0)
-    assert Rarity.of(np.repeat(known, 20, axis=0), [0]).groups == (0, 1, 2, 3, 4)
-    assert Rarity.of(known, [0], np.full(355, 0.01)).groups == (0, 0, 1, 1, 1)  # a weight is no number of rows
+def test_a_kind_of_many_rows_speaks_for_itself_and_one_of_none_by_all_others():
+    random = np.random.default_rng(0)
+    values, own = random.normal(size=20_000), np.arange(20_000) < 10_000
+    values[own] += 5
+    assert Ladder.of(values, voices(own, np.ones(20_000))).at(0.5) == pytest.approx(5, abs=0.05)
+    assert Ladder.of(values, voices(np.zeros(20_000, dtype=bool), np.ones(20_000))).at(0.25) == pytest.approx(
+        0, abs=0.05
+    )
+    few = Ladder.of(values, voices(np.arange(20_000) < 10, np.ones(20_000)))  # ten against a hundred
+    assert few.at(0.5) < Ladder.of(values, np.ones(20_000)).at(0.6)
+    np.testing.assert_allclose(voices(own, np.full(20_000, 0.3)), 0.3 * voices(own, np.ones(20_000)))
+
+
+def test_the_kind_of_a_row_is_that_of_its_rarest_category_in_columns_that_have_a_say():
+    known = np.array([[0.0, 9.0], [1.0, 9.0], [5.0, 9.0], [6.0, 9.0], [21.0, 21.0]])
+    assert kinds_of(known, [0, 1]).tolist() == [0, 1, 2, 3, 4]
+    assert kinds_of(known, [1]).tolist() == [3, 3, 3, 3, 4]
+    assert kinds_of(known, []).tolist() == [4] * 5
+
+
+def test_a_column_of_noise_makes_no_row_rare():
+    X, y, new, _, _ = make_rows(900, 700)
+    X, new = (table.assign(id=[f"id {number}" for number in range(len(table))]) for table in (X, new))
+    model = Keeping(Ridge(), calibrate=3, random_state=0).fit(X, y)
+    assert model.held_.told.known.shape == (700, 2)
+    assert model.held_.relevant.tolist() == [0]

@@ -11,13 +11,16 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from catbayes._estimators._held_out import HeldOut, Told
-from catbayes._estimators._next_target import Ladder, Rarity
-from catbayes._validation import Array
+from catbayes._estimators._next_target import KINDS, LENT, Ladder, kinds_of
+from catbayes._validation import Array, Codes
 
 LEAST = 1e-4
 """Probabilities are taken for at least so much: a forest that never saw a class near a row says 0."""
 FIRMNESS = 4.0
 """How firmly we believe that probabilities are right as they are: 1 / variance of the parameters that change them."""
+SLACK = 0.9
+"""How much less probable than among held-out rows a class may be: all rows of a kind may have one probability, and that
+of the model that predicts is not quite that of its folds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,40 +67,58 @@ def _logarithms(probabilities: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class NextClass:
-    """Calibrated probabilities, and how improbable the class of a row is, by group of rarity."""
+    """Calibrated probabilities, and how improbable the class of a row is, by kind of row."""
 
-    rarity: Rarity
+    columns: Codes  # encoded columns that have a signal
     changes: Sequence[Tempered]
-    ladders: Sequence[Ladder]  # of 1 - the probability of the row's own class
+    ladders: Sequence[Ladder | None]  # of 1 - the probability of the row's own class; None where there was no row
 
     @classmethod
     def of(cls, held: HeldOut) -> NextClass:
-        """Learn from all held-out rows what is wrong with the probabilities, and from each group what is so there."""
+        """Learn from all held-out rows what is wrong with the probabilities, and from each kind what is so there."""
         told, y, weight = held.told, held.y, held.weight
         nothing = Tempered(1.0, np.zeros(told.response.shape[1]))
-        usual = Tempered.fit(told.response, y, weight, nothing)
-        rarity = Rarity.of(told.known, held.relevant, weight)
-        group = rarity.find(told.known)
-        changes, ladders = [], []
-        for number in range(len(rarity)):
-            own = group == number
-            change = Tempered.fit(told.response[own], y[own], weight[own], usual)
-            left = 1.0 - np.take_along_axis(change(told.response[own]), y[own, None], axis=1)[:, 0]
-            changes.append(change)
-            ladders.append(Ladder.of(left, weight[own]))
-        return cls(rarity, changes, ladders)
+        usual, kind = Tempered.fit(told.response, y, weight, nothing), kinds_of(told.known, held.relevant)
+        changes: list[Tempered] = []
+        ladders: list[Ladder | None] = []
+        for number in KINDS:
+            own = kind == number
+            changes.append(Tempered.fit(told.response[own], y[own], weight[own], usual) if own.any() else usual)
+            ladders.append(_ladder(changes[-1](told.response[own]), y[own], weight[own]) if own.any() else None)
+        return cls(held.relevant, changes, ladders)
 
     def probabilities(self, response: Array, known: Array) -> Array:
         """Calibrated probabilities of rows, (…, row, class)."""
-        group, found = self.rarity.find(known), np.empty_like(response)
+        kind, found = kinds_of(known, self.columns), np.empty_like(response)
         for number, change in enumerate(self.changes):
-            found[..., group == number, :] = change(response[..., group == number, :])
+            found[..., kind == number, :] = change(response[..., kind == number, :])
         return found
 
     def sets(self, told: Told, coverage: float) -> npt.NDArray[np.bool_]:
         """The classes that are probable enough, (row, class): the likeliest one always."""
-        found = self.probabilities(told.response, told.known)
-        least = 1.0 - np.array([float(ladder.at(coverage)) for ladder in self.ladders])
-        inside = found >= least[self.rarity.find(told.known), None]
+        found, kind = self.probabilities(told.response, told.known), kinds_of(told.known, self.columns)
+        inside = np.zeros(found.shape, dtype=np.bool_)
+        for number, ladder in enumerate(self.ladders):
+            some = found[kind == number]
+            inside[kind == number] = (
+                _likeliest(some, coverage) if ladder is None else some >= SLACK * (1.0 - ladder.at(coverage))
+            )
         inside[np.arange(len(found)), found.argmax(axis=1)] = True
-        return np.asarray(inside)
+        return inside
+
+
+def _ladder(probabilities: Array, y: npt.NDArray[np.intp], weight: Array) -> Ladder:
+    """How improbable the classes of rows are, and as firmly as a hundred rows what the probabilities themselves say."""
+    own = 1.0 - np.take_along_axis(probabilities, y[:, None], axis=1)[:, 0]
+    rows = weight.sum() ** 2 / (weight**2).sum()
+    said = weight[:, None] * probabilities * (LENT / rows)
+    return Ladder.of(np.append(own, 1.0 - probabilities), np.append(weight, said))
+
+
+def _likeliest(probabilities: Array, coverage: float) -> npt.NDArray[np.bool_]:
+    """The likeliest classes until they sum up to the coverage: what is believed where no row was held out."""
+    order = np.argsort(-probabilities, axis=1)
+    before = np.cumsum(np.take_along_axis(probabilities, order, axis=1), axis=1)[:, :-1]
+    inside = np.ones(probabilities.shape, dtype=np.bool_)
+    np.put_along_axis(inside, order[:, 1:], before < coverage, axis=1)
+    return inside

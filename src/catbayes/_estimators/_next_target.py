@@ -1,7 +1,7 @@
 """Where the next target lies: quantiles around a prediction, learnt from rows that the model had not seen.
 
 A target is its prediction plus a scale times what is left, which is taken from the held-out rows whose categories are
-known as well (split conformal prediction with a scale, by groups).
+known as well (conformal prediction with a scale, by kinds of rows).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -19,57 +20,41 @@ from catbayes._estimators._held_out import HeldOut, Told
 from catbayes._validation import Array, Codes
 
 EDGES = (0.5, 1.5, 5.5, 20.5)
-"""Between rows of a category that was never seen, seen once, up to 5 times, up to 20 times, and oftener."""
-FEWEST = 100
-"""Held-out rows that are enough to tell the tails; groups of fewer are joined with the next."""
+"""Between rows of a category that was never seen, seen once, up to 5 times, up to 20 times, and oftener: five kinds."""
+KINDS = range(len(EDGES) + 1)
+LENT = 100.0
+"""As how many rows others have a say in what is said of a kind, so that one of few rows or none has tails as well."""
+LEAF = 100
+"""Rows that are enough to tell a scale."""
 SHARES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9)
 """What part of those outside may lie below; of equals, the first."""
 NORMAL = 1.2533
 """The standard deviation of a normal distribution, in mean absolute deviations: the root of π / 2."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rarity:
-    """Groups of rows by how many rows were seen of the rarest of their categories, in columns that have a signal.
+def kinds_of(known: Array, columns: Any) -> Codes:
+    """The kind of each row, by how many rows were seen of the rarest of its categories, in columns that have a signal.
 
     Examples
     --------
-    >>> rarity = Rarity.of(np.repeat([[0.0, 90.0], [1.0, 90.0], [30.0, 3.0], [30.0, 90.0]], 60, axis=0), [0, 1])
-    >>> rarity.find(np.array([[0.0, 50.0], [7.0, 1.0], [4.0, 9.0], [99.0, 99.0]])).tolist()
-    [0, 0, 1, 1]
+    >>> kinds_of(np.array([[0.0, 50.0], [7.0, 1.0], [4.0, 9.0], [99.0, 99.0]]), [0, 1]).tolist()
+    [0, 1, 2, 4]
     """
-
-    columns: Codes
-    groups: tuple[int, ...]  # of each of the five kinds
-
-    @classmethod
-    def of(cls, known: Array, columns: Any, weight: Array | None = None) -> Rarity:
-        """Join what has too few rows, from the rarest on."""
-        columns = np.asarray(columns, dtype=np.intp)
-        kinds = _kinds(known, columns)
-        weight = np.ones(len(kinds)) if weight is None else weight
-        sums, squares = (np.bincount(kinds, power, len(EDGES) + 1) for power in (weight, weight**2))
-        groups, number, rows = [], 0, [0.0, 0.0]
-        for some in zip(sums, squares, strict=True):
-            if rows[0] ** 2 >= FEWEST * max(rows[1], TINY):
-                number, rows = number + 1, [0.0, 0.0]
-            rows = [held + more for held, more in zip(rows, some, strict=True)]
-            groups.append(number)
-        if rows[0] ** 2 < FEWEST * max(rows[1], TINY):  # the last one
-            groups = [min(group, max(number - 1, 0)) for group in groups]
-        return cls(columns, tuple(groups))
-
-    def find(self, known: Array) -> Codes:
-        """The group of each row."""
-        return np.asarray(self.groups, dtype=np.intp)[_kinds(known, self.columns)]
-
-    def __len__(self) -> int:
-        return self.groups[-1] + 1
-
-
-def _kinds(known: Array, columns: Codes) -> Codes:
-    rarest = known[:, columns].min(axis=1, initial=np.inf)
+    rarest = known[:, np.asarray(columns, dtype=np.intp)].min(axis=1, initial=np.inf)
     return np.asarray(np.digitize(rarest, EDGES), dtype=np.intp)
+
+
+def voices(own: npt.NDArray[np.bool_], weight: Array) -> Array:
+    """What rows weigh when they speak for a kind: its own in full, all others together as much as a hundred of them.
+
+    Examples
+    --------
+    >>> voices(np.arange(1000) < 500, np.ones(1000))[[0, 999]].tolist()
+    [1.0, 0.2]
+    """
+    others = weight[~own]
+    share = LENT * (others**2).sum() / max(others.sum() ** 2, TINY)
+    return np.where(own, weight, min(1.0, share) * weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +98,14 @@ class Scale:
         """Learn from the residuals of some rows."""
         size = np.abs(residual)
         plain = cls(_noise(size, told.doubt, weight), None)
-        if len(size) < 2 * FEWEST:
+        if len(size) < 2 * LEAF:
             return plain
         trees = HistGradientBoostingRegressor(
             loss="gamma",  # the error of a scale is a factor
             learning_rate=0.05,
             max_iter=200,
             max_leaf_nodes=8,
-            min_samples_leaf=FEWEST,
+            min_samples_leaf=LEAF,
             early_stopping=True,  # tables whose noise is the same everywhere get next to no trees
             validation_fraction=0.2,
             n_iter_no_change=5,
@@ -155,9 +140,9 @@ class NextTarget:
     """Quantiles of the next target around a prediction."""
 
     scale: Scale
-    rarity: Rarity
-    ladders: Sequence[Ladder]  # of what is left, by group
-    extent: Array  # the sum of the scales of its rows, by group
+    columns: Codes  # encoded columns that have a signal
+    ladders: Sequence[Ladder]  # of what is left, by kind
+    extent: Array  # the sum of the scales of its rows, by kind
 
     @classmethod
     def of(cls, held: HeldOut, seed: int) -> NextTarget:
@@ -167,11 +152,10 @@ class NextTarget:
         for fold in np.unique(held.fold):
             own = held.fold == fold
             scale[own] = Scale.of(told.take(~own), residual[~own], weight[~own], seed)(told.take(own))
-        rarity = Rarity.of(told.known, held.relevant, weight)
-        group, left = rarity.find(told.known), residual / scale
-        ladders = [Ladder.of(left[group == number], weight[group == number]) for number in range(len(rarity))]
-        extent = np.asarray(np.bincount(group, weight * scale, len(rarity)), dtype=np.float64)
-        return cls(Scale.of(told, residual, weight, seed), rarity, ladders, extent)
+        kind = kinds_of(told.known, held.relevant)
+        ladders = [Ladder.of(residual / scale, voices(kind == number, weight)) for number in KINDS]
+        extent = np.asarray(np.bincount(kind, weight * scale, len(KINDS)), dtype=np.float64)
+        return cls(Scale.of(told, residual, weight, seed), held.relevant, ladders, extent)
 
     def tails(self, coverage: float) -> tuple[float, float]:
         """Levels between which the coverage lies, such that intervals are short: targets may have one long tail."""
@@ -190,7 +174,7 @@ class NextTarget:
     def at(self, told: Told, levels: Array) -> Array:
         """Quantiles of the target, (level, row), at levels that are the same for all rows, (level, 1), or not."""
         levels = np.broadcast_to(levels, (len(levels), len(told.response)))
-        group, left = self.rarity.find(told.known), np.empty(levels.shape)
+        kind, left = kinds_of(told.known, self.columns), np.empty(levels.shape)
         for number, ladder in enumerate(self.ladders):
-            left[:, group == number] = ladder.at(levels[:, group == number])
+            left[:, kind == number] = ladder.at(levels[:, kind == number])
         return np.asarray(told.response + self.scale(told) * left)
