@@ -187,8 +187,12 @@ def test_boosters_know_codes_for_categories():
     assert cats.fit_with_ == "members"
     assert len(cats.estimators_) == 2
     names = cats.get_feature_names_out()[cats.estimators_[0].get_cat_feature_indices()]
-    assert names.tolist() == [f"{name}_code" for name in ("city", "noise", "user", "door", "street")]
+    assert names.tolist() == ["city_code", "user_code", "door_code"]
     assert cats.predict_proba(X.assign(city="Paris")).shape == (600, 2)
+    loud = X["street"].astype(int) < 30  # of sixty streets
+    assert coded(SamplingClassifier(LGBMClassifier(n_estimators=5, verbose=-1), random_state=0).fit(X, loud)) == []
+    many = SamplingClassifier(CatBoostClassifier(5, verbose=0, allow_writing_files=False), random_state=0).fit(X, loud)
+    assert coded(many) == ["street_code"]
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,11 @@ def suitable(estimator: Any, way: str) -> Kept | None:
     """How categories are best kept for an estimator that is fitted in some way; None if nobody knows.
 
     Trees take their numbers, and boosters know them for what they are; sums get columns of zeros and ones.
-    CatBoost makes more of rare categories than others do, so that it keeps all of them; on copies of a row it would
-    learn the target of one from the other.
+    CatBoost makes more of rare categories than others do, so that it keeps them however many there are; on copies of a
+    row it would learn the target of one from the other.
     """
     if library(estimator) == "catboost" and way == "members":
-        return Kept("codes", most=None, only_signal=False, instead=True)
+        return Kept("codes", most=None, instead=True)
     module = type(last_step(estimator)).__module__
     kind: KeepCategories | None = (
         "codes" if module.startswith(TREES) else "one_hot" if module.startswith(SUMS) else None

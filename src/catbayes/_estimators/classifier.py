@@ -66,7 +66,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         Whether columns of few categories keep these beside their posteriors, if the encoder does not say. "auto" goes
         by the estimator: trees get codes, which LightGBM, XGBoost, HistGradientBoosting and CatBoost are told to be
         categories, and linear models and neural networks columns of zeros and ones. CatBoost keeps the categories of
-        all columns.
+        columns that have many, too.
     n_draws : int or None
         K: copies or members to fit on. None is 3, fewer copies of tables of more than 33,000 rows, and 2 members of
         CatBoost.
