@@ -101,3 +101,18 @@ class TrainingDraws(Written):
             if k:
                 self.write(k, part, rows)
         return stacked
+
+    def chunked(self, n_draws: int, first: Array, rows: Any = slice(None)) -> Any:
+        """The same copies, the first of which is given, as a table of Arrow that has a chunk for each of them.
+
+        Columns that are not encoded are held once.
+        """
+        import pyarrow
+
+        columns = [[pyarrow.array(np.ascontiguousarray(column))] * n_draws for column in first.T]
+        for k in range(1, n_draws):
+            for column, block in zip(self.layout.columns, self.blocks(k), strict=True):
+                for chunks, values in zip(columns[self.layout.places[column.position]], block[rows].T, strict=True):
+                    chunks[k] = pyarrow.array(np.ascontiguousarray(values))
+        names = [f"Column_{number}" for number in range(len(columns))]  # as LightGBM calls those of an array
+        return pyarrow.table([pyarrow.chunked_array(chunks) for chunks in columns], names=names)
