@@ -73,8 +73,8 @@ dist:  ## sdist and wheel in dist/, looked into, installed into empty environmen
 news: $(VENV)/.dev  ## what the next section of CHANGELOG.md will be, from the fragments in changes/
 	$(RUN)/towncrier build --draft --version next
 
-bench: $(VENV)/.dev  ## ratios against scikit-learn and category_encoders, minutes
-	$(RUN)/python benchmarks/encode.py
+bench: $(VENV)/.dev  ## ratios against others, docs/speed.md; models too, with CATBAYES_DATA; a quarter of an hour
+	OMP_NUM_THREADS=1 $(RUN)/python benchmarks/encode.py --page docs/speed.md
 
 bench-scale: $(VENV)/.dev  ## files of 1 to 30 million rows by DuckDB and polars, and Spark; half an hour
 	$(RUN)/python benchmarks/scale.py

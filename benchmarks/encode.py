@@ -1,141 +1,177 @@
-"""How fast is the encoder against its peers? Ratios in one run on one machine; absolute times mean little.
+"""How fast are encoders and models against their peers? Ratios in one run on one machine; absolute times mean little.
 
-    python benchmarks/encode.py [--rows 1000000] [--repeat 2] [--peers scikit-learn LeaveOneOut …]
+    python benchmarks/encode.py [--rows 400000] [--repeat 5] [--page docs/speed.md]
 
-Six string columns with 2 to 100,000 Zipf-distributed levels and a binary target, as pandas objects, pandas strings and
-polars. Every peer encodes the same table, as often as we do; category_encoders knows pandas only.
+Six columns with 2 to 100,000 Zipf-distributed levels and a binary target, as pandas objects, pandas strings, polars
+and whole numbers. Every peer encodes the same table, in turn with us, as often as we do, and the best of its times
+counts; category_encoders knows pandas only. Times are seconds of processor, of all threads of the process, so that
+others on the machine disturb them little; memory is the peak of a process that does nothing else. `pandas.factorize`,
+and polars' own cast to categories, are the floor: whoever encodes has to number the categories first. With
+CATBAYES_DATA, models on Adult and Amazon Employee Access too.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
-import time
+import os
+import platform
 import warnings
 from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+import boosting
 import category_encoders
 import numpy as np
 import pandas
 import polars
+from measuring import alone, in_turn, peak
 from sklearn.preprocessing import TargetEncoder
+from tables import make_table, size
 
-from catbayes import Draws, SamplingBayesianEncoder
+from catbayes import SamplingBayesianEncoder
 
-LEVELS = (2, 20, 300, 5_000, 30_000, 100_000)
-
-
-def make_table(n_rows: int) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
-    """Zipf-distributed strings, and a target that depends on them weakly."""
-    random = np.random.default_rng(0)
-    logit = np.zeros(n_rows)
-    columns = {}
-    for levels in LEVELS:
-        share = 1.0 / np.arange(1, levels + 1)
-        code = random.choice(levels, n_rows, p=share / share.sum())
-        columns[f"levels_{levels}"] = np.array([f"level_{i}" for i in range(levels)], dtype=object)[code]
-        logit += random.normal(scale=0.3, size=levels)[code]
-    y = (random.random(n_rows) < 1.0 / (1.0 + np.exp(-logit))).astype(int)
-    objects = pandas.DataFrame(columns).astype(object)
-    strings = objects.astype("str")
-    containers = {"pandas object": objects, "pandas string": strings, "polars": polars.from_pandas(strings)}
-    return containers, y
+OURS, THEIRS = "catbayes", "scikit-learn TargetEncoder"
+PEERS: dict[str, Callable[[], Any]] = {
+    OURS: partial(SamplingBayesianEncoder, random_state=0),
+    THEIRS: partial(TargetEncoder, random_state=0),
+    "category_encoders LeaveOneOutEncoder": category_encoders.LeaveOneOutEncoder,
+    "category_encoders TargetEncoder": category_encoders.TargetEncoder,
+    "category_encoders CatBoostEncoder": category_encoders.CatBoostEncoder,
+}
+FLOOR = "floor: the categories numbered, and nothing else"
+CONTAINERS = ("pandas objects", "pandas strings", "polars", "whole numbers")
 
 
-def resident(field: str) -> float:
-    """Memory of this process in MB: VmRSS now, or VmHWM at its highest since it was last reset."""
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) / 1024 for line in status if line.startswith(field))
+def number_categories(table: Any) -> None:
+    """What every encoder has to do first."""
+    if isinstance(table, polars.DataFrame):
+        table.select(polars.all().cast(polars.Categorical))
+    else:
+        columns = [table[name] for name in table] if isinstance(table, pandas.DataFrame) else table.T
+        for column in columns:
+            pandas.factorize(column)
 
 
-def measure(repeat: int, task: Callable[..., Any], *arguments: Any) -> tuple[float, float]:
-    """Best time of several, and the highest memory above the start."""
-    times, peaks = [], []
-    for _ in range(repeat):
-        gc.collect()
-        with open("/proc/self/clear_refs", "w") as reset:
-            reset.write("5")
-        before, start = resident("VmRSS"), time.perf_counter()
-        task(*arguments)
-        times.append(time.perf_counter() - start)
-        peaks.append(resident("VmHWM") - before)
-    return min(times), min(peaks)
+def fit(make: Callable[[], Any], table: Any, y: Any) -> Any:
+    return make().fit(table, y)
 
 
-def peers(n_jobs: int) -> dict[str, Callable[[], Any]]:
-    """Make each encoder anew."""
-    return {
-        "catbayes": lambda: SamplingBayesianEncoder(random_state=0),
-        f"catbayes n_jobs={n_jobs}": lambda: SamplingBayesianEncoder(random_state=0, n_jobs=n_jobs),
-        "catbayes exact": lambda: SamplingBayesianEncoder(random_state=0, draws=Draws(sampler="exact")),
-        "scikit-learn": lambda: TargetEncoder(),
-        "LeaveOneOut": lambda: category_encoders.LeaveOneOutEncoder(),
-        "TargetEncoder (c_e)": lambda: category_encoders.TargetEncoder(),
-        "CatBoostEncoder": lambda: category_encoders.CatBoostEncoder(),
+def fit_transform(make: Callable[[], Any], table: Any, y: Any) -> Any:
+    return make().fit_transform(table, y)
+
+
+def peak_of(container: str, name: str, n_rows: int) -> float:
+    """Peak of memory of `fit_transform`, as a multiple of the table, in a process that has loaded all libraries."""
+    containers, y = make_table(1_000)
+    fit_transform(PEERS[name], containers[container], y)
+    containers, y = make_table(n_rows)
+    table = containers[container]
+    del containers
+    return peak(partial(fit_transform, PEERS[name], table, y)) / size(table)
+
+
+def compare(n_rows: int, repeat: int) -> list[str]:
+    """Times of peers as multiples of ours, container by container."""
+    containers, y = make_table(n_rows)
+    lines = [
+        f"## Encoding {n_rows:,} rows of six columns",
+        "",
+        "How many times as long as catbayes the others take; its own line has the milliseconds.",
+        "",
+        "| table | encoder | `fit_transform` | `fit` | `transform` | peak of memory, in tables |",
+        "|---|---|---|---|---|---|",
+    ]
+    for container in CONTAINERS:
+        table = containers[container]
+        known = isinstance(table, pandas.DataFrame)
+        makers = {name: make for name, make in PEERS.items() if known or not name.startswith("category_encoders")}
+        tasks = {name: partial(fit_transform, make, table, y) for name, make in makers.items()}
+        both = in_turn(tasks | {FLOOR: partial(number_categories, table)}, repeat)
+        fitting = in_turn({name: partial(fit, make, table, y) for name, make in makers.items()}, repeat)
+        fitted = {name: make().fit(table, y) for name, make in makers.items()}
+        new = in_turn({name: partial(one.transform, table) for name, one in fitted.items()}, repeat)
+        for name in makers:
+            times = [f"{found[name] / found[OURS]:.1f} ×" for found in (both, fitting, new)]
+            if name == OURS:
+                times = [f"{1000 * found[name]:.0f} ms" for found in (both, fitting, new)]
+            memory = f"{alone(peak_of, container, name, n_rows):.1f}" if name in (OURS, THEIRS) else ""
+            lines.append(f"| {container} | {name} | {' | '.join(times)} | {memory} |")
+        lines.append(f"| {container} | {FLOOR} | {both[FLOOR] / both[OURS]:.2f} × | | | |")
+    return lines
+
+
+def exponent(sizes: list[int], times: list[float]) -> float:
+    """The slope of log time by log size: 1 is a time that grows as the size does."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def growth(n_rows: int, repeat: int) -> list[str]:
+    """How the time of `fit_transform` grows with rows, columns and levels, on strings of pandas."""
+
+    def seconds(rows: int, levels: tuple[int, ...], make: Callable[[], Any]) -> float:
+        containers, y = make_table(rows, levels)
+        return in_turn({"one": partial(fit_transform, make, containers["pandas strings"], y)}, repeat)["one"]
+
+    walks: dict[str, list[tuple[int, int, tuple[int, ...]]]] = {
+        "rows": [(rows, rows, (20, 1_000)) for rows in (n_rows // 4, n_rows, 4 * n_rows)],
+        "columns": [(n, n_rows // 4, (300,) * n) for n in (4, 12, 36)],
+        "levels": [(n, n_rows, (n,)) for n in (1_000, 10_000, 100_000)],
     }
+    lines = [
+        "## Growth",
+        "",
+        "The exponent of the time of `fit_transform` on strings of pandas by the size of one thing, the others as they",
+        "are: 1 is a time that grows as fast as it does.",
+        "",
+        "| grows with | from | to | catbayes | scikit-learn |",
+        "|---|---|---|---|---|",
+    ]
+    for what, walk in walks.items():
+        sizes = [point[0] for point in walk]
+        makers = PEERS[OURS], PEERS[THEIRS]
+        slopes = [exponent(sizes, [seconds(*point[1:], make) for point in walk]) for make in makers]
+        lines.append(f"| {what} | {sizes[0]:,} | {sizes[-1]:,} | {slopes[0]:.2f} | {slopes[1]:.2f} |")
+    return lines
 
 
-def size(container: Any) -> float:
-    """Memory of the input in MB."""
-    if isinstance(container, pandas.DataFrame):
-        return float(container.memory_usage(deep=True).sum()) / 2**20
-    return float(container.estimated_size("mb"))
+INTRODUCTION = """# Speed
 
+Encoding should never be the slow step. This page is written by `make bench` (`benchmarks/encode.py`), in one run on one
+machine: every encoder takes its turn with the others on the same table, {repeat} times, and the best of its times
+counts, in seconds of processor of all threads together. The table has six columns with 2 to 100,000 levels, distributed
+as Zipf has it, and a binary target. Ours draws, and leaves each row's own target out.
 
-def compare(n_rows: int, repeat: int, n_jobs: int, chosen: list[str]) -> None:
-    """Print times as multiples of catbayes, container by container."""
-    containers, y = make_table(n_rows)
-    for container, table in containers.items():
-        print(f"\n{container}: {n_rows:,} rows × {len(LEVELS)} columns, {size(table):.0f} MB")
-        print(f"{'':22}{'fit':>9}{'fit_transform':>15}{'transform':>11}{'peak / input':>14}")
-        unit: tuple[float, ...] = ()
-        for name, make in peers(n_jobs).items():
-            if chosen and not any(word in name for word in ("catbayes", *chosen)):
-                continue
-            if container == "polars" and type(make()).__module__.startswith("category_encoders"):
-                continue
-            fit, _ = measure(repeat, make().fit, table, y)
-            both, peak = measure(repeat, make().fit_transform, table, y)
-            fitted = make().fit(table, y)
-            new, _ = measure(repeat, fitted.transform, table)
-            unit = unit or (fit, both, new)
-            ratios = [value / base for value, base in zip((fit, both, new), unit, strict=True)]
-            print(f"{name:22}{ratios[0]:8.1f}×{ratios[1]:14.1f}×{ratios[2]:10.1f}×{peak / size(table):14.1f}")
-            if unit == (fit, both, new):
-                print(f"{'':4}(1× = {fit:.2f} s, {both:.2f} s, {new:.2f} s here)")
-
-
-def compare_draws(n_rows: int, repeat: int) -> None:
-    """Print what a draw costs beyond numpy's own `Generator.beta` with the same parameters."""
-    containers, y = make_table(n_rows)
-    table = containers["polars"]
-    random = np.random.default_rng(0)
-    print(f"\ncost of a draw, {n_rows:,} rows of one column, as a multiple of Generator.beta on arrays")
-    for levels in LEVELS:
-        column = table.select(f"levels_{levels}")
-        line = f"{levels:>9,} levels"
-        for sampler in ("auto", "exact"):
-            encoder = SamplingBayesianEncoder(random_state=0, draws=Draws(sampler=sampler)).fit(column, y)
-            expectation, _ = measure(repeat, encoder.transform, column)
-            sampled, _ = measure(repeat, encoder.sample, column, 5)
-            fitted = encoder.encoding_.columns[0]
-            rows = fitted.family.take(fitted.posteriors.index.sources[0].codes(column.to_series()))
-            plain, _ = measure(repeat, random.beta, *rows.arrays().values())
-            line += f"   {sampler} {(sampled - expectation) / 5 / plain:.2f}×"
-        print(line)
+Python {python}, {libraries}; {cores} cores of {machine}.
+"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--repeat", type=int, default=2)
-    parser.add_argument("--n-jobs", type=int, default=2)
-    parser.add_argument("--peers", nargs="*", default=[], help="only these, by a part of their name")
+    parser.add_argument("--rows", type=int, default=400_000)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--page", type=Path, help="write the page, in the place of printing it")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    compare(options.rows, options.repeat, options.n_jobs, options.peers)
-    compare_draws(options.rows, options.repeat)
+    used = ("numpy", "pandas", "polars", "pyarrow", "scikit-learn", "category_encoders", "lightgbm", "catboost")
+    introduction = INTRODUCTION.format(
+        repeat=options.repeat,
+        python=platform.python_version(),
+        libraries=", ".join(f"{name} {version(name)}" for name in used),
+        cores=os.cpu_count(),
+        machine=platform.machine(),
+    )
+    few = max(1, options.repeat // 2)
+    parts = [compare(options.rows, options.repeat), growth(options.rows, few), boosting.copies(few)]
+    if "CATBAYES_DATA" in os.environ:
+        parts += [*boosting.models(few)]
+    text = "\n".join([introduction, *("\n".join([*part, ""]) for part in parts)])
+    if options.page is None:
+        print(text)
+    else:
+        options.page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

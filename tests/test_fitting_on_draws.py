@@ -4,9 +4,10 @@ import multiprocessing
 import warnings
 
 import numpy as np
+import pandas
 import pytest
 from catboost import CatBoostRegressor
-from lightgbm import LGBMRegressor
+from lightgbm import LGBMRegressor, early_stopping
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
@@ -174,3 +175,39 @@ def test_members_in_parallel_are_the_same_and_leave_nothing_running():
     )
     np.testing.assert_allclose(one, two, rtol=1e-12)
     assert len(multiprocessing.active_children()) == children
+
+
+def wide_table():
+    """One city, eight numbers with gaps, and a target that depends on both."""
+    random = np.random.default_rng(0)
+    city, numbers = random.choice(list("abcdefgh"), 600), random.normal(size=(600, 8))
+    X = pandas.DataFrame(numbers, columns=[f"number {i}" for i in range(8)]).assign(city=city)
+    X.iloc[::7, 3] = np.nan
+    return X, numbers[:, 0] + (city < "d") + random.normal(size=600)
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_copies_that_hold_common_columns_once_give_the_same_model(held_out, monkeypatch):
+    X, y = wide_table()
+    stop = {"callbacks": [early_stopping(5, verbose=False)]}
+    how = {"eval_X": X[:100], "eval_y": y[:100]} | stop if held_out else {}
+    model = SamplingRegressor(LGBMRegressor(n_estimators=30, verbose=-1), n_draws=5, random_state=0)
+    weight = np.linspace(0.5, 1.5, len(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chunked = clone(model).fit(X, y, sample_weight=weight, **how)
+        answers = chunked.predict(X), chunked.predict_draws(X)
+    assert hasattr(chunked.estimator_, "feature_names_in_")  # it was fitted on a table
+    monkeypatch.setattr("catbayes._estimators._fitting.takes_chunks", lambda *about: False)
+    stacked = clone(model).fit(X, y, sample_weight=weight, **how)
+    for mine, theirs in zip(answers, (stacked.predict(X), stacked.predict_draws(X)), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_columns_that_all_copies_share_are_held_once():
+    X, y = wide_table()
+    draws = SamplingBayesianEncoder(random_state=0).fit_draws(X, y)
+    table = draws.chunked(3, draws.features(0))
+    np.testing.assert_array_equal(np.column_stack(table.columns), draws.copies(3))
+    addresses = [{chunk.buffers()[1].address for chunk in column.chunks} for column in table.columns]
+    assert [len(found) for found in addresses] == [1] * 8 + [3]

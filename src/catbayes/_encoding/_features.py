@@ -129,3 +129,21 @@ class TrainingDraws(Written):
             if k:
                 self.write(k, part, rows)
         return stacked
+
+    def chunked(self, n_draws: int, first: Array, rows: Any = slice(None)) -> Any:
+        """The same copies, the first of which is given, as a table of Arrow that has a chunk for each of them.
+
+        Columns that are not encoded are held once.
+        """
+        import pyarrow
+
+        columns = [[pyarrow.array(np.ascontiguousarray(column))] * n_draws for column in first.T]
+        part = first.copy()
+        for k in range(1, n_draws):
+            self.write(k, part, rows)
+            for column in self.layout.columns:
+                place = self.layout.places[column.position]
+                for chunks, values in zip(columns[place], part[:, place].T, strict=True):
+                    chunks[k] = pyarrow.array(np.ascontiguousarray(values))
+        names = [f"Column_{number}" for number in range(len(columns))]  # as LightGBM calls those of an array
+        return pyarrow.table([pyarrow.chunked_array(chunks) for chunks in columns], names=names)

@@ -26,7 +26,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from catbayes._estimators._growing import Job, grow, way_to_grow
-from catbayes._estimators._native import as_trained, last_step, library, named, told
+from catbayes._estimators._native import as_trained, last_step, library, named, takes_chunks, told
 from catbayes._estimators._rows import TrainingRows
 from catbayes._random import Purpose, stream
 from catbayes.errors import InputError, warn
@@ -178,7 +178,7 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
         last.set_params(early_stopping=len(rows) > 10_000)  # by rows, not by copies
     if share is None:
         rows.report(f"fitting on {rows.n_draws} copies of {len(rows)} rows")
-        return fit_weighted(model, *rows.copies())
+        return fit_weighted(model, *rows.copies(chunked=takes_chunks(model, rows.draws.layout)))
     train, valid = rows.hold_out(share)
     X, y, weight, params = train.copies()
     rows.report(f"fitting on {rows.n_draws} copies of {len(train)} rows, with {len(valid)} rows held out")

@@ -65,9 +65,16 @@ class TrainingRows:
 
         return feed
 
-    def copies(self) -> tuple[Array, np.ndarray[Any, Any], Array, dict[str, Any]]:
-        """Features, targets, weights and fit parameters of K stacked copies, each row weighing 1/K of itself."""
-        features = as_numbers(self.draws.copies(self.n_draws, self.index), self.draws)
+    def copies(self, chunked: bool = False) -> tuple[Any, np.ndarray[Any, Any], Array, dict[str, Any]]:
+        """Features, targets, weights and fit parameters of K stacked copies, each row weighing 1/K of itself.
+
+        The features are an array or, `chunked`, a table of Arrow that holds once what all copies have in common.
+        """
+        features: Any
+        if chunked:
+            features = self.draws.chunked(self.n_draws, self.features(0), self.index)
+        else:
+            features = as_numbers(self.draws.copies(self.n_draws, self.index), self.draws)
         weight = np.ones(len(self)) if self.weight is None else self.weight
         row = np.tile(np.arange(len(self)), self.n_draws)
         return features, self.y[row], weight[row] / self.n_draws, self._params(row)
