@@ -193,6 +193,25 @@ def test_a_sample_holds_its_parts_and_nothing_else(make):
     assert whole.holds(other).tolist() == [True, False, True, True]
 
 
+@pytest.mark.parametrize(
+    ("whole", "part", "held"),
+    [
+        ([(5.0, 2.0)], [(5.0, 3.0)], False),  # half as much again
+        ([(5.0, 2.0)], [(4.0, 2.0)], False),  # nothing is left, and it was another target
+        ([(1.0, 1.0), (3.0, 1.0)], [(3.1, 1.0)], False),  # the other row cannot have been as far on the other side
+        ([(0.0, 2.0)], [(0.0, 1.0)], True),
+        ([(1e6, 1.0), (1e6 + 1e-4, 1.0)], [(1e6, 1.0)], True),  # what rounding leaves
+    ],
+)
+def test_a_sample_of_numbers_holds_what_can_have_been_part_of_it(whole, part, held):
+    made = (moments([(0, y, 0, w) for y, w in rows]) for rows in (whole, part))
+    assert next(made).holds(next(made))[0] == held
+
+
+def test_a_sample_of_classes_holds_no_more_of_any_class_than_there_is():
+    assert not tally([(0, 0.0, 0, 1.0), (0, 0.0, 1, 5.0)]).holds(tally([(0, 0.0, 0, 1.5)]))[0]
+
+
 def test_nothing_counted_does_not_vary():
     assert not Tally.zero(2, 3).varies()
     assert Tally.zero(2, 3).weight.shape == (2, 3)

@@ -97,8 +97,8 @@ def read_rows(
         others = [position for position in range(table.n_columns) if position not in selection.dropped(names)]
         numbers = _numbers(table, [position for position in others if position not in needed])
     if selection.is_weighed and target.n_classes != 1:  # one class has nothing to say, though a part may hold no other
-        single = [spec.position for spec in specs if not spec.is_interaction]
-        codings = {position: (read[position][1], read[position][0].n_slots) for position in single}
+        alone = [spec.position for spec in specs if not spec.is_interaction]
+        codings = {position: (read[position][1], read[position][0].n_slots) for position in alone}
         found = screen(codings, numbers, target, weight)
         speaking = tuple(names[position] for position in sorted(found.speaking))
         if selection.is_auto:
