@@ -115,7 +115,9 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("results"))
     asked = parser.parse_args()
     found = [record for name in ("eight schools", *SIZES) for record in compare(name)]
-    print("| table | column | categories | means apart, in sd | at most | sd, ours over NUTS |\n|---|---|---|---|---|---|")
+    print(
+        "| table | column | categories | means apart, in sd | at most | sd, ours over NUTS |\n|---|---|---|---|---|---|"
+    )
     for record in found:
         numbers = (f"{record[key]:.2f}" for key in ("mean_gap", "largest_gap", "sd_ratio"))
         print(f"| {record['table']} | {record['column']} | {record['categories']} | {' | '.join(numbers)} |")
