@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from catbayes._estimators._next_class import NextClass, Tempered
-from catbayes._estimators._next_target import Ladder, NextTarget, Rarity, Scale
+from catbayes._estimators._next_target import Ladder, NextTarget, Scale
 
 
 def to_arrays(found: NextClass | NextTarget) -> bytes:
     """Arrays of a calibration, as numpy writes them."""
-    arrays: dict[str, Any] = {"columns": found.rarity.columns, "groups": found.rarity.groups}
+    arrays: dict[str, Any] = {"columns": found.columns, "kinds": len(found.ladders)}
     for number, ladder in enumerate(found.ladders):
-        arrays |= {f"values_{number}": ladder.values, f"levels_{number}": ladder.levels}
+        if ladder is not None:  # of kinds without a row there is none
+            arrays |= {f"values_{number}": ladder.values, f"levels_{number}": ladder.levels}
     if isinstance(found, NextTarget):
         arrays |= {"noise": found.scale.noise, "extent": found.extent}
     else:
@@ -30,9 +31,12 @@ def to_arrays(found: NextClass | NextTarget) -> bytes:
 def from_arrays(content: bytes, trees: Any) -> NextClass | NextTarget:
     """A calibration from its arrays, and from the trees of its scale if there are some."""
     arrays: Mapping[str, Any] = np.load(io.BytesIO(content), allow_pickle=False)
-    rarity = Rarity(arrays["columns"].astype(np.intp), tuple(arrays["groups"].tolist()))
-    ladders = [Ladder(arrays[f"values_{number}"], arrays[f"levels_{number}"]) for number in range(len(rarity))]
+    columns = arrays["columns"].astype(np.intp)
+    ladders: list[Any] = [
+        Ladder(arrays[f"values_{number}"], arrays[f"levels_{number}"]) if f"values_{number}" in arrays else None
+        for number in range(int(arrays["kinds"]))
+    ]
     if "noise" in arrays:
-        return NextTarget(Scale(float(arrays["noise"]), trees), rarity, ladders, arrays["extent"])
+        return NextTarget(Scale(float(arrays["noise"]), trees), columns, ladders, arrays["extent"])
     pairs = zip(arrays["slopes"].tolist(), arrays["offsets"], strict=True)
-    return NextClass(rarity, [Tempered(slope, offsets) for slope, offsets in pairs], ladders)
+    return NextClass(columns, [Tempered(slope, offsets) for slope, offsets in pairs], ladders)
