@@ -315,3 +315,14 @@ def test_slopes_go_to_files_and_not_to_queries():
     ):
         with pytest.raises(InputError, match=message):
             SamplingBayesianEncoder(["category"], effects=Effects(slopes=slopes)).fit(X, y)
+
+
+def test_effects_and_slopes_add_up_to_nothing():
+    """Only differences are known: a level that folds and the whole do not share would move every prediction."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"customer": random.choice(list("abcd"), 400), "price": random.normal(size=400)})
+    y = np.where(X["customer"] == "a", 3.0, 1.0) * X["price"] + 0.1 * random.normal(size=400)
+    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"customer": ["price"]}), random_state=0).fit(X, y)
+    found = encoder.posteriors_["customer"].set_index("category").loc[list("abcd"), ["effect", "slope_price"]]
+    np.testing.assert_allclose(found.sum(), 0.0, atol=1e-9)
+    np.testing.assert_allclose(found["slope_price"], [1.5, -0.5, -0.5, -0.5], atol=0.05)

@@ -63,7 +63,7 @@ class Effects:
     >>> y = np.where(X["customer"] == "a", 3.0, 1.0) * X["price"] + 0.1 * random.normal(size=400)
     >>> encoder = SamplingBayesianEncoder(effects=Effects(slopes={"customer": ["price"]}), random_state=0)
     >>> encoder.fit(X, y).posteriors_["customer"]["slope_price"].round(1).tolist()  # of a, b, c, d and unseen ones
-    [1.6, -0.5, -0.4, -0.5, 0.0]
+    [1.5, -0.5, -0.5, -0.5, 0.0]
     """
 
     slopes: Mapping[Any, Sequence[Any]] | Sequence[tuple[Any, Sequence[Any]]] | Literal["auto"] | None = None
@@ -241,6 +241,11 @@ class RowEffects:
         def table(number: int) -> EffectTable:
             mean = np.stack([self.design.effects(part.terms)[number] for part in parts], axis=1)
             count = np.stack([part.counts[number] for part in parts], axis=1)
+            # With a free intercept, and a free line for slopes, effects add up to nothing. A solver takes long to get
+            # there, and a level that differs between folds and the whole would move all predictions.
+            seen = count > 0
+            level = mean.sum(axis=0, where=seen) / np.maximum(seen.sum(axis=0), 1)
+            mean = np.where(seen, mean - level, mean)
             variance = np.array([one.columns[number] for one in self.components])
             known = count / (count + noise / variance)
             sd = np.sqrt((1.0 - known) * variance)
