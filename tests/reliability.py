@@ -44,9 +44,9 @@ def main():
 OPENING = """# Reliability
 
 What was tried to make catbayes lose a row, give a wrong number or end in an error that is not its own.
-`make reliability` wrote this page on {day} from what it ran, with Python {python},
-{libraries}, on {cores} shared cores.
-Parts have commands of their own; those that were not run say so.
+`python tests/reliability.py`, the last step of `make reliability`, wrote this page on {day} from what was run
+before it, with Python {python}, {libraries}, on {cores} shared cores.
+Parts have commands of their own, and say how much they tried; those that were not run say so.
 """
 
 
@@ -176,14 +176,13 @@ def coverage(path):
 def mutants(path):
     """What mutmut changed, and what noticed."""
     found = read(path)
-    judged = found["killed"] + found["survived"] + found.get("timeout", 0)
-    share = (found["killed"] + found.get("timeout", 0)) / max(judged, 1)
-    left = "".join(f"\n- `{name}`" for name in found.get("survivors", []))
+    judged = found["killed"] + found["survived"]
+    left = "".join(f"\n- `{name}`" for name in found["survivors"])
     return (
-        f"mutmut made {judged} changes to {', '.join(found['modules'])} that tests run through; {share:.1%} "
-        f"were noticed. It "
-        f"could judge no others: {found['no tests']} are in functions that it takes for untested, such as "
-        f"class methods." + (f" Survivors:\n{left}" if left else "")
+        f"Of {judged} changes that mutmut made to {', '.join(found['modules'])}, the tests noticed {found['killed']} "
+        f"({found['killed'] / max(judged, 1):.1%}). {found['timeout']} more ran out of time, which on busy cores says "
+        f"nothing, {found['no tests']} are in functions that no test of its selection calls, and "
+        f"{found['not checked']} were not tried." + (f" Not noticed:\n{left}" if left else "")
     )
 
 

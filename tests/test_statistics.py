@@ -208,6 +208,13 @@ def test_a_sample_of_numbers_holds_what_can_have_been_part_of_it(whole, part, he
     assert next(made).holds(next(made))[0] == held
 
 
+def test_what_rounding_leaves_is_nothing_so_that_the_rest_can_be_taken_out_too():
+    rows = [(0, y, 0, 1.0) for y in (0.0, 0.0, 2.0)]
+    left = moments(rows) - moments(rows[1:])
+    assert [left.count[0], left.mean[0], left.m2[0]] == [1.0, 0.0, 0.0]
+    assert left.holds(moments(rows[:1]))[0]
+
+
 def test_a_sample_of_classes_holds_no_more_of_any_class_than_there_is():
     assert not tally([(0, 0.0, 0, 1.0), (0, 0.0, 1, 5.0)]).holds(tally([(0, 0.0, 0, 1.5)]))[0]
 

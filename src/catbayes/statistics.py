@@ -18,6 +18,7 @@ from catbayes._validation import Array, Codes
 __all__ = ["Moments", "Statistics", "Tally"]
 
 MIN_CHUNK = 1 << 18
+ROUNDING = 1e-14
 
 
 def _chunks(n_rows: int, n_slots: int) -> Iterator[slice]:
@@ -284,10 +285,12 @@ class Moments:
         # Counts are sums of weights: what is left of them after subtraction may be rounding alone.
         left = count > 1e-12 * self.count
         share = np.divide(other.count, count, out=np.zeros_like(count), where=left)
-        mean = np.where(left, self.mean + share * (self.mean - other.mean), 0.0)
+        step = share * (self.mean - other.mean)
+        mean = np.where(left & (np.abs(self.mean + step) > ROUNDING * np.abs(step)), self.mean + step, 0.0)
         lost = other.count * np.divide(self.count, count, out=np.zeros_like(count), where=left)
         m2 = self.m2 - other.m2 - lost * (self.mean - other.mean) ** 2
-        return Moments(np.where(left, count, 0.0), mean, np.where(left, np.maximum(m2, 0.0), 0.0))
+        # What rounding leaves of a mean and of squares is nothing too: the next subtraction would be held against it.
+        return Moments(np.where(left, count, 0.0), mean, np.where(left & (m2 > ROUNDING * self.m2), m2, 0.0))
 
 
 Statistics = Tally | Moments
