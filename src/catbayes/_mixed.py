@@ -33,6 +33,7 @@ FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 500_000
 TOLERANCE = 1e-8
 MOST_STEPS = 300
 NEARLY_FREE = 1e-3  # rows: what keeps the weights of lines that go together from running away
+ALIKE = 1e-9
 LEAST_SHARE = 1e-6
 """Variances of effects are at least this part of that of the noise: smaller ones say the same."""
 
@@ -108,8 +109,9 @@ class Crossed:
         return [self.sum_up(n, weight * self.spread_out(n, np.ones(size))) for n, size in enumerate(self.sizes)]
 
     def gram(self, weight: Array) -> Array:
-        """Products of the functions of numbers, over the rows."""
-        return np.asarray(self.numbers.T @ (weight[:, None] * self.numbers))
+        """Products of the functions of numbers, over the rows; those that say the same are told apart by a trifle."""
+        products = self.numbers.T @ (weight[:, None] * self.numbers)
+        return np.asarray(products + (ALIKE * float(weight.sum()) + TINY) * np.eye(len(products)))
 
     def penalties(self, components: Components) -> Array:
         """What each term has on the diagonal: the noise over its own variance. μ is free, some weights nearly so."""
