@@ -114,12 +114,13 @@ class Trial:
         assert wait(child(first, self.fresh))[0] == 0, (self.fresh / "said").read_text()
         (self.fresh / "said").unlink()
         self.before = contents(self.fresh)
-        self.after, self.seconds = {}, {}
+        self.after, self.seconds, self.sizes = {}, {}, {}
         for name, arguments in COMMANDS.items():
             self.restore()
             code, self.seconds[name] = wait(child(arguments, self.folder))
             assert code == 0, (name, (self.folder / "said").read_text())
             self.after[name] = self.files()
+            self.sizes[name] = (self.folder / OUTPUTS.get(name, "old.model")).stat().st_size
 
     def restore(self):
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -170,10 +171,8 @@ def fill_some(trial, times, source):
     seen = Counter()
     for number in range(times):
         name = list(COMMANDS)[number % len(COMMANDS)]
-        output = OUTPUTS.get(name, "old.model")
-        size = (trial.folder / output).stat().st_size if output in trial.after[name] else 10_000
         trial.restore()
-        most = int(source.uniform(0.0, 1.2) * max(size, 1_000))
+        most = int(source.uniform(0.0, 1.2) * trial.sizes[name])
         code, _ = wait(child(COMMANDS[name], trial.folder, most))
         left = trial.verdict(name)
         if code:
