@@ -183,7 +183,7 @@ class BetaNegativeBinomial(Family):
         """Those of a beta-prime variable, where they exist: for r ν > 2 and r ν > 3."""
         a, b = self._shapes()
         product = b * (a + b - 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             skewness = 2.0 * (2.0 * b + a - 1.0) / (a - 3.0) * np.sqrt((a - 2.0) / product)
             kurtosis = (
                 6.0 * (product * (5.0 * a - 11.0) + (a - 1.0) ** 2 * (a - 2.0)) / (product * (a - 3.0) * (a - 4.0))
