@@ -124,7 +124,9 @@ def on_table(name: str, repeat: int) -> tuple[list[str], str]:
     ]
     words = [column for column in X if not pandas.api.types.is_numeric_dtype(X[column])]
     n_pairs = len(words) * (len(words) - 1) // 2
-    cat = CatBoostClassifier(random_state=0, thread_count=1, verbose=False, cat_features=words)
+    cat = CatBoostClassifier(
+        random_state=0, thread_count=1, verbose=False, cat_features=words, allow_writing_files=False
+    )
     whole = in_turn({"fit": partial(cat.fit, known.fillna(dict.fromkeys(words, "missing")), target)}, 1)["fit"]
     encoders = {how: SamplingBayesianEncoder(interactions=how, random_state=0) for how in ("auto", None)}
     timed = in_turn({str(how): partial(one.fit, known[words], target) for how, one in encoders.items()}, repeat)

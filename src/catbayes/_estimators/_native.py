@@ -111,7 +111,7 @@ def takes_chunks(model: Any, layout: Layout) -> bool:
     """Whether K copies are given to a model in chunks: to LightGBM, if columns that all copies share are the most.
 
     The bins that it makes of them, and so the model, are the same. `benchmarks/boosting.py` measures what that saves:
-    with 300 columns beside one that is encoded, most of the memory of five copies, and some of the time.
+    with 300 columns beside one that is encoded, a third of the memory of five copies, and some of the time.
     """
     if library(model) != "lightgbm" or find_spec("pyarrow") is None:
         return False
