@@ -232,7 +232,7 @@ def test_foreign_files_are_refused(tmp_path):
     ("settings", "message"),
     [
         ({"mapping": lambda theta: theta[..., :1]}, "mapping=.* cannot be saved, because a file holds no code"),
-        ({"own_target": Exclude(KFold(3))}, r"encoder.set_params\(own_target=…\)"),
+        ({"own_target": Exclude(KFold(3))}, r"set_params\(own_target=…\)"),
         ({"random_state": np.random.RandomState(0)}, "random_state"),
     ],
 )

@@ -113,7 +113,7 @@ def takes_chunks(model: Any, layout: Layout) -> bool:
     The bins that it makes of them, and so the model, are the same. `benchmarks/boosting.py` measures what that saves:
     with 300 columns beside one that is encoded, a third of the memory of five copies, and some of the time.
     """
-    if library(model) != "lightgbm" or find_spec("pyarrow") is None:
+    if library(model) != "lightgbm" or find_spec("pyarrow") is None or find_spec("pandas") is None:
         return False
     known = tuple(map(int, version("lightgbm").split(".")[:2])) >= (4, 7)  # those before want another package for it
     shared = len(layout.passing)
