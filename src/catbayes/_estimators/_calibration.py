@@ -19,7 +19,7 @@ def to_arrays(found: NextClass | NextTarget) -> bytes:
         if ladder is not None:  # of kinds without a row there is none
             arrays |= {f"values_{number}": ladder.values, f"levels_{number}": ladder.levels}
     if isinstance(found, NextTarget):
-        arrays |= {"noise": found.scale.noise, "extent": found.extent}
+        arrays |= {"noise": found.scale.noise, "trust": found.scale.trust, "extent": found.extent}
     else:
         arrays |= {"slopes": [change.slope for change in found.changes]}
         arrays |= {"offsets": np.stack([change.offsets for change in found.changes])}
@@ -37,6 +37,7 @@ def from_arrays(content: bytes, trees: Any) -> NextClass | NextTarget:
         for number in range(int(arrays["kinds"]))
     ]
     if "noise" in arrays:
-        return NextTarget(Scale(float(arrays["noise"]), trees), columns, ladders, arrays["extent"])
+        scale = Scale(float(arrays["noise"]), float(arrays["trust"]), trees)
+        return NextTarget(scale, columns, ladders, arrays["extent"])
     pairs = zip(arrays["slopes"].tolist(), arrays["offsets"], strict=True)
     return NextClass(columns, [Tempered(slope, offsets) for slope, offsets in pairs], ladders)

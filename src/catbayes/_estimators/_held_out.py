@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,10 @@ class HeldOut:
         seed: int,
         report: Callable[[str], None],
     ) -> HeldOut:
-        """Fit the model anew without each fold in turn, and let it speak of the fold."""
+        """Fit the model anew without each fold in turn, and let it speak of the fold.
+
+        Doubts come in units of the fitted model: what one model makes of its draws another makes more of, by chance.
+        """
         columns = () if encoder is None else [c for c in encoder.encoding_.columns if not c.is_interaction]
         relevant = np.flatnonzero([not column.is_silent for column in columns])
         own = int(stream(seed, Purpose.CALIBRATION).integers(np.iinfo(np.int32).max))
@@ -73,6 +76,7 @@ class HeldOut:
         folds = [(used[train], used[test]) for train, test in folds]
         if encoder is not None:  # rows of held-out categories are what it is all about
             encoder = clone(encoder).set_params(unseen="prior")
+        here = model._usual_doubt(table.take(_some(used)))
         parts = []
         for number, (train, test) in enumerate(folds):
             if classes is not None and len(np.unique(numbers[train])) < 2:
@@ -86,9 +90,16 @@ class HeldOut:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", InputWarning)  # the fit to all rows has said it
                 other.fit(table.take(train), y[train], *given, **params_of(fit_params, table.n_rows, train))
-                parts.append(other._tell(table.take(test), classes))
+                part = other._tell(table.take(test), classes)
+                usual = other._usual_doubt(table.take(_some(train)))
+            parts.append(replace(part, doubt=part.doubt * (here / usual if usual > 0 else 1.0)))
             report(f"calibrating: fold {number + 1} of {len(folds)}")
         rows = np.concatenate([test for _, test in folds])
         fold = np.repeat(np.arange(len(folds)), [len(test) for _, test in folds])
         weights = np.ones(len(rows)) if weight is None else weight[rows]
         return cls(Told.join(parts), numbers[rows], weights, fold, relevant)
+
+
+def _some(rows: Codes) -> Codes:
+    """About a thousand of the rows, at even distances."""
+    return rows[:: max(1, len(rows) // 1000)]

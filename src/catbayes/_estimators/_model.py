@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -96,6 +97,10 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
     def _tell(self, X: Any, classes: Any = None) -> Told:
         """What is said of new rows before their targets are seen, for some `classes` if there are any."""
 
+    def _usual_doubt(self, X: Any) -> float:
+        """How far predictions of rows that were trained on lie apart from draw to draw."""
+        return 1.0
+
     def _chosen_estimator(self) -> Any:
         return self._default_estimator() if self.estimator is None else self.estimator
 
@@ -172,21 +177,21 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
 
         if self.predict_with == "taylor":
             require_smooth(fitted[0])
-        calibration = None
+        # Fitted all at once: an error or an interruption before the end leaves the model as it was.
+        fresh = copy(self)
+        validate_data(fresh, X if table.frame is not None else table.array, skip_check_array=True)
+        fresh.encoder_ = encoder
+        fresh.estimators_ = fitted
+        fresh.fit_with_ = way
+        fresh._draws = [] if encoder is None else DrawnTable.of(encoder.encoding_, self._n_predicted)
+        fresh._layout, fresh._known = draws.layout, known
+        fresh._calibration = None
+        if classes is not None:
+            fresh.classes_ = classes
         if self.calibrate is not None:
             how: dict[str, Any] = {"classes": classes, "encoder": encoder, "seed": seed, "report": rows.report}
-            held = HeldOut.of(self, table, y, weight, groups, given, **how)
-            calibration = self._calibration_of(held, seed)
-        # Fitted all at once: an error or an interruption above leaves the model as it was.
-        validate_data(self, X if table.frame is not None else table.array, skip_check_array=True)
-        self.encoder_ = encoder
-        self.estimators_ = fitted
-        self.fit_with_ = way
-        self._draws = [] if encoder is None else DrawnTable.of(encoder.encoding_, self._n_predicted)
-        self._layout, self._known = draws.layout, known
-        self._calibration = calibration
-        if classes is not None:
-            self.classes_ = classes
+            fresh._calibration = fresh._calibration_of(HeldOut.of(fresh, table, y, weight, groups, given, **how), seed)
+        self.__dict__.update(vars(fresh))
         return self
 
     def _check(self, estimator: Any) -> None:

@@ -28,6 +28,9 @@ LEAF = 100
 """Rows that are enough to tell a scale."""
 SHARES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9)
 """What part of those outside may lie below; of equals, the first."""
+TRUSTS = (1.0, 0.75, 0.5, 0.25, 0.0)
+EVIDENCE = 3.0
+"""How much likelier, as a logarithm, rows have to be if the doubt is trusted less."""
 NORMAL = 1.2533
 """The standard deviation of a normal distribution, in mean absolute deviations: the root of π / 2."""
 
@@ -85,19 +88,20 @@ class Ladder:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How far targets usually lie from predictions: √(noise² + doubt²), times what trees say of such rows.
+    """How far targets usually lie from predictions: √(noise² + (trust · doubt)²), times what trees say of such rows.
 
     The root carries on where no held-out row was, as with a category that is new in a column of well-known ones.
     """
 
     noise: float
+    trust: float  # in the doubt
     trees: Any
 
     @classmethod
     def of(cls, told: Told, residual: Array, weight: Array, seed: int) -> Scale:
         """Learn from the residuals of some rows."""
         size = np.abs(residual)
-        plain = cls(_noise(size, told.doubt, weight), None)
+        plain = cls(*_noise_and_trust(size, told.doubt, weight), None)
         if len(size) < 2 * LEAF:
             return plain
         trees = HistGradientBoostingRegressor(
@@ -111,23 +115,32 @@ class Scale:
             n_iter_no_change=5,
             random_state=seed,
         )
-        return cls(plain.noise, trees.fit(_looked_at(told), np.maximum(size / plain(told), 1e-6), weight))
+        return cls(plain.noise, plain.trust, trees.fit(_looked_at(told), np.maximum(size / plain(told), 1e-6), weight))
 
     def __call__(self, told: Told) -> Array:
         """The scale of each row."""
-        root = np.sqrt(self.noise**2 + told.doubt**2)
+        root = np.sqrt(self.noise**2 + (self.trust * told.doubt) ** 2)
         return root if self.trees is None else np.asarray(root * self.trees.predict(_looked_at(told)))
 
 
-def _noise(size: Array, doubt: Array, weight: Array) -> float:
-    """What the doubt leaves of the scale: the likeliest noise, residuals being exponential in size."""
-    most = float(np.log(max(NORMAL * np.average(size, weights=weight), TINY)))
+def _noise_and_trust(size: Array, doubt: Array, weight: Array) -> tuple[float, float]:
+    """What the doubt leaves of the scale, and how far to trust it, by likelihood, residuals being exponential in size.
 
-    def loss(logarithm: float) -> float:
-        root = np.sqrt(np.exp(2 * logarithm) + doubt**2)
+    The doubt is trusted in full unless rows speak against it: of a table of well-known categories they say nothing.
+    """
+    most = float(np.log(max(NORMAL * np.average(size, weights=weight), TINY)))
+    rows = float(weight.sum() ** 2 / (weight**2).sum())
+
+    def loss(logarithm: float, trust: float) -> float:
+        root = np.sqrt(np.exp(2 * logarithm) + (trust * doubt) ** 2)
         return float(np.average(np.log(root) + NORMAL * size / root, weights=weight))
 
-    return float(np.exp(minimize_scalar(loss, bounds=(most - 5.0, most + 0.1), method="bounded").x))
+    found = {
+        trust: minimize_scalar(loss, bounds=(most - 5.0, most + 0.1), args=(trust,), method="bounded")
+        for trust in TRUSTS
+    }
+    trust = min(TRUSTS, key=lambda trust: found[trust].fun - (EVIDENCE / rows if trust == 1.0 else 0.0))
+    return float(np.exp(found[trust].x)), trust
 
 
 def _looked_at(told: Told) -> Array:

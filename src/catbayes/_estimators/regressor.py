@@ -260,6 +260,9 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     def _calibration_of(self, held: HeldOut, seed: int) -> NextTarget:
         return NextTarget.of(held, seed)
 
+    def _usual_doubt(self, X: Any) -> float:
+        return float(self._predict_std(X).mean())
+
     def _tell(self, X: Any, classes: Any = None) -> Told:
         rows = self._read_new(X)
         return Told(self._predict_average(X), self._predict_std(X), rows.known(), rows.plain())
