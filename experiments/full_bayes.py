@@ -51,8 +51,8 @@ def table(name: str, seed: int = 0) -> tuple[Crossed, Array, Array, float | None
 def ours(design: Crossed, z: Array, weight: Array, noise: float | None) -> tuple[list[Array], list[Array]]:
     """Means and standard deviations of the effects of each column."""
     found = [learn(design, z, weight, np.random.default_rng(seed), noise) for seed in range(N_CHAINS)]
-    means = [design.effects(solve(design, z, weight, components)) for components, _ in found]
-    deviations = [[np.sqrt(variance) for variance in variances] for _, variances in found]
+    means = [design.effects(solve(design, z, weight, components)) for components, _, _ in found]
+    deviations = [[np.sqrt(variance) for variance in variances] for _, variances, _ in found]
     return [np.mean(one, axis=0) for one in zip(*means, strict=True)], [
         np.mean(one, axis=0) for one in zip(*deviations, strict=True)
     ]

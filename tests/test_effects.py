@@ -57,7 +57,7 @@ def test_true_effects_lie_in_their_intervals_as_often_as_these_say(nested):
     ranks = []
     for seed in range(30):
         design, z, truth = crossed(seed, nested=nested)
-        components, variances = learn(design, z, np.ones(len(z)), np.random.default_rng(seed))
+        components, variances, _ = learn(design, z, np.ones(len(z)), np.random.default_rng(seed))
         means = design.effects(solve(design, z, np.ones(len(z)), components))
         ranks += [norm.cdf(t, m, np.sqrt(v)) for t, m, v in zip(truth, means, variances, strict=True)]
     share = np.histogram(np.concatenate(ranks), bins=5, range=(0.0, 1.0))[0] / sum(map(len, ranks))
@@ -89,8 +89,8 @@ def test_eight_schools_are_as_in_the_book():
 
     design = Crossed((np.arange(8),), (8,), np.empty((8, 0)))
     found = [learn(design, y, sigma**-2.0, np.random.default_rng(seed), noise=1.0) for seed in range(12)]
-    np.testing.assert_allclose(np.mean([np.sqrt(variances[0]) for _, variances in found], axis=0), deviation, rtol=0.1)
-    means = [design.effects(solve(design, y, sigma**-2.0, components))[0] for components, _ in found]
+    np.testing.assert_allclose(np.mean([np.sqrt(one.variances[0]) for one in found], axis=0), deviation, rtol=0.1)
+    means = [design.effects(solve(design, y, sigma**-2.0, components))[0] for components, _, _ in found]
     assert (np.abs(np.mean(means, axis=0) - expected) < 0.15 * deviation).all()
 
 
@@ -128,6 +128,7 @@ def test_effects_are_found_on_the_scale_of_the_target(kind):
     if kind == "three classes":
         found = found[found["class"] == 2]
     told = 0.7 * truth[found["category"].str[1:].astype(int)]
+    told = told - told.mean()
     slope, _ = np.polyfit(told, found["effect"], 1)
     assert 0.85 < slope < 1.15
     assert np.mean(((found["effect"] - told) / found["effect_sd"]) ** 2) < 2.0
@@ -326,3 +327,13 @@ def test_effects_and_slopes_add_up_to_nothing():
     found = encoder.posteriors_["customer"].set_index("category").loc[list("abcd"), ["effect", "slope_price"]]
     np.testing.assert_allclose(found.sum(), 0.0, atol=1e-9)
     np.testing.assert_allclose(found["slope_price"], [1.5, -0.5, -0.5, -0.5], atol=0.05)
+
+
+def test_two_categories_are_known_apart_though_what_they_have_in_common_is_not():
+    """Effects are about the average of the categories: of two with many rows each, both are known well."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"a": random.choice(["x", "y"], 2_000), "b": random.choice(list("uvw"), 2_000)})
+    y = 3.0 * (X["a"] == "x") + random.normal(size=2_000)
+    found = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, y).posteriors_["a"].query("kind == 'seen'")
+    np.testing.assert_allclose(found["effect"], [1.5, -1.5], atol=0.1)
+    assert (found["effect_sd"] < 0.05).all()

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -25,7 +26,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from catbayes._arrays import TINY
 from catbayes._validation import Array, Codes
 
-__all__ = ["Components", "Crossed", "learn", "solve"]
+__all__ = ["Components", "Crossed", "Learnt", "learn", "solve"]
 
 BURN_IN = 30
 FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 500_000
@@ -45,6 +46,14 @@ class Components:
     noise: float
     columns: tuple[float, ...]
     numbers: float
+
+
+class Learnt(NamedTuple):
+    """What is learnt before the terms: the variances, and those of the effects of each column in the posterior."""
+
+    components: Components
+    variances: list[Array]  # of effects
+    centred: list[Array]  # of effects about the average of the categories that have rows: what μ is hardly matters
 
 
 @dataclass(frozen=True)
@@ -150,8 +159,8 @@ def learn(
     random: np.random.Generator,
     noise: float | None = None,
     most: float = np.inf,
-) -> tuple[Components, list[Array]]:
-    """The variances, and the posterior variance of the effects of each column.
+) -> Learnt:
+    """The variances, and how firmly the effects of each column are known.
 
     The `noise` may be known. Standard deviations of effects are half-Cauchy before, with the scale of z itself, or with
     √`most` if that is less.
@@ -160,17 +169,26 @@ def learn(
     for _ in range(BURN_IN):
         chain.sweep()
     # A conditional mean and a conditional variance at each sweep make a steadier estimate than the draws themselves.
-    seen = [np.zeros((3, size)) for size in design.sizes]
+    sums = [np.zeros((2, 3, size)) for size in design.sizes]
     deviations = []
     n_sweeps = int(np.clip(WORK // (len(z) * len(design.sizes)), FEWEST_SWEEPS, MOST_SWEEPS))
     for _ in range(n_sweeps):
-        for sums, (mean, variance) in zip(seen, chain.sweep(), strict=True):
-            sums += [mean, mean**2, variance]
+        for total, (mean, variance), count in zip(sums, chain.sweep(), chain.counts, strict=True):
+            centred, within = _centred(mean, variance, count > 0)
+            total += [[mean, mean**2, variance], [centred, centred**2, within]]
         deviations.append(np.sqrt([chain.noise, chain.numbers, *chain.columns]))
     usual = np.mean(deviations, axis=0) ** 2  # shrinks as all of them do on average, or nearly so
     components = Components(float(usual[0]), tuple(usual[2:].tolist()), float(usual[1]))
-    averages = (sums / n_sweeps for sums in seen)
-    return components, [np.maximum(square - mean**2, 0.0) + within for mean, square, within in averages]
+    found = [total / n_sweeps for total in sums]
+    variances = [np.maximum(total[:, 1] - total[:, 0] ** 2, 0.0) + total[:, 2] for total in found]
+    return Learnt(components, [one[0] for one in variances], [one[1] for one in variances])
+
+
+def _centred(mean: Array, variance: Array, seen: Any) -> tuple[Array, Array]:
+    """Mean and variance of independent effects about the average of those that have rows; others stay as they are."""
+    size = max(int(seen.sum()), 1)
+    around = (1.0 - 2.0 / size) * variance + variance.sum(where=seen) / size**2
+    return np.where(seen, mean - mean.sum(where=seen) / size, mean), np.where(seen, around, variance)
 
 
 class _Chain:

@@ -316,12 +316,12 @@ class _Part:
             z, weight = self._working(score)
             if step in LEARN_AT:
                 random = stream(0, Purpose.EFFECTS, number, step)
-                components, variances = learn(self.design, z, weight, random, self.scale.noise, self.scale.most)
-            terms = solve(self.design, z, weight, components)
+                learnt = learn(self.design, z, weight, random, self.scale.noise, self.scale.most)
+            terms = solve(self.design, z, weight, learnt.components)
             score, move = self._next(score, terms)
             if self.scale.linear or (move < SETTLED and step >= LEARN_AT[-1]):
                 break
-        return components, _Terms(terms, self.design.counts(weight)), variances
+        return learnt.components, _Terms(terms, self.design.counts(weight)), learnt.centred
 
     def solve(self, components: Components) -> _Terms:
         """All terms, by variances that are known."""
