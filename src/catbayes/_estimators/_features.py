@@ -91,9 +91,9 @@ class FittedFeatures:
         >>> y = [10.0, 2.0, 11.0, 3.0, 5.5] * 20
         >>> model = SamplingRegressor(LGBMRegressor(verbose=-1), random_state=0).fit(X, y)
         >>> model.estimator_.feature_name_
-        ['home_city', 'home_city_code', 'age']
+        ['home_city', 'home_city_effect', 'home_city_code', 'age']
         >>> model.features(X).columns.tolist()
-        ['home_city', 'home_city_code', 'age']
+        ['home_city', 'home_city_effect', 'home_city_code', 'age']
         """
         rows = self._read_new(X)
         values = rows.features(rows.expected())
@@ -124,7 +124,7 @@ class FittedFeatures:
         >>> X, y = [["red", 1], ["blue", 2], ["red", 3], ["blue", 4]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
         >>> model = SamplingRegressor(Ridge(), SamplingBayesianEncoder([0], mapping="polynomial"), random_state=0)
         >>> model.fit(X, y).get_feature_names_out().tolist()
-        ['x0_mean', 'x0_square', 'x0_is_blue', 'x0_is_red', 'x1']
+        ['x0_mean', 'x0_square', 'x0_effect', 'x0_is_blue', 'x0_is_red', 'x1']
         >>> list(model.by_column(model.coef_))
         [0, 1]
         """
