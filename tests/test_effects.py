@@ -13,8 +13,9 @@ from scipy.stats import norm
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 
-from catbayes import Effects, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
+from catbayes import Effects, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
 from catbayes._mixed import Components, Crossed, learn, solve
+from catbayes._spread import Spread
 from catbayes.errors import InputError
 
 SIZES = (30, 12)
@@ -337,3 +338,62 @@ def test_two_categories_are_known_apart_though_what_they_have_in_common_is_not()
     found = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, y).posteriors_["a"].query("kind == 'seen'")
     np.testing.assert_allclose(found["effect"], [1.5, -1.5], atol=0.1)
     assert (found["effect_sd"] < 0.05).all()
+
+
+def test_effects_stay_with_their_categories_where_a_table_of_parents_names_others():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"c": random.choice(list("bdf"), 600)})
+    y = X["c"].map({"b": -3.0, "d": 0.0, "f": 3.0}) + random.normal(size=600)
+    parents = {letter: "north" if letter < "d" else "south" for letter in "abcdef"}
+    encoder = SamplingBayesianEncoder(effects=True, hierarchy={"c": parents}, random_state=0)
+    trained = encoder.set_output(transform="pandas").fit_transform(X, y)["c_effect"]
+    found = encoder.transform(pd.DataFrame({"c": list("abcdef")}))["c_effect"]
+    np.testing.assert_allclose(found, [0.0, -3.0, 0.0, 0.0, 0.0, 3.0], atol=0.3)
+    assert np.corrcoef(trained, X["c"].map({"b": -3.0, "d": 0.0, "f": 3.0}))[0, 1] > 0.95
+    table = encoder.posteriors_["c"].set_index("category")["effect"]
+    np.testing.assert_allclose(table[list("bdf")], found[[1, 3, 5]])
+
+
+def test_a_class_that_a_fold_keeps_to_itself_leaves_effects_finite():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"a": random.choice(list("uvw"), 300), "x": random.normal(size=300)})
+    y = np.where(np.arange(300) == 7, "rare", random.choice(["one", "two"], 300))
+    assert np.isfinite(SamplingBayesianEncoder(effects=True, random_state=0).fit_transform(X, y)).all()
+    assert np.isfinite(SamplingBayesianEncoder(effects=True, random_state=0).fit_transform(X, y == "rare")).all()
+
+
+def test_numbers_bend_whatever_comes_first_and_take_part_in_arrays_too():
+    random = np.random.default_rng(0)
+    x = np.sort(np.maximum(random.normal(size=4_000), 0.0))
+    a = np.where(random.random(4_000) < 1.0 / (1.0 + np.exp(-3.0 * x + 2.0)), "p", "q")
+    y = 5.0 * np.abs(x - 1.0) + (a == "p") + random.normal(size=4_000)
+    X = pd.DataFrame({"a": a, "x": x})
+    order = random.permutation(4_000)
+    encoder = SamplingBayesianEncoder([0], effects=True, random_state=0)
+    effects = [
+        encoder.fit(given.iloc[rows] if given is X else given[rows], y[rows]).posteriors_[name]["effect"].to_numpy()
+        for given, name, rows in ((X, "a", slice(None)), (X, "a", order), (X.to_numpy(object), 0, slice(None)))
+    ]
+    np.testing.assert_allclose(effects[1], effects[0], atol=1e-6)
+    np.testing.assert_allclose(effects[2], effects[0], atol=1e-6)
+    np.testing.assert_allclose(effects[0][:2], [0.5, -0.5], atol=0.15)
+
+
+def test_the_effects_of_classes_move_with_the_draws_of_their_own_class():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"a": random.choice(list("uvw"), 600)})
+    y = random.integers(0, 3, 600)
+    encoder = SamplingBayesianEncoder(effects=True, keep_categories=Kept(only_signal=False), prior=0, random_state=0)
+    (draws,) = encoder.fit(X, y).encoding_.strata(20, spread=Spread())
+    for part in range(3):
+        assert np.corrcoef(draws[:, 0, part], draws[:, 0, 3 + part])[0, 1] > 0.99
+
+
+def test_rows_of_no_weight_have_no_part_in_slopes():
+    X, y, _ = imports(4, n_rows=1_000, n_categories=20)
+    weight = np.where(np.arange(1_000) < 700, 1.0, 0.0)
+    X.loc[700:, "x"] = 1e6
+    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"category": ["x"]}), random_state=0)
+    whole = encoder.fit(X, y, sample_weight=weight).posteriors_["category"]["slope_x"].to_numpy()
+    part = encoder.fit(X[:700], y[:700]).posteriors_["category"]["slope_x"].to_numpy()
+    np.testing.assert_allclose(whole, part, atol=0.05)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._encoding import EncodedColumn, Encoding
+from catbayes._encoding import EncodedColumn, Encoding, effect_names
 from catbayes._evidence import Candidate
 from catbayes._tables import make_frame
 from catbayes._validation import Array
@@ -20,22 +20,22 @@ class PosteriorFrames(Written, Mapping[Any, Any]):
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
         self._columns = {column.name: column for column in encoding.columns}
-        self._effects = {column.name: column.effects for column in encoding.evidence.columns}
+        told = [column.effects if encoding.settings.effects else None for column in encoding.evidence.columns]
+        self._effects = dict(zip(self._columns, told, strict=True))
 
     def __getitem__(self, name: Any) -> Any:
         """Frame of one column: a row per category, and per class if there are more than two."""
         if name not in self._columns:
             raise KeyError(f"{name!r} is not an encoded column; those are {list(self)}.")
         classes = self._encoding.evidence.classes
-        posteriors, effects = self._columns[name].posteriors, self._effects[name]
-        record = posteriors.record(None if classes is None else list(classes))
+        column, effects = self._columns[name], self._effects[name]
+        record = column.posteriors.record(None if classes is None else list(classes))
         if effects is not None:
-            slots = np.minimum(posteriors.possible(), len(effects.mean) - 1)
-            kinds = ["effect", *(f"slope_{self._encoding.evidence.inputs[slope.position]}" for slope in effects.slopes)]
-            for number, kind in enumerate(kinds):
-                own = slice(number * effects.n_parts, (number + 1) * effects.n_parts)
-                for name, values in ((kind, effects.mean), (f"{kind}_sd", effects.sd)):
-                    record[name] = values[slots, own].reshape(-1)
+            slots, n_parts = column.posteriors.possible(), effects.n_parts
+            for number, kind in enumerate(effect_names(effects, self._encoding.evidence.inputs)):
+                own = slice(number * n_parts, (number + 1) * n_parts)
+                for heading, values in ((kind, column.beside.values), (f"{kind}_sd", column.beside.sd)):
+                    record[heading] = values[slots, own].reshape(-1)
         return make_frame(record, self._encoding.library)
 
     def __iter__(self) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from catbayes._encoding._beside import Beside
 from catbayes._encoding._column import EncodedColumn
+from catbayes._encoding._effects import effect_names
 from catbayes._encoding._encoding import Encoding, Missing, Settings, Unseen
 from catbayes._encoding._features import Layout, TrainingDraws
 from catbayes._encoding._kept import KeepCategories, Kept, resolve_kept
@@ -41,6 +42,7 @@ __all__ = [
     "TrainingDraws",
     "Unseen",
     "check_folds",
+    "effect_names",
     "lookups",
     "make_folds",
     "read_known_target",

@@ -28,6 +28,7 @@ class Beside:
     values: Array
     sd: Array  # how firmly the values are known: 0 where they are as they are
     spread: Array  # how far values lie from these in training
+    parts: int = 1  # of the target: effects come by part, one after the other
 
     @classmethod
     def sure(cls, names: tuple[str, ...], values: Array) -> Beside:
@@ -42,7 +43,8 @@ class Beside:
     def and_then(self, other: Beside) -> Beside:
         """More of them."""
         parts = ((self.values, other.values), (self.sd, other.sd), (self.spread, other.spread))
-        return Beside((*self.names, *other.names), *(np.concatenate(pair, axis=1) for pair in parts))
+        values, sd, spread = (np.concatenate(pair, axis=1) for pair in parts)
+        return Beside((*self.names, *other.names), values, sd, spread, max(self.parts, other.parts))
 
     def behind(self, block: Array, slots: Any = slice(None)) -> Array:
         """Outputs of rows, (…, row, output), and behind them what stands beside those of their slots."""
@@ -62,5 +64,6 @@ class Beside:
         if n_outputs and own.any():
             spread = draws.std(axis=0)
             height = np.divide(draws - draws.mean(axis=0), spread, out=np.zeros_like(draws), where=spread > 0)
-            found[..., n_outputs:] += (height if height.shape[-1] == own.shape[-1] else height[..., :1]) * own
+            of_part = np.arange(own.shape[-1]) % (self.parts if self.parts == n_outputs else 1)
+            found[..., n_outputs:] += height[..., of_part] * own
         return found

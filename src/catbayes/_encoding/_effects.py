@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from catbayes._encoding._beside import Beside
-from catbayes._evidence import ColumnEvidence
+from catbayes._evidence import ColumnEvidence, EffectTable
 from catbayes._index import Index
 from catbayes.errors import InputError
 
@@ -34,8 +34,25 @@ def effects_beside(
             "effects=True: effects given everything else are learnt from all rows at once, in memory, and not from "
             "what was gathered, merged, taken out or forgotten. Fit on the table, or use effects=False."
         )
-    effects, slots = column.effects, np.minimum(np.arange(index.n_slots), column.index.unseen)
-    kinds = [EFFECT, *(f"{SLOPE}_{inputs[slope.position]}" for slope in effects.slopes)]
+    effects, slots = column.effects, np.full(index.n_slots, column.index.unseen)
+    moved = index.moved(column.index)  # a table of parents may name categories between those that were seen
+    slots[moved] = np.arange(len(moved))
+    kinds = effect_names(effects, inputs)
     parts = [None] if effects.n_parts == 1 else list(labels or range(effects.n_parts))
     names = tuple(kind if part is None else f"{kind}_{part}" for kind in kinds for part in parts)
-    return Beside(names, effects.mean[slots], effects.sd[slots], effects.spread(temperature)[slots])
+    arrays = (effects.mean[slots], effects.sd[slots], effects.spread(temperature)[slots])
+    return Beside(names, *arrays, parts=effects.n_parts)
+
+
+def effect_names(effects: EffectTable, inputs: Sequence[Any]) -> list[str]:
+    """What effects and slopes are called, whatever the part of the target.
+
+    Examples
+    --------
+    >>> from catbayes._encoding import effect_names
+    >>> from catbayes._evidence import EffectTable, Slope
+    >>> two = np.ones((1, 2))
+    >>> effect_names(EffectTable(two, two, two, two[0], (Slope(1, 0.0, 1.0),)), ["shop", "size"])
+    ['effect', 'slope_size']
+    """
+    return [EFFECT, *(f"{SLOPE}_{inputs[slope.position]}" for slope in effects.slopes)]

@@ -73,6 +73,8 @@ class HeldOut:
         used = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
         some = (numbers[used], numbers[used], None if groups is None else np.asarray(groups)[used], own)
         folds = make_folds("calibrate", model.calibrate, *some, classes=classes is not None)
+        if len(folds) < 2:
+            raise InputError(f"calibrate={model.calibrate!r} makes one fold: expected two or more.")
         folds = [(used[train], used[test]) for train, test in folds]
         if encoder is not None:  # rows of held-out categories are what it is all about
             encoder = clone(encoder).set_params(unseen="prior")

@@ -99,6 +99,9 @@ class _Part:
             value = getattr(model, name)
             if not (value is none or (isinstance(value, str) and value == "auto")):
                 raise InputError(f"{name}={value!r} needs all rows at once: partial_fit goes with {name}={none!r}.")
+        for name in ("effects", "keep_categories"):
+            if model.encoder is not None and getattr(model.encoder, name):
+                raise InputError(f"The encoder has {name}: partial_fit needs one without, for more rows will come.")
         self.given = X
         self.table: Table = read_new(X, model) if hasattr(model, "estimators_") else read_table(X, model)
         values = np.asarray(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))

@@ -200,7 +200,8 @@ class RowEffects:
         design = Crossed(tuple(slots for slots, _ in columns), tuple(size for _, size in columns), functions)
         if slopes is None:
             slopes = _worth_a_slope(design, numbers, [_Part(design, scale, one, weight) for one in y])
-        own = [tuple(Slope.of(p, numbers[p]) for p in slopes.get(number, ())) for number in range(len(columns))]
+        used = weight > 0
+        own = [tuple(Slope.of(p, numbers[p][used]) for p in slopes.get(number, ())) for number in range(len(columns))]
         every = [(number, slope) for number, found in enumerate(own) for slope in found]
         lines = {slope.position: slope.factor(numbers[slope.position]) for _, slope in every}
         design = replace(
@@ -269,7 +270,9 @@ def _worth_a_slope(design: Crossed, numbers: Mapping[int, Array], parts: Sequenc
     As interactions are weighed: what the other rows of its category say of the slope moves a row's expectation by a
     Newton step, and the gain is what that adds to the log-likelihood of what all terms leave over.
     """
-    lines = {place: Slope.of(place, values).factor(values) for place, values in numbers.items() if _differs(values)}
+    used = parts[0].weight > 0
+    several = {place: values for place, values in numbers.items() if _differs(values[used])}
+    lines = {place: Slope.of(place, values[used]).factor(values) for place, values in several.items()}
     gains: dict[tuple[int, int], float] = {}
     for part in parts[:MOST_PARTS]:
         residual, weight = part.left_over()
@@ -343,7 +346,8 @@ class _Part:
 
     def _start(self) -> Array:
         mean = np.average(self.y, weights=self.weight) if self.weight.any() else 0.0
-        return np.full(len(self.y), self.scale.link(mean))
+        with np.errstate(divide="ignore"):  # a class that no row of the other folds has
+            return self.scale.bounded(np.full(len(self.y), self.scale.link(mean)))
 
     def _working(self, score: Array) -> tuple[Array, Array]:
         """The response that a linear model of the score is fitted to, and its weights."""
@@ -363,10 +367,10 @@ def _functions(numbers: Mapping[int, Array], y: Array, weight: Array) -> Array:
     most = max(1, MOST_NUMBERS // max(y.shape[1], 1))
     lines: list[Array] = []
     for values in _most_telling(numbers, y, most):
-        known = values[np.isfinite(values)]
+        known = values[np.isfinite(values) & (weight > 0)]
         lines.append(values)
         inner = np.unique(np.quantile(known, np.arange(1, KNOTS + 1) / (KNOTS + 1))) if len(known) else known
-        if len(lines) + len(inner) <= most and len(np.unique(known[:1000])) > 2:
+        if len(lines) + len(inner) <= most and _differs(known):
             lines += [np.maximum(values - knot, 0.0) for knot in inner if known.min() < knot < known.max()]
     if not lines:
         return np.empty((y.shape[1], 0))

@@ -156,8 +156,21 @@ def _slopes(effects: Effects, columns: list[Any], names: list[Any], numbers: Any
 
 def _numbers(table: Table, positions: Sequence[int]) -> dict[int, Array]:
     """The columns that hold numbers, and differ."""
-    found = {p: np.asarray(table.values(p), dtype=np.float64) for p in positions if table.numeric([p])}
-    return {position: values for position, values in found.items() if (values != values[0]).any()}
+    found = {position: _as_numbers(table, position) for position in positions}
+    return {p: values for p, values in found.items() if values is not None and (values != values[0]).any()}
+
+
+def _as_numbers(table: Table, position: int) -> Array | None:
+    """A column as numbers, if it holds some: of an array of objects, each column by itself."""
+    values = table.values(position)
+    if not table.numeric([position]):
+        if table.frame is not None or any(isinstance(cell, str | bool | np.bool_) for cell in values):
+            return None
+        try:
+            return np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            return None
+    return np.asarray(values, dtype=np.float64)
 
 
 def take_named(table: Table, *given: Any) -> tuple[Any, ...]:
