@@ -397,3 +397,16 @@ def test_rows_of_no_weight_have_no_part_in_slopes():
     whole = encoder.fit(X, y, sample_weight=weight).posteriors_["category"]["slope_x"].to_numpy()
     part = encoder.fit(X[:700], y[:700]).posteriors_["category"]["slope_x"].to_numpy()
     np.testing.assert_allclose(whole, part, atol=0.05)
+
+
+def test_of_two_rows_effects_stay_within_reach_of_the_target():
+    X, y = pd.DataFrame({"c": ["a", "a"], "z": [0.1, -0.8]}), [0.5, 1.5]
+    for seed in range(5):
+        assert (np.abs(SamplingBayesianEncoder(effects=True, random_state=seed).fit_transform(X, y)[:, 1]) < 20.0).all()
+
+
+def test_text_where_slopes_are_of_a_number_is_refused():
+    X, y, _ = imports(5, n_rows=500, n_categories=20)
+    model = SamplingRegressor(Ridge(), effects=Effects(slopes={"category": ["x"]}), random_state=0).fit(X, y)
+    with pytest.raises(InputError, match="must hold numbers"):
+        model.predict(X.assign(x="q"))

@@ -34,6 +34,8 @@ FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 500_000
 TOLERANCE = 1e-8
 MOST_STEPS = 300
 NEARLY_FREE = 1e-3  # rows: what keeps the weights of lines that go together from running away
+WIDEST = 3.0
+"""Standard deviations count for so many of the response's at most: of two rows or categories, they have no end."""
 ALIKE = 1e-9
 LEAST_SHARE = 1e-6
 """Variances of effects are at least this part of that of the noise: smaller ones say the same."""
@@ -176,7 +178,7 @@ def learn(
         for total, (mean, variance), count in zip(sums, chain.sweep(), chain.counts, strict=True):
             centred, within = _centred(mean, variance, count > 0)
             total += [[mean, mean**2, variance], [centred, centred**2, within]]
-        deviations.append(np.sqrt([chain.noise, chain.numbers, *chain.columns]))
+        deviations.append(np.minimum(np.sqrt([chain.noise, chain.numbers, *chain.columns]), chain.widest_deviation))
     usual = np.mean(deviations, axis=0) ** 2  # shrinks as all of them do on average, or nearly so
     components = Components(float(usual[0]), tuple(usual[2:].tolist()), float(usual[1]))
     found = [total / n_sweeps for total in sums]
@@ -208,6 +210,7 @@ class _Chain:
         self.residual = z - float(weight @ z) / self.total
         spread = max(float(weight @ self.residual**2) / self.total, TINY)
         self.widest = min(most, spread)  # the square of the scale of the priors of standard deviations
+        self.widest_deviation = WIDEST * np.sqrt(self.widest)
         self.noise = spread / 2.0 if noise is None else noise
         self.columns = [spread / 2.0 / len(design.sizes)] * len(design.sizes)
         self.factors = [np.sqrt(variance) for variance in self.columns]
@@ -229,7 +232,8 @@ class _Chain:
         self.residual -= shift + np.sqrt(self.noise / self.total) * self.random.standard_normal()
         if self.known is None:
             squares = float(self.weight @ self.residual**2)
-            self.noise = max(squares, TINY) / self.random.chisquare(max(self.total - 1.0, 1.0))
+            drawn = max(squares, TINY) / self.random.chisquare(max(self.total - 1.0, 1.0))
+            self.noise = min(drawn, WIDEST**2 * self.widest)
         return found
 
     def _draw_numbers(self) -> None:

@@ -13,6 +13,7 @@ from catbayes._evidence import EffectTable, Slope
 from catbayes._tables import Table
 from catbayes._validation import Array
 from catbayes._writing import Written, counted
+from catbayes.errors import InputError
 
 __all__ = ["Layout", "TrainingDraws"]
 
@@ -51,7 +52,7 @@ class Layout:
     def add_slopes(self, features: np.ndarray[Any, Any]) -> None:
         """Let effects be those at the numbers of the row: to each come its slopes, times these."""
         for effect, own, number, slope in self.slopes:
-            features[:, effect] += slope.factor(np.asarray(features[:, number], dtype=np.float64)) * features[:, own]
+            features[:, effect] += slope.factor(_numbers(features[:, number])) * features[:, own]
 
     def names(self, inputs: list[Any]) -> list[str]:
         """Output names, from those of the input columns."""
@@ -81,9 +82,17 @@ class Layout:
         for column, block in zip(self.columns, blocks, strict=True):
             data |= zip(names[self.places[column.position]], block.T, strict=True)
         for effect, own, number, slope in self.slopes:
-            line = slope.factor(np.asarray(data[names[number]], dtype=np.float64))
+            line = slope.factor(_numbers(data[names[number]]))
             data[names[effect]] = data[names[effect]] + line * data[names[own]]
         return type(native)(data, index=native.index) if library == "pandas" else type(native)(data)
+
+
+def _numbers(values: Any) -> Array:
+    """The column that slopes are of, as numbers."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"A column that categories have slopes of must hold numbers: {error}.") from error
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -219,7 +219,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         >>> model.predict_quantiles(X[:2], [0.1, 0.9]).shape
         (2, 2)
         """
-        return self._quantiles("predict_quantiles", X, [check_number("levels", level, 0.0, 1.0) for level in levels]).T
+        chosen = [check_number("levels", level, 0.0, 1.0) for level in np.atleast_1d(levels)]
+        return self._quantiles("predict_quantiles", X, chosen).T
 
     def sample_targets(self, X: TableLike, n_draws: int = 100, random_state: Seed = None) -> Array:
         """Draw targets as they may come next, noise and all: what log-scores, CRPS and simulations are made of.
