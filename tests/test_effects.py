@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -41,13 +42,17 @@ def frame(seed, n_rows=600, nested=False):
     return pd.DataFrame(columns | {"x": design.numbers[:, 0], "w": design.numbers[:, 1]}), z, effects
 
 
-def test_terms_solve_the_mixed_model_equations():
+@pytest.mark.parametrize("most", [0, 400], ids=["by steps", "directly"])
+def test_terms_solve_the_mixed_model_equations(most, monkeypatch):
+    monkeypatch.setattr("catbayes._mixed.MOST_DIRECT", most)
     design, z, _ = crossed(0, nested=True)
+    design = replace(design, slots=(*design.slots, design.slots[1]), sizes=(*SIZES, SIZES[1]))
+    design = replace(design, factors=(None, None, design.numbers[:, 0]))
     weight = np.random.default_rng(1).uniform(0.0, 2.0, len(z)).round(1)
-    components = Components(noise=0.7, columns=(1.3, 0.2), numbers=0.9)
-    parts = [np.ones((len(z), 1)), design.numbers, *(np.eye(n)[s] for s, n in zip(design.slots, SIZES, strict=True))]
-    X = np.hstack(parts)
-    inverse = np.repeat([0.0, 0.7 / 0.9, 0.7 / 1.3, 0.7 / 0.2], [1, 2, *SIZES])
+    components = Components(noise=0.7, columns=(1.3, 0.2, 0.4), numbers=0.9)
+    columns = [np.eye(n)[s] for s, n in zip(design.slots, design.sizes, strict=True)]
+    X = np.hstack([np.ones((len(z), 1)), design.numbers, *columns[:2], design.numbers[:, :1] * columns[2]])
+    inverse = np.repeat([0.0, 0.7 / 0.9, 0.7 / 1.3, 0.7 / 0.2, 0.7 / 0.4], [1, 2, *SIZES, SIZES[1]])
     expected = np.linalg.solve(X.T @ (weight[:, None] * X) + np.diag(inverse), X.T @ (weight * z))
     np.testing.assert_allclose(solve(design, z, weight, components), expected, atol=1e-6)
 

@@ -28,11 +28,12 @@ from catbayes._validation import Array, Codes
 
 __all__ = ["Components", "Crossed", "Learnt", "learn", "solve"]
 
-BURN_IN = 30
+BURN_IN, BRIEF = 30, 15
 FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 500_000
 """Sweeps that are averaged over: as many as there is time for, by rows times columns."""
 TOLERANCE = 1e-8
 MOST_STEPS = 300
+MOST_DIRECT = 400
 NEARLY_FREE = 1e-3  # rows: what keeps the weights of lines that go together from running away
 WIDEST = 3.0
 """Standard deviations count for so many of the response's at most: of two rows or categories, they have no end."""
@@ -124,6 +125,23 @@ class Crossed:
         products = self.numbers.T @ (weight[:, None] * self.numbers)
         return np.asarray(products + (ALIKE * float(weight.sum()) + TINY) * np.eye(len(products)))
 
+    def products(self, weight: Array) -> Array:
+        """Products of all terms, over the rows: XᵀΩX, block by block."""
+        lines = np.column_stack([np.ones(len(weight)), self.numbers])
+        columns = range(len(self.sizes))
+        factors = [self.spread_out(number, np.ones(self.sizes[number])) for number in columns]
+
+        def block(one: int, other: int) -> Array:
+            sizes = self.sizes[one], self.sizes[other]
+            both = self.slots[one] * sizes[1] + self.slots[other]
+            found = np.bincount(both, weight * factors[one] * factors[other], sizes[0] * sizes[1])
+            return np.asarray(found.reshape(sizes), dtype=np.float64)
+
+        sides = [np.stack([self.sum_up(number, weight * line) for line in lines.T]) for number in columns]
+        top = [lines.T @ (weight[:, None] * lines), *sides]
+        rest = [[sides[one].T, *(block(one, other) for other in columns)] for one in columns]
+        return np.block([top, *rest])
+
     def penalties(self, components: Components) -> Array:
         """What each term has on the diagonal: the noise over its own variance. μ is free, some weights nearly so."""
         n_shrunk = self.numbers.shape[1] - self.n_free
@@ -133,8 +151,16 @@ class Crossed:
 
 
 def solve(design: Crossed, z: Array, weight: Array, components: Components) -> Array:
-    """The posterior mean of all terms, rows of no weight left out."""
+    """The posterior mean of all terms, rows of no weight left out.
+
+    Few terms are solved for directly: where columns go together, conjugate gradients take a hundred steps, each as long
+    as all products of an ordinary table (a seventh of the time for 15,000 rows of eight columns).
+    """
     penalties, end = design.penalties(components), design.starts[0]
+    if len(penalties) <= MOST_DIRECT and weight.any():
+        trifle = ALIKE * float(weight.sum()) * np.eye(len(penalties))
+        matrix = design.products(weight) + np.diag(penalties) + trifle
+        return np.asarray(np.linalg.solve(matrix, design.sums(weight * z)))
     diagonal = np.maximum(np.concatenate(design.counts(weight)) + penalties[end:], TINY)
     total = max(float(weight.sum()), TINY)
     inverse = np.linalg.inv(design.gram(weight) + np.diag(penalties[1:end])) if end > 1 else np.empty((0, 0))
@@ -161,19 +187,21 @@ def learn(
     random: np.random.Generator,
     noise: float | None = None,
     most: float = np.inf,
+    brief: bool = False,
 ) -> Learnt:
     """The variances, and how firmly the effects of each column are known.
 
     The `noise` may be known. Standard deviations of effects are half-Cauchy before, with the scale of z itself, or with
-    √`most` if that is less.
+    √`most` if that is less. A `brief` look serves where only the terms matter, and not how firmly they are known.
     """
     chain = _Chain(design, z, weight, random, noise, most)
-    for _ in range(BURN_IN):
+    for _ in range(BRIEF if brief else BURN_IN):
         chain.sweep()
     # A conditional mean and a conditional variance at each sweep make a steadier estimate than the draws themselves.
     sums = [np.zeros((2, 3, size)) for size in design.sizes]
     deviations = []
     n_sweeps = int(np.clip(WORK // (len(z) * len(design.sizes)), FEWEST_SWEEPS, MOST_SWEEPS))
+    n_sweeps = BRIEF if brief else n_sweeps
     for _ in range(n_sweeps):
         for total, (mean, variance), count in zip(sums, chain.sweep(), chain.counts, strict=True):
             centred, within = _centred(mean, variance, count > 0)

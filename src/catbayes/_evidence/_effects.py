@@ -312,14 +312,14 @@ class _Part:
     y: Array
     weight: Array
 
-    def learn(self, number: int) -> tuple[Components, _Terms, list[Array]]:
+    def learn(self, number: int, brief: bool = False) -> tuple[Components, _Terms, list[Array]]:
         """Variances of the terms, the terms, and the posterior variance of the effects of each column."""
         score = self._start()
         for step in range(NEWTON_STEPS):
             z, weight = self._working(score)
             if step in LEARN_AT:
                 random = stream(0, Purpose.EFFECTS, number, step)
-                learnt = learn(self.design, z, weight, random, self.scale.noise, self.scale.most)
+                learnt = learn(self.design, z, weight, random, self.scale.noise, self.scale.most, brief)
             terms = solve(self.design, z, weight, learnt.components)
             score, move = self._next(score, terms)
             if self.scale.linear or (move < SETTLED and step >= LEARN_AT[-1]):
@@ -339,7 +339,7 @@ class _Part:
 
     def left_over(self) -> tuple[Array, Array]:
         """What all terms leave over of the response, and the weights of rows."""
-        _, found, _ = self.learn(0)
+        _, found, _ = self.learn(0, brief=True)
         score = self.scale.bounded(self.design.at_rows(found.terms))
         z, weight = self._working(score)
         return z - score, weight
