@@ -211,11 +211,14 @@ def test_a_file_and_a_query_have_the_same_effects():
     np.testing.assert_array_equal(loaded.transform(X), encoder.transform(X))
     assert loaded.posteriors_["a"].equals(encoder.posteriors_["a"])
     np.testing.assert_array_equal(loaded.sample(X, 2), encoder.sample(X, 2))
-    rows = X  # noqa: F841 (the query reads it by its name)
-    found = duckdb.sql(encoder.to_sql(table="rows")).df()
+    found = duckdb.from_df(X).query("rows", encoder.to_sql(table="rows")).df()
     named = [name for name in found.columns if "_encoded" in name]
     places = [number for number, name in enumerate(encoder.get_feature_names_out()) if name not in ("x", "w")]
     np.testing.assert_allclose(found[named].to_numpy(), encoder.transform(X)[:, places], rtol=1e-12)
+    session = pytest.importorskip("onnxruntime").InferenceSession(encoder.to_onnx().SerializeToString())
+    given = {name: X[[name]].to_numpy(object) for name in "ab"}
+    graph = np.hstack(session.run(["a_encoded", "b_encoded"], given))
+    np.testing.assert_allclose(graph, encoder.transform(X)[:, places], rtol=1e-12)
 
 
 def test_what_cannot_have_effects_says_so():

@@ -28,7 +28,7 @@ EXPECTATION_STRATA = 50
 class EncodedColumn(ColumnSpec):
     """A fitted column or interaction: its posteriors, its mapping, and what is expected of every slot, (slot, output).
 
-    Outputs are those of the mapping, and behind them what is not drawn: effects, and the categories themselves.
+    Outputs are those of the mapping, and behind them what is no function of θ: effects, and the categories themselves.
     """
 
     posteriors: Posteriors
@@ -70,7 +70,7 @@ class EncodedColumn(ColumnSpec):
         return bool(strength >= 0.99 * no_signal(self.posteriors.statistics.count.sum()))
 
     def flattened(self, outputs: Array) -> Array:
-        """Outputs of rows or slots, (…, output), all the same but for kept categories, if the column has no signal.
+        """Outputs of rows or slots, (…, output): if the column has no signal, those of the mapping are all the same.
 
         They differ by what an endless strength leaves, and trees would split on it.
         """

@@ -105,7 +105,8 @@ class SavedModel:
         >>> SamplingRegressor.load(file)
         SamplingRegressor(estimator=Ridge(), random_state=0)
         """
-        return load_model(path, (cls,), trusted)  # type: ignore[no-any-return]
+        found: Self = load_model(path, (cls,), trusted)
+        return found
 
 
 # ------------------------------------------------------------------------------ writing

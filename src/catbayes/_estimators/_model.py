@@ -98,7 +98,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         """What is said of new rows before their targets are seen, for some `classes` if there are any."""
 
     def _usual_doubt(self, X: Any) -> float:
-        """How far predictions of rows that were trained on lie apart from draw to draw."""
+        """How far predictions of rows that were trained on lie apart from draw to draw; 1 where nobody asks."""
         return 1.0
 
     def _chosen_estimator(self) -> Any:

@@ -130,7 +130,7 @@ def origins(columns: Sequence[EncodedColumn]) -> list[Array]:
 
     def origin(column: EncodedColumn) -> Array:
         usual = column.expectation[column.posteriors.index.unseen]
-        differs = np.arange(len(usual)) < len(usual) - len(column.beside.names)  # what is not drawn is no amount
+        differs = np.arange(len(usual)) < len(usual) - len(column.beside.names)  # what is no function of θ is no amount
         return np.where(differs & column.family.as_differences, usual, 0.0)
 
     return [origin(column) for column in columns]

@@ -18,6 +18,7 @@ import numpy as np
 
 from catbayes._arrays import TINY
 from catbayes._evidence._scale import Scale, scale_of
+from catbayes._evidence._screening import Coding
 from catbayes._evidence._target import Target
 from catbayes._mixed import Components, Crossed, learn, solve
 from catbayes._random import Purpose, stream
@@ -34,7 +35,6 @@ LONGEST_STEP = 1.5
 LEARN_AT = (0, 2, 4)
 """Newton steps at which variances are learnt anew; the others only settle what they imply."""
 SETTLED = 1e-3
-CODES_AND_SIZE = tuple[Codes, int]
 PENALTIES = (2.0, 10.0, 50.0, 250.0)
 CHANCE = 6.0
 """The gain that slopes need, and the logarithm of how many are looked at: less may be chance, and costs time."""
@@ -142,7 +142,7 @@ class EffectTable:
     """
 
     mean: Array
-    sd: Array  # of the posterior, with the doubt about all else
+    sd: Array  # of the posterior about the average of the categories, with the doubt about all other terms
     known: Array  # n / (n + λ): the weight that the rows of the category have against the prior
     scale: Array  # of the prior: the standard deviation of effects, (output,)
     slopes: tuple[Slope, ...] = ()
@@ -187,7 +187,7 @@ class RowEffects:
     @classmethod
     def fit(
         cls,
-        columns: Sequence[CODES_AND_SIZE],
+        columns: Sequence[Coding],
         numbers: Mapping[int, Array],
         target: Target,
         weight: Array | None,
