@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._mixed import Crossed, learn, solve
+from catbayes._mixed import Crossed, Equations, learn, solve
 from catbayes._validation import Array
 
 SCHOOLS = [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0], [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]
@@ -50,8 +50,9 @@ def table(name: str, seed: int = 0) -> tuple[Crossed, Array, Array, float | None
 
 def ours(design: Crossed, z: Array, weight: Array, noise: float | None) -> tuple[list[Array], list[Array]]:
     """Means and standard deviations of the effects of each column."""
-    found = [learn(design, z, weight, np.random.default_rng(seed), noise) for seed in range(N_CHAINS)]
-    means = [design.effects(solve(design, z, weight, components)) for components, _, _ in found]
+    equations = Equations.of(design, z, weight)
+    found = [learn(equations, np.random.default_rng(seed), noise) for seed in range(N_CHAINS)]
+    means = [design.effects(solve(equations, components)) for components, _, _ in found]
     deviations = [[np.sqrt(variance) for variance in variances] for _, variances, _ in found]
     return [np.mean(one, axis=0) for one in zip(*means, strict=True)], [
         np.mean(one, axis=0) for one in zip(*deviations, strict=True)

@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 
 from catbayes import Effects, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
-from catbayes._mixed import Components, Crossed, learn, solve
+from catbayes._mixed import Components, Crossed, Equations, learn, solve
 from catbayes._spread import Spread
 from catbayes.errors import InputError
 
@@ -42,9 +42,14 @@ def frame(seed, n_rows=600, nested=False):
     return pd.DataFrame(columns | {"x": design.numbers[:, 0], "w": design.numbers[:, 1]}), z, effects
 
 
-@pytest.mark.parametrize("most", [0, 400], ids=["by steps", "directly"])
-def test_terms_solve_the_mixed_model_equations(most, monkeypatch):
-    monkeypatch.setattr("catbayes._mixed.MOST_DIRECT", most)
+@pytest.mark.parametrize(
+    "limits",
+    [{}, {"MOST_DENSE": 0}, {"MOST_DIRECT": 0}, {"MOST_DIRECT": 0, "MOST_DENSE": 0}, {"MOST_PRODUCTS": 0}],
+    ids=["few", "some", "dense by steps", "sparse by steps", "by rows"],
+)
+def test_terms_solve_the_mixed_model_equations_of_all_rows_and_of_some(limits, monkeypatch):
+    for name, limit in limits.items():
+        monkeypatch.setattr(f"catbayes._mixed.{name}", limit)
     design, z, _ = crossed(0, nested=True)
     design = replace(design, slots=(*design.slots, design.slots[1]), sizes=(*SIZES, SIZES[1]))
     design = replace(design, factors=(None, None, design.numbers[:, 0]))
@@ -53,8 +58,22 @@ def test_terms_solve_the_mixed_model_equations(most, monkeypatch):
     columns = [np.eye(n)[s] for s, n in zip(design.slots, design.sizes, strict=True)]
     X = np.hstack([np.ones((len(z), 1)), design.numbers, *columns[:2], design.numbers[:, :1] * columns[2]])
     inverse = np.repeat([0.0, 0.7 / 0.9, 0.7 / 1.3, 0.7 / 0.2, 0.7 / 0.4], [1, 2, *SIZES, SIZES[1]])
-    expected = np.linalg.solve(X.T @ (weight[:, None] * X) + np.diag(inverse), X.T @ (weight * z))
-    np.testing.assert_allclose(solve(design, z, weight, components), expected, atol=1e-6)
+    rows = np.arange(0, len(z), 3)
+    for equations in (Equations.of(design, z, weight), Equations.of(design, z, weight).without(rows)):
+        expected = np.linalg.solve(X.T @ (weight[:, None] * X) + np.diag(inverse), X.T @ (weight * z))
+        np.testing.assert_allclose(solve(equations, components), expected, atol=1e-6)
+        weight[rows] = 0.0
+
+
+def test_variances_of_a_large_table_are_of_a_sample_and_doubts_of_all_rows(monkeypatch):
+    design, z, _ = crossed(0, n_rows=4_000)
+    equations = Equations.of(design, z, np.ones(len(z)))
+    every = learn(equations, np.random.default_rng(0))
+    monkeypatch.setattr("catbayes._mixed.MOST_PRODUCTS", 4 * 2_000)
+    some = learn(Equations.of(design, z, np.ones(len(z))), np.random.default_rng(0))
+    np.testing.assert_allclose(some.components.noise, every.components.noise, rtol=0.1)
+    for one, other in zip(some.centred, every.centred, strict=True):
+        np.testing.assert_allclose(np.sqrt(one).mean(), np.sqrt(other).mean(), rtol=0.05)
 
 
 @pytest.mark.parametrize("nested", [False, True], ids=["crossed", "nested"])
@@ -63,15 +82,17 @@ def test_true_effects_lie_in_their_intervals_as_often_as_these_say(nested):
     ranks = []
     for seed in range(30):
         design, z, truth = crossed(seed, nested=nested)
-        components, variances, _ = learn(design, z, np.ones(len(z)), np.random.default_rng(seed))
-        means = design.effects(solve(design, z, np.ones(len(z)), components))
+        equations = Equations.of(design, z, np.ones(len(z)))
+        components, variances, _ = learn(equations, np.random.default_rng(seed))
+        means = design.effects(solve(equations, components))
         ranks += [norm.cdf(t, m, np.sqrt(v)) for t, m, v in zip(truth, means, variances, strict=True)]
     share = np.histogram(np.concatenate(ranks), bins=5, range=(0.0, 1.0))[0] / sum(map(len, ranks))
     np.testing.assert_allclose(share, 0.2, atol=0.035)
 
 
 def test_variances_are_found():
-    found = [learn(design, z, np.ones(len(z)), np.random.default_rng(0))[0] for design, z, _ in map(crossed, range(30))]
+    equations = [Equations.of(design, z, np.ones(len(z))) for design, z, _ in map(crossed, range(30))]
+    found = [learn(one, np.random.default_rng(0))[0] for one in equations]
     usual = np.exp(np.mean([np.log([one.noise, *one.columns]) for one in found], axis=0))
     np.testing.assert_allclose(usual, [1.0, 1.0, 0.25], rtol=0.25)
 
@@ -94,9 +115,10 @@ def test_eight_schools_are_as_in_the_book():
     deviation = np.sqrt(weight @ (variance + mean**2) - expected**2)
 
     design = Crossed((np.arange(8),), (8,), np.empty((8, 0)))
-    found = [learn(design, y, sigma**-2.0, np.random.default_rng(seed), noise=1.0) for seed in range(12)]
+    equations = Equations.of(design, y, sigma**-2.0)
+    found = [learn(equations, np.random.default_rng(seed), noise=1.0) for seed in range(12)]
     np.testing.assert_allclose(np.mean([np.sqrt(one.variances[0]) for one in found], axis=0), deviation, rtol=0.1)
-    means = [design.effects(solve(design, y, sigma**-2.0, components))[0] for components, _, _ in found]
+    means = [design.effects(solve(equations, components))[0] for components, _, _ in found]
     assert (np.abs(np.mean(means, axis=0) - expected) < 0.15 * deviation).all()
 
 

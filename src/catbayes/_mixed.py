@@ -6,38 +6,45 @@
 The factor f_j is 1 for effects, and a number of the row where each category has a slope of its own.
 
 Given the variances, the posterior mean of all terms at once solves the mixed-model equations of C. R. Henderson,
-(XᵀΩX + σ² D⁻¹) β = XᵀΩz with the prior variances D, which conjugate gradients do without ever forming the matrix. The
-variances, and how firmly each effect is known, come from a short Gibbs sampler, whose sweeps draw one term after the
-other given the others. It averages over what the variances may be, so that the doubt about few categories, whose
-variance is hardly known, is not too small.
+(XᵀΩX + σ² D⁻¹) β = XᵀΩz with the prior variances D. The variances, and how firmly each effect is known, come from a
+short Gibbs sampler, whose sweeps draw one term after the other given the others. It averages over what the variances
+may be, so that the doubt about few categories, whose variance is hardly known, is not too small.
+
+Both need the rows only to add up the products XᵀΩX and XᵀΩz, once; those of some rows are taken off again to leave them
+out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, cg
 
 from catbayes._arrays import TINY
 from catbayes._validation import Array, Codes
 
-__all__ = ["Components", "Crossed", "Learnt", "learn", "solve"]
+__all__ = ["Components", "Crossed", "Equations", "Learnt", "learn", "solve"]
 
 BURN_IN, BRIEF = 30, 15
-FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 500_000
-"""Sweeps that are averaged over: as many as there is time for, by rows times columns."""
+FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 2_500_000
+"""Sweeps that are averaged over: as many as there is time for, by products."""
 TOLERANCE = 1e-8
 MOST_STEPS = 300
-MOST_DIRECT = 400
+MOST_DIRECT, MOST_DENSE = 1_200, 400
+MOST_PRODUCTS = 60_000_000
+"""Of rows and pairs of columns; of larger tables products are made anew each time, and variances are of a sample."""
 NEARLY_FREE = 1e-3  # rows: what keeps the weights of lines that go together from running away
 WIDEST = 3.0
 """Standard deviations count for so many of the response's at most: of two rows or categories, they have no end."""
 ALIKE = 1e-9
+ROUNDING = 1e-13
 LEAST_SHARE = 1e-6
 """Variances of effects are at least this part of that of the noise: smaller ones say the same."""
 
@@ -67,10 +74,10 @@ class Crossed:
 
     Examples
     --------
-    >>> from catbayes._mixed import Components, Crossed, solve
+    >>> from catbayes._mixed import Components, Crossed, Equations, solve
     >>> design = Crossed((np.array([0, 0, 1, 1]),), (2,), np.empty((4, 0)))
-    >>> terms = solve(design, np.array([1.0, 1.0, 3.0, 3.0]), np.ones(4), Components(1.0, (2.0,), 1.0))
-    >>> terms.round(3).tolist()  # shrunk by 2 / (2 + ½) rows
+    >>> equations = Equations.of(design, np.array([1.0, 1.0, 3.0, 3.0]), np.ones(4))
+    >>> solve(equations, Components(1.0, (2.0,), 1.0)).round(3).tolist()  # shrunk by 2 / (2 + ½) rows
     [2.0, -0.8, 0.8]
     """
 
@@ -84,63 +91,55 @@ class Crossed:
         """What the effects of a column are multiplied by in each row; None for 1."""
         return self.factors[number] if self.factors else None
 
+    def take(self, rows: Codes) -> Crossed:
+        """The terms of some rows."""
+        return replace(
+            self,
+            slots=tuple(slots[rows] for slots in self.slots),
+            numbers=self.numbers[rows],
+            factors=tuple(None if factor is None else factor[rows] for factor in self.factors),
+        )
+
     @cached_property
     def starts(self) -> list[int]:
         """Where the effects of each column stand among all terms, and the end."""
         return [int(place) for place in np.cumsum([1 + self.numbers.shape[1], *self.sizes])]
 
+    @cached_property
+    def lines(self) -> Array:
+        """What μ and the weights of numbers are multiplied by, (row, line)."""
+        return np.column_stack([np.ones(len(self.numbers)), self.numbers])
+
+    @cached_property
+    def categories(self) -> csr_array:
+        """What the effects are multiplied by, (row, effect): a factor for each column, and nothing else."""
+        places = [slots + (start - self.starts[0]) for slots, start in zip(self.slots, self.starts, strict=False)]
+        factors = [1.0 if factor is None else factor for factor in self.factors or [None] * len(self.sizes)]
+        n_rows, n_columns = len(self.numbers), len(self.sizes)
+        values = np.empty((n_rows, n_columns))
+        for number, factor in enumerate(factors):
+            values[:, number] = factor
+        indices = np.stack(places, axis=1).reshape(-1)
+        ends = np.arange(n_rows + 1, dtype=indices.dtype) * n_columns
+        return csr_array((values.reshape(-1), indices, ends), shape=(n_rows, self.starts[-1] - self.starts[0]))
+
     def effects(self, terms: Array) -> list[Array]:
         """The effects of each column."""
-        return [terms[start : start + size] for start, size in zip(self.starts, self.sizes, strict=False)]
+        return [terms[start:end] for start, end in pairwise(self.starts)]
 
     def at_rows(self, terms: Array) -> Array:
         """The sum of the terms of each row: Xβ."""
-        total = terms[0] + self.numbers @ terms[1 : self.starts[0]]
-        for number, effects in enumerate(self.effects(terms)):
-            total += self.spread_out(number, effects)
-        return np.asarray(total)
-
-    def spread_out(self, number: int, effects: Array) -> Array:
-        """What each row has of the effects of a column."""
-        factor = self.factor(number)
-        return effects[self.slots[number]] if factor is None else effects[self.slots[number]] * factor
-
-    def sum_up(self, number: int, values: Array) -> Array:
-        """The sum of the values of rows over each category of a column."""
-        factor = self.factor(number)
-        summed = values if factor is None else values * factor
-        return np.asarray(np.bincount(self.slots[number], summed, self.sizes[number]), dtype=np.float64)
+        return np.asarray(self.lines @ terms[: self.starts[0]] + self.categories @ terms[self.starts[0] :])
 
     def sums(self, values: Array) -> Array:
         """For each term, the sum over the rows that have it: Xᵀ values."""
-        parts = [self.sum_up(number, values) for number in range(len(self.sizes))]
-        return np.concatenate([[values.sum()], values @ self.numbers, *parts])
+        return np.concatenate([values @ self.lines, values @ self.categories])
 
     def counts(self, weight: Array) -> list[Array]:
         """How much the rows of each category weigh, for every column: Σ weight · factor²."""
-        return [self.sum_up(n, weight * self.spread_out(n, np.ones(size))) for n, size in enumerate(self.sizes)]
-
-    def gram(self, weight: Array) -> Array:
-        """Products of the functions of numbers, over the rows; those that say the same are told apart by a trifle."""
-        products = self.numbers.T @ (weight[:, None] * self.numbers)
-        return np.asarray(products + (ALIKE * float(weight.sum()) + TINY) * np.eye(len(products)))
-
-    def products(self, weight: Array) -> Array:
-        """Products of all terms, over the rows: XᵀΩX, block by block."""
-        lines = np.column_stack([np.ones(len(weight)), self.numbers])
-        columns = range(len(self.sizes))
-        factors = [self.spread_out(number, np.ones(self.sizes[number])) for number in columns]
-
-        def block(one: int, other: int) -> Array:
-            sizes = self.sizes[one], self.sizes[other]
-            both = self.slots[one] * sizes[1] + self.slots[other]
-            found = np.bincount(both, weight * factors[one] * factors[other], sizes[0] * sizes[1])
-            return np.asarray(found.reshape(sizes), dtype=np.float64)
-
-        sides = [np.stack([self.sum_up(number, weight * line) for line in lines.T]) for number in columns]
-        top = [lines.T @ (weight[:, None] * lines), *sides]
-        rest = [[sides[one].T, *(block(one, other) for other in columns)] for one in columns]
-        return np.block([top, *rest])
+        factors = [1.0 if factor is None else factor**2 for factor in self.factors or [None] * len(self.sizes)]
+        columns = zip(self.slots, self.sizes, factors, strict=True)
+        return [np.bincount(slots, weight * factor, size).astype(np.float64) for slots, size, factor in columns]
 
     def penalties(self, components: Components) -> Array:
         """What each term has on the diagonal: the noise over its own variance. μ is free, some weights nearly so."""
@@ -150,40 +149,143 @@ class Crossed:
         return np.concatenate([[0.0], parts[0], np.full(self.n_free, NEARLY_FREE), *parts[1:]])
 
 
-def solve(design: Crossed, z: Array, weight: Array, components: Components) -> Array:
-    """The posterior mean of all terms, rows of no weight left out.
+@dataclass(frozen=True)
+class _Products:
+    """Products of all terms, over the rows: XᵀΩX, in blocks of lines and effects."""
 
-    Few terms are solved for directly: where columns go together, conjugate gradients take a hundred steps, each as long
-    as all products of an ordinary table (a seventh of the time for 15,000 rows of eight columns).
+    lines: Array
+    sides: Array  # (effect, line)
+    crossed: Any  # of the effects: dense if they are few
+
+    @classmethod
+    def of(cls, design: Crossed, weight: Array) -> _Products:
+        weighted = design.lines * weight[:, None]
+        found = design.categories
+        values = found.data * np.repeat(weight, len(design.sizes))
+        crossed = found.T @ csr_array((values, found.indices, found.indptr), shape=found.shape)
+        few = found.shape[1] <= MOST_DENSE
+        return cls(design.lines.T @ weighted, found.T @ weighted, crossed.toarray() if few else crossed.tocsr())
+
+    @property
+    def n_products(self) -> int:
+        """How many there are."""
+        return int(self.lines.size + 2 * self.sides.size + (getattr(self.crossed, "nnz", None) or self.crossed.size))
+
+    def __sub__(self, other: _Products) -> _Products:
+        return _Products(self.lines - other.lines, self.sides - other.sides, self.crossed - other.crossed)
+
+    def __matmul__(self, terms: Array) -> Array:
+        by_lines, effects = np.split(terms, [len(self.lines)])
+        return np.concatenate(
+            [self.lines @ by_lines + effects @ self.sides, self.sides @ by_lines + self.crossed @ effects]
+        )
+
+    def of_rows(self, start: int, end: int) -> tuple[Array, Any]:
+        """The products of some effects with all lines, and with all effects."""
+        places = slice(start - len(self.lines), end - len(self.lines))
+        return self.sides[places], self.crossed[places]
+
+
+@dataclass(frozen=True)
+class _ByRows:
+    """The same, by a pass over the rows each time: of large tables, the products themselves would not fit."""
+
+    design: Crossed
+    weight: Array
+    lines: Array
+
+    def __matmul__(self, terms: Array) -> Array:
+        return self.design.sums(self.weight * self.design.at_rows(terms))
+
+
+@dataclass(frozen=True)
+class Equations:
+    """What the rows say of all terms: the products of a design, XᵀΩX and XᵀΩz, and zᵀΩz, z being about an origin.
+
+    Examples
+    --------
+    >>> from catbayes._mixed import Components, Crossed, Equations, solve
+    >>> design = Crossed((np.array([0, 0, 1, 1]),), (2,), np.empty((4, 0)))
+    >>> equations = Equations.of(design, np.array([1.0, 1.0, 3.0, 9.0]), np.ones(4))
+    >>> solve(equations.without(np.array([3])), Components(1.0, (2.0,), 1.0)).round(3).tolist()
+    [1.909, -0.727, 0.727]
     """
-    penalties, end = design.penalties(components), design.starts[0]
-    if len(penalties) <= MOST_DIRECT and weight.any():
-        trifle = ALIKE * float(weight.sum()) * np.eye(len(penalties))
-        matrix = design.products(weight) + np.diag(penalties) + trifle
-        return np.asarray(np.linalg.solve(matrix, design.sums(weight * z)))
-    diagonal = np.maximum(np.concatenate(design.counts(weight)) + penalties[end:], TINY)
+
+    design: Crossed
+    z: Array
+    weight: Array
+    origin: float
+    products: Any
+    right: Array
+    square: float
+
+    @classmethod
+    def of(cls, design: Crossed, z: Array, weight: Array, origin: float | None = None) -> Equations:
+        """Add up products over the rows; the origin is the mean as a rule, so that nothing is lost by rounding."""
+        if origin is None:
+            origin = float(weight @ z) / max(float(weight.sum()), TINY)
+        about = z - origin
+        if len(z) * len(design.sizes) ** 2 > MOST_PRODUCTS:
+            products: Any = _ByRows(design, weight, design.lines.T @ (weight[:, None] * design.lines))
+        else:
+            products = _Products.of(design, weight)
+        weighted = weight * about
+        return cls(design, z, weight, origin, products, design.sums(weighted), float(weighted @ about))
+
+    def without(self, rows: Codes) -> Equations:
+        """What the other rows say."""
+        weight = self.weight.copy()
+        weight[rows] = 0.0
+        if isinstance(self.products, _ByRows):
+            return Equations.of(self.design, self.z, weight, self.origin)
+        held = Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], self.origin)
+        return replace(
+            self,
+            weight=weight,
+            products=self.products - held.products,
+            right=self.right - held.right,
+            square=self.square - held.square,
+        )
+
+    def sampled(self, random: np.random.Generator) -> Equations:
+        """Those of so many rows that their products fit."""
+        if not isinstance(self.products, _ByRows):
+            return self
+        size = MOST_PRODUCTS // len(self.design.sizes) ** 2
+        rows = np.sort(random.choice(len(self.z), size, replace=False))
+        return Equations.of(self.design.take(rows), self.z[rows], self.weight[rows])
+
+
+def solve(equations: Equations, components: Components) -> Array:
+    """The posterior mean of all terms: directly where they are few, else by conjugate gradients."""
+    design, products = equations.design, equations.products
+    penalties, end, weight = design.penalties(components), design.starts[0], equations.weight
     total = max(float(weight.sum()), TINY)
-    inverse = np.linalg.inv(design.gram(weight) + np.diag(penalties[1:end])) if end > 1 else np.empty((0, 0))
+    if len(penalties) <= MOST_DIRECT and weight.any() and isinstance(products, _Products):
+        crossed = products.crossed if isinstance(products.crossed, np.ndarray) else products.crossed.toarray()
+        matrix = np.block([[products.lines, products.sides.T], [products.sides, crossed]])
+        np.einsum("ii->i", matrix)[:] += penalties + ALIKE * total
+        found = cho_solve(cho_factor(matrix, overwrite_a=True), equations.right)
+    else:
+        diagonal = np.maximum(np.concatenate(design.counts(weight)) + penalties[end:], TINY)
+        shrunk = products.lines[1:, 1:] + np.diag(penalties[1:end] + ALIKE * total + TINY)
+        inverse = np.linalg.inv(shrunk) if end > 1 else shrunk
 
-    def multiply(terms: Array) -> Array:
-        return design.sums(weight * design.at_rows(terms)) + penalties * terms
+        def multiply(terms: Array) -> Array:
+            return np.asarray(products @ terms + penalties * terms)
 
-    def precondition(terms: Array) -> Array:
-        return np.concatenate([[terms[0] / total], inverse @ terms[1:end], terms[end:] / diagonal])
+        def precondition(terms: Array) -> Array:
+            return np.concatenate([[terms[0] / total], inverse @ terms[1:end], terms[end:] / diagonal])
 
-    shape = (len(penalties), len(penalties))
-    matrix = LinearOperator(shape, matvec=multiply, dtype=np.float64)
-    roughly = LinearOperator(shape, matvec=precondition, dtype=np.float64)
-    centre = float(weight @ z) / total  # conjugate gradients need not find it
-    found, _ = cg(matrix, design.sums(weight * (z - centre)), M=roughly, rtol=TOLERANCE, maxiter=MOST_STEPS)
-    found[0] += centre
+        shape = (len(penalties), len(penalties))
+        matrix, roughly = (LinearOperator(shape, matvec=one, dtype=np.float64) for one in (multiply, precondition))
+        found, _ = cg(matrix, equations.right, M=roughly, rtol=TOLERANCE, maxiter=MOST_STEPS)
+    found[0] += equations.origin
     return np.asarray(found)
 
 
 def learn(
-    design: Crossed,
-    z: Array,
-    weight: Array,
+    equations: Equations,
     random: np.random.Generator,
     noise: float | None = None,
     most: float = np.inf,
@@ -194,14 +296,15 @@ def learn(
     The `noise` may be known. Standard deviations of effects are half-Cauchy before, with the scale of z itself, or with
     √`most` if that is less. A `brief` look serves where only the terms matter, and not how firmly they are known.
     """
-    chain = _Chain(design, z, weight, random, noise, most)
+    sample = equations.sampled(random)
+    chain = _Chain(sample, random, noise, most)
     for _ in range(BRIEF if brief else BURN_IN):
         chain.sweep()
     # A conditional mean and a conditional variance at each sweep make a steadier estimate than the draws themselves.
+    design = equations.design
     sums = [np.zeros((2, 3, size)) for size in design.sizes]
     deviations = []
-    n_sweeps = int(np.clip(WORK // (len(z) * len(design.sizes)), FEWEST_SWEEPS, MOST_SWEEPS))
-    n_sweeps = BRIEF if brief else n_sweeps
+    n_sweeps = BRIEF if brief else int(np.clip(WORK // chain.n_products, FEWEST_SWEEPS, MOST_SWEEPS))
     for _ in range(n_sweeps):
         for total, (mean, variance), count in zip(sums, chain.sweep(), chain.counts, strict=True):
             centred, within = _centred(mean, variance, count > 0)
@@ -211,6 +314,11 @@ def learn(
     components = Components(float(usual[0]), tuple(usual[2:].tolist()), float(usual[1]))
     found = [total / n_sweeps for total in sums]
     variances = [np.maximum(total[:, 1] - total[:, 0] ** 2, 0.0) + total[:, 2] for total in found]
+    if sample is not equations:  # all rows know more of what tells categories apart than some of them
+        shares = [components.noise / variance for variance in components.columns]
+        counts = zip(variances, chain.counts, design.counts(equations.weight), shares, strict=True)
+        for one, few, every, share in counts:
+            one[1] *= (few + share) / (every + share)
     return Learnt(components, [one[0] for one in variances], [one[1] for one in variances])
 
 
@@ -222,32 +330,26 @@ def _centred(mean: Array, variance: Array, seen: Any) -> tuple[Array, Array]:
 
 
 class _Chain:
-    """A Gibbs sampler of all terms and variances; `residual` is always z less all of them."""
+    """A Gibbs sampler of all terms and variances."""
 
-    def __init__(
-        self,
-        design: Crossed,
-        z: Array,
-        weight: Array,
-        random: np.random.Generator,
-        noise: float | None,
-        most: float,
-    ) -> None:
-        self.design, self.weight, self.random, self.known = design, weight, random, noise
-        self.total = max(float(weight.sum()), TINY)
-        self.residual = z - float(weight @ z) / self.total
-        spread = max(float(weight @ self.residual**2) / self.total, TINY)
+    def __init__(self, equations: Equations, random: np.random.Generator, noise: float | None, most: float) -> None:
+        design, products = equations.design, equations.products
+        self.equations, self.design, self.random, self.known = equations, design, random, noise
+        self.total = max(float(equations.weight.sum()), TINY)
+        spread = max((equations.square - equations.right[0] ** 2 / self.total) / self.total, TINY)
         self.widest = min(most, spread)  # the square of the scale of the priors of standard deviations
         self.widest_deviation = WIDEST * np.sqrt(self.widest)
         self.noise = spread / 2.0 if noise is None else noise
         self.columns = [spread / 2.0 / len(design.sizes)] * len(design.sizes)
         self.factors = [np.sqrt(variance) for variance in self.columns]
         self.numbers = spread / 2.0 / max(design.numbers.shape[1], 1)
-        self.counts = design.counts(weight)
-        self.effects = [np.zeros(size) for size in design.sizes]
+        self.counts = design.counts(equations.weight)
+        self.terms = np.zeros(design.starts[-1])
+        self.places = [slice(start, end) for start, end in pairwise(design.starts)]
+        self.rows = [products.of_rows(start, end) for start, end in pairwise(design.starts)]
         self.nested = list(_nested(design))
-        self.by_numbers = np.zeros_like(z)
-        self.gram = design.gram(weight)
+        self.gram = products.lines[1:, 1:] + (ALIKE * self.total + TINY) * np.eye(len(products.lines) - 1)
+        self.n_products = products.n_products
 
     def sweep(self) -> list[tuple[Array, Array]]:
         """Draw every term and variance once; returns the conditional mean and variance of each column's effects."""
@@ -256,67 +358,73 @@ class _Chain:
         found = [self._draw_column(number) for number in range(len(self.columns))]
         for below, above, parents in self.nested:
             self._exchange(below, above, parents)
-        shift = float(self.weight @ self.residual) / self.total
-        self.residual -= shift + np.sqrt(self.noise / self.total) * self.random.standard_normal()
+        left = self.equations.right - self.equations.products @ self.terms
+        squares = self.equations.square - float(self.terms @ (self.equations.right + left))
+        shift = float(left[0]) / self.total
+        move = shift + np.sqrt(self.noise / self.total) * self.random.standard_normal()
+        self.terms[0] += move
         if self.known is None:
-            squares = float(self.weight @ self.residual**2)
-            drawn = max(squares, TINY) / self.random.chisquare(max(self.total - 1.0, 1.0))
+            squares += self.total * move**2 - 2.0 * move * float(left[0])
+            drawn = max(squares, ROUNDING * self.equations.square, TINY)
+            drawn /= self.random.chisquare(max(self.total - 1.0, 1.0))
             self.noise = min(drawn, WIDEST**2 * self.widest)
         return found
 
     def _draw_numbers(self) -> None:
         design, size = self.design, self.design.numbers.shape[1]
-        self.residual += self.by_numbers
-        penalties = design.penalties(Components(self.noise, tuple(self.columns), self.numbers))[1 : 1 + size]
+        end, products = 1 + size, self.equations.products
+        by_lines, effects = self.terms[:end], self.terms[end:]
+        penalties = design.penalties(Components(self.noise, tuple(self.columns), self.numbers))[1:end]
+        left = self.equations.right[1:end] - products.lines[1:, 0] * by_lines[0] - effects @ products.sides[:, 1:]
         root = np.linalg.cholesky(self.gram + np.diag(penalties))
-        half = np.linalg.solve(root, (self.weight * self.residual) @ design.numbers)
+        half = solve_triangular(root, left, lower=True, check_finite=False)
         drawn = half + np.sqrt(self.noise) * self.random.standard_normal(size)
-        weights = np.linalg.solve(root.T, drawn)
-        self.by_numbers = design.numbers @ weights
-        self.residual -= self.by_numbers
+        weights = solve_triangular(root, drawn, lower=True, trans="T", check_finite=False)
+        self.terms[1:end] = weights
         n_shrunk = size - design.n_free
         if n_shrunk:
             squares = float((weights[:n_shrunk] ** 2).sum()) + self.widest / n_shrunk
             self.numbers = squares / self.random.chisquare(1.0 + n_shrunk)
 
     def _draw_column(self, number: int) -> tuple[Array, Array]:
-        design, count = self.design, self.counts[number]
-        self.residual += design.spread_out(number, self.effects[number])
+        place, count, (sides, crossed) = self.places[number], self.counts[number], self.rows[number]
+        end = self.design.starts[0]
+        told = sides @ self.terms[:end] + crossed @ self.terms[end:] - count * self.terms[place]
+        left = self.equations.right[place] - told  # what the other terms leave over, summed over each category
         precision = count + self.noise / self.columns[number]
-        mean = design.sum_up(number, self.weight * self.residual) / precision
+        mean = left / precision
         variance = np.asarray(self.noise / precision, dtype=np.float64)
         effects = mean + np.sqrt(variance) * self.random.standard_normal(len(count))
         # Effects are a factor times raw ones, both drawn: a half-Cauchy prior of their standard deviation (A. Gelman,
         # 2006), and a sampler that does not stay for long where a variance is near zero.
         raw, seen = effects / self.factors[number], count > 0
-        drawn = design.spread_out(number, raw)
-        squares = float(self.weight @ drawn**2) + self.noise / self.widest
-        factor = float((self.weight * drawn) @ self.residual) / squares
+        squares = float(count @ raw**2) + self.noise / self.widest
+        factor = float(raw @ left) / squares
         factor += np.sqrt(self.noise / squares) * self.random.standard_normal()
         variance_of_raw = (1.0 + float((raw[seen] ** 2).sum())) / self.random.chisquare(1.0 + seen.sum())
         factor = np.copysign(max(abs(factor), np.sqrt(LEAST_SHARE * self.noise / variance_of_raw)), factor)
         effects = factor * raw
         self.factors[number], self.columns[number] = factor, float(factor**2 * variance_of_raw)
-        self.residual -= factor * drawn
-        self.effects[number] = effects
-        if design.factor(number) is None:
+        if self.design.factor(number) is None:
             # What all effects have in common is as well part of μ: as much as chance has it goes over.
             shift = effects[seen].mean()
             shift += np.sqrt(self.columns[number] / seen.sum()) * self.random.standard_normal()
-            self.effects[number] = effects - shift
+            effects, self.terms[0] = effects - shift, self.terms[0] + shift
+        self.terms[place] = effects
         return mean, variance
 
     def _exchange(self, below: int, above: int, parents: Codes) -> None:
         """Let categories give to those that hold them what they have in common, as much as chance has it."""
-        child, parent, size = self.effects[below], self.effects[above], len(self.effects[above])
+        child, parent = self.terms[self.places[below]], self.terms[self.places[above]]
+        size = len(parent)
         held = parents >= 0
         n_children = np.bincount(parents[held], minlength=size)
         common = np.bincount(parents[held], child[held], size)
         precision = n_children / self.columns[below] + 1.0 / self.columns[above]
         mean = (common / self.columns[below] - parent / self.columns[above]) / precision
         shift = mean + np.sqrt(1.0 / precision) * self.random.standard_normal(size)
-        self.effects[above] = parent + shift
-        self.effects[below] = child - np.where(held, shift[parents], 0.0)
+        child -= np.where(held, shift[parents], 0.0)
+        parent += shift
 
 
 def _nested(design: Crossed) -> Iterator[tuple[int, int, Codes]]:

@@ -20,7 +20,7 @@ from catbayes._arrays import TINY
 from catbayes._evidence._scale import Scale, scale_of
 from catbayes._evidence._screening import Coding
 from catbayes._evidence._target import Target
-from catbayes._mixed import Components, Crossed, learn, solve
+from catbayes._mixed import Components, Crossed, Equations, learn, solve
 from catbayes._random import Purpose, stream
 from catbayes._validation import Array, Codes, check_option
 from catbayes.errors import InputError
@@ -176,11 +176,8 @@ class RowEffects:
     [-1.0, 1.0, 0.0]
     """
 
-    design: Crossed
+    parts: tuple[_Part, ...]  # of the target
     slopes: tuple[tuple[Slope, ...], ...]  # of every column; in the design they stand behind all columns, in order
-    scale: Scale
-    y: Array  # (part, row)
-    weight: Array
     components: tuple[Components, ...]  # one a part
     columns: tuple[EffectTable, ...]
 
@@ -199,7 +196,7 @@ class RowEffects:
         functions = _functions(numbers, y, weight)
         design = Crossed(tuple(slots for slots, _ in columns), tuple(size for _, size in columns), functions)
         if slopes is None:
-            slopes = _worth_a_slope(design, numbers, [_Part(design, scale, one, weight) for one in y])
+            slopes = _worth_a_slope(design, numbers, [_Part.of(design, scale, one, weight) for one in y[:MOST_PARTS]])
         used = weight > 0
         own = [tuple(Slope.of(p, numbers[p][used]) for p in slopes.get(number, ())) for number in range(len(columns))]
         every = [(number, slope) for number, found in enumerate(own) for slope in found]
@@ -212,9 +209,10 @@ class RowEffects:
             sizes=(*design.sizes, *(design.sizes[number] for number, _ in every)),
             factors=(*[None] * len(columns), *(lines[slope.position] for _, slope in every)),
         )
-        found = [_Part(design, scale, one, weight).learn(number) for number, one in enumerate(y)]
+        parts = tuple(_Part.of(design, scale, one, weight) for one in y)
+        found = [part.learn(number) for number, part in enumerate(parts)]
         components = tuple(components for components, _, _ in found)
-        fitted = cls(design, tuple(own), scale, y, weight, components, ())
+        fitted = cls(parts, tuple(own), components, ())
         tables = fitted._tables([terms for _, terms, _ in found], [variances for _, _, variances in found])
         return replace(fitted, columns=tables)
 
@@ -223,13 +221,13 @@ class RowEffects:
 
         The variances stay: they are what all rows have in common. A row that no fold holds out has no effect.
         """
-        found = [np.zeros((2, len(self.weight), table.mean.shape[1])) for table in self.columns]
+        design = self.parts[0].design
+        found = [np.zeros((2, len(design.numbers), table.mean.shape[1])) for table in self.columns]
         for train, test in folds:
-            weight = np.zeros_like(self.weight)
-            weight[train] = self.weight[train]
-            parts = [_Part(self.design, self.scale, y, weight) for y in self.y]
+            left_out = np.setdiff1d(np.arange(len(design.numbers)), train, assume_unique=True)
+            parts = [part.without(left_out) for part in self.parts]
             solved = [part.solve(components) for part, components in zip(parts, self.components, strict=True)]
-            for column, slots, table in zip(found, self.design.slots, self._tables(solved), strict=False):
+            for column, slots, table in zip(found, design.slots, self._tables(solved), strict=False):
                 column[:, test] = table.mean[slots[test]], table.spread(temperature)[slots[test]]
         return [(mean, spread) for mean, spread in found]
 
@@ -237,10 +235,10 @@ class RowEffects:
         self, parts: Sequence[_Terms], variances: Sequence[list[Array]] | None = None
     ) -> tuple[EffectTable, ...]:
         """What all parts have learnt of each column, slopes included."""
-        noise = np.array([one.noise for one in self.components])
+        noise, design = np.array([one.noise for one in self.components]), self.parts[0].design
 
         def table(number: int) -> EffectTable:
-            mean = np.stack([self.design.effects(part.terms)[number] for part in parts], axis=1)
+            mean = np.stack([design.effects(part.terms)[number] for part in parts], axis=1)
             count = np.stack([part.counts[number] for part in parts], axis=1)
             # With a free intercept, and a free line for slopes, effects add up to nothing. A solver takes long to get
             # there, and a level that differs between folds and the whole would move all predictions.
@@ -254,7 +252,7 @@ class RowEffects:
                 sd = np.sqrt(np.stack([columns[number] for columns in variances], axis=1))
             return EffectTable(mean, sd, known, np.sqrt(variance))
 
-        every, behind = [table(number) for number in range(len(self.design.sizes))], len(self.slopes)
+        every, behind = [table(number) for number in range(len(design.sizes))], len(self.slopes)
         found = []
         for number, own in enumerate(self.slopes):
             tables = [every[number], *every[behind : behind + len(own)]]
@@ -274,7 +272,7 @@ def _worth_a_slope(design: Crossed, numbers: Mapping[int, Array], parts: Sequenc
     several = {place: values for place, values in numbers.items() if _differs(values[used])}
     lines = {place: Slope.of(place, values[used]).factor(values) for place, values in several.items()}
     gains: dict[tuple[int, int], float] = {}
-    for part in parts[:MOST_PARTS]:
+    for part in parts:
         residual, weight = part.left_over()
         dispersion = max(float(weight @ residual**2) / max(float(weight.sum()), TINY), TINY)
         for (number, slots), (place, line) in product(enumerate(design.slots), lines.items()):
@@ -311,31 +309,43 @@ class _Part:
     scale: Scale
     y: Array
     weight: Array
+    equations: Equations | None = None  # of numbers; those of classes and rates change with each step
+
+    @classmethod
+    def of(cls, design: Crossed, scale: Scale, y: Array, weight: Array) -> _Part:
+        """With the equations of numbers, which stay."""
+        return cls(design, scale, y, weight, Equations.of(design, y, weight) if scale.linear else None)
+
+    def without(self, rows: Codes) -> _Part:
+        """The same, some rows left out."""
+        weight = self.weight.copy()
+        weight[rows] = 0.0
+        return replace(self, weight=weight, equations=self.equations and self.equations.without(rows))
 
     def learn(self, number: int, brief: bool = False) -> tuple[Components, _Terms, list[Array]]:
         """Variances of the terms, the terms, and the posterior variance of the effects of each column."""
         score = self._start()
         for step in range(NEWTON_STEPS):
-            z, weight = self._working(score)
+            equations = self.equations or Equations.of(self.design, *self._working(score))
             if step in LEARN_AT:
                 random = stream(0, Purpose.EFFECTS, number, step)
-                learnt = learn(self.design, z, weight, random, self.scale.noise, self.scale.most, brief)
-            terms = solve(self.design, z, weight, learnt.components)
+                learnt = learn(equations, random, self.scale.noise, self.scale.most, brief)
+            terms = solve(equations, learnt.components)
             score, move = self._next(score, terms)
             if self.scale.linear or (move < SETTLED and step >= LEARN_AT[-1]):
                 break
-        return learnt.components, _Terms(terms, self.design.counts(weight)), learnt.centred
+        return learnt.components, _Terms(terms, self.design.counts(equations.weight)), learnt.centred
 
     def solve(self, components: Components) -> _Terms:
         """All terms, by variances that are known."""
         score = self._start()
         for _ in range(NEWTON_STEPS):
-            z, weight = self._working(score)
-            terms = solve(self.design, z, weight, components)
+            equations = self.equations or Equations.of(self.design, *self._working(score))
+            terms = solve(equations, components)
             score, move = self._next(score, terms)
             if self.scale.linear or move < SETTLED:
                 break
-        return _Terms(terms, self.design.counts(weight))
+        return _Terms(terms, self.design.counts(equations.weight))
 
     def left_over(self) -> tuple[Array, Array]:
         """What all terms leave over of the response, and the weights of rows."""
