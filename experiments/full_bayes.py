@@ -6,6 +6,7 @@
 Five tables drawn from the model itself (crossed, nested, few categories, weak effects, slopes) and A. Gelman's eight
 schools. NUTS has the same priors: half-Cauchy standard deviations with the scale of the response. What is told of each
 column is how far our means lie from those of NUTS, in its standard deviations, and how our standard deviations compare.
+Effects are those about the average of their column, as encoders give them: what all share is as well part of μ.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def ours(design: Crossed, z: Array, weight: Array, noise: float | None) -> tuple
     equations = Equations.of(design, z, weight)
     found = [learn(equations, np.random.default_rng(seed), noise) for seed in range(N_CHAINS)]
     means = [design.effects(solve(equations, components)) for components, _, _ in found]
-    deviations = [[np.sqrt(variance) for variance in variances] for _, variances, _ in found]
-    return [np.mean(one, axis=0) for one in zip(*means, strict=True)], [
+    deviations = [[np.sqrt(variance) for variance in centred] for _, _, centred in found]
+    return [np.mean(one, axis=0) - np.mean(one) for one in zip(*means, strict=True)], [
         np.mean(one, axis=0) for one in zip(*deviations, strict=True)
     ]
 
@@ -86,10 +87,11 @@ def nuts(design: Crossed, z: Array, weight: Array, noise: float | None) -> tuple
         sample("z", distributions.Normal(total, sigma / np.sqrt(weight)), obs=z)
 
     kernel = numpyro.infer.NUTS(model, target_accept_prob=0.95)
-    chain = numpyro.infer.MCMC(kernel, num_warmup=1000, num_samples=4000, progress_bar=False)
+    chain = numpyro.infer.MCMC(kernel, num_warmup=1000, num_samples=12000, progress_bar=False)
     chain.run(jax.random.PRNGKey(0))
     draws = chain.get_samples()
     effects = [np.asarray(draws[f"u_{number}"]) for number in range(len(design.sizes))]
+    effects = [one - one.mean(axis=1, keepdims=True) for one in effects]
     return [one.mean(axis=0) for one in effects], [one.std(axis=0) for one in effects]
 
 

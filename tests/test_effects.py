@@ -412,7 +412,9 @@ def test_numbers_bend_whatever_comes_first_and_take_part_in_arrays_too():
 def test_the_effects_of_classes_move_with_the_draws_of_their_own_class():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"a": random.choice(list("uvw"), 600)})
-    y = random.integers(0, 3, 600)
+    y = np.where(
+        random.random(600) < 0.3, X["a"].map(dict(zip("uvw", range(3), strict=True))), random.integers(0, 3, 600)
+    )
     encoder = SamplingBayesianEncoder(effects=True, keep_categories=Kept(only_signal=False), prior=0, random_state=0)
     (draws,) = encoder.fit(X, y).encoding_.strata(20, spread=Spread())
     for part in range(3):

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.optimize import brentq
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, cg
 
@@ -303,15 +304,16 @@ def learn(
     # A conditional mean and a conditional variance at each sweep make a steadier estimate than the draws themselves.
     design = equations.design
     sums = [np.zeros((2, 3, size)) for size in design.sizes]
-    deviations = []
+    drawn = []
     n_sweeps = BRIEF if brief else int(np.clip(WORK // chain.n_products, FEWEST_SWEEPS, MOST_SWEEPS))
     for _ in range(n_sweeps):
         for total, (mean, variance), count in zip(sums, chain.sweep(), chain.counts, strict=True):
             centred, within = _centred(mean, variance, count > 0)
             total += [[mean, mean**2, variance], [centred, centred**2, within]]
-        deviations.append(np.minimum(np.sqrt([chain.noise, chain.numbers, *chain.columns]), chain.widest_deviation))
-    usual = np.mean(deviations, axis=0) ** 2  # shrinks as all of them do on average, or nearly so
-    components = Components(float(usual[0]), tuple(usual[2:].tolist()), float(usual[1]))
+        drawn.append([chain.noise, chain.numbers, *chain.shares()])
+    usual = np.mean(np.sqrt(drawn), axis=0) ** 2
+    noise, numbers = np.minimum(usual[:2], WIDEST**2 * chain.widest).tolist()
+    components = Components(noise, chain.variances(noise, np.mean(drawn, axis=0)[2:]), numbers)
     found = [total / n_sweeps for total in sums]
     variances = [np.maximum(total[:, 1] - total[:, 0] ** 2, 0.0) + total[:, 2] for total in found]
     if sample is not equations:  # all rows know more of what tells categories apart than some of them
@@ -338,7 +340,6 @@ class _Chain:
         self.total = max(float(equations.weight.sum()), TINY)
         spread = max((equations.square - equations.right[0] ** 2 / self.total) / self.total, TINY)
         self.widest = min(most, spread)  # the square of the scale of the priors of standard deviations
-        self.widest_deviation = WIDEST * np.sqrt(self.widest)
         self.noise = spread / 2.0 if noise is None else noise
         self.columns = [spread / 2.0 / len(design.sizes)] * len(design.sizes)
         self.factors = [np.sqrt(variance) for variance in self.columns]
@@ -413,6 +414,35 @@ class _Chain:
         self.terms[place] = effects
         return mean, variance
 
+    def shares(self) -> list[float]:
+        """How much the rows of a category count for against its prior, on average over each column."""
+        ratios = [variance / self.noise for variance in self.columns]
+        return [_share(count, ratio) for count, ratio in zip(self._telling(ratios), ratios, strict=True)]
+
+    def variances(self, noise: float, shares: Array) -> tuple[float, ...]:
+        """Variances of effects with these shares: they shrink as all that were drawn do on average."""
+        ratios = [0.0] * len(shares)
+        for number in np.argsort([-size for size in self.design.sizes], kind="stable"):  # those within others first
+            count = self._telling(ratios)[number]
+            low, high = LEAST_SHARE, WIDEST**2 * self.widest / noise
+
+            def beyond(log: float, count: Array = count, share: float = shares[number]) -> float:
+                return _share(count, np.exp(log)) - share
+
+            inside = high > low and beyond(np.log(low)) < 0.0 < beyond(np.log(high))
+            nearest = low if beyond(np.log(low)) >= 0.0 else max(low, high)
+            ratios[number] = float(np.exp(brentq(beyond, np.log(low), np.log(high)))) if inside else nearest
+        return tuple(noise * ratio for ratio in ratios)
+
+    def _telling(self, ratios: list[float]) -> list[Array]:
+        """Rows that tell of each category; those of categories within it tell no more than these differ by."""
+        found = list(self.counts)
+        for below, above, parents in self.nested:
+            held, count = parents >= 0, self.counts[below]
+            told = np.bincount(parents[held], (count / (1.0 + count * ratios[below]))[held], len(found[above]))
+            found[above] = np.minimum(found[above], told)
+        return found
+
     def _exchange(self, below: int, above: int, parents: Codes) -> None:
         """Let categories give to those that hold them what they have in common, as much as chance has it."""
         child, parent = self.terms[self.places[below]], self.terms[self.places[above]]
@@ -425,6 +455,12 @@ class _Chain:
         shift = mean + np.sqrt(1.0 / precision) * self.random.standard_normal(size)
         child -= np.where(held, shift[parents], 0.0)
         parent += shift
+
+
+def _share(count: Array, ratio: float) -> float:
+    """The weight n r / (n r + 1) of n rows against a prior of r times their variance, on average."""
+    known = count[count > 0] * ratio
+    return float((known / (known + 1.0)).mean()) if known.size else 0.0
 
 
 def _nested(design: Crossed) -> Iterator[tuple[int, int, Codes]]:

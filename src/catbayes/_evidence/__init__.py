@@ -1,6 +1,6 @@
 """Rows to statistics: what each category of a column says about the target, wherever the rows are."""
 
-from catbayes._evidence._effects import Effects, EffectTable, RowEffects, Slope, resolve_effects
+from catbayes._evidence._effects import Effects, EffectTable, RowEffects, resolve_effects
 from catbayes._evidence._evidence import (
     Candidate,
     ColumnEvidence,
@@ -13,6 +13,7 @@ from catbayes._evidence._gathering import Given, gather, gather_selected
 from catbayes._evidence._rows import Rows, read_rows, take_named
 from catbayes._evidence._scale import Scale, scale_of
 from catbayes._evidence._screening import screen
+from catbayes._evidence._slopes import Slope, gain
 from catbayes._evidence._target import Target, label_array, plain, read_target
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Slope",
     "Target",
     "check_classes",
+    "gain",
     "gather",
     "gather_selected",
     "label_array",

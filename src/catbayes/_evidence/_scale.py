@@ -50,7 +50,7 @@ class Scale:
         return mean, self.slope(mean)
 
 
-NUMBERS = Scale(float, lambda score: score, np.ones_like)
+NUMBERS = Scale(lambda mean: mean, lambda score: score, np.ones_like)
 RATES = Scale(lambda mean: np.log(positive(mean)), np.exp, lambda mean: mean, farthest=30.0, most=10.0)
 CLASSES = Scale(logit, expit, lambda mean: mean * (1.0 - mean), farthest=8.0, noise=1.0, most=10.0)
 

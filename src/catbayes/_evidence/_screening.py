@@ -22,17 +22,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logit
 
 from catbayes._arrays import TINY, positive
+from catbayes._evidence._scale import Scale, scale_of
 from catbayes._evidence._target import Target
 from catbayes._random import Purpose, stream
 from catbayes._validation import Array, Codes
 
-__all__ = ["Coding", "Screened", "screen"]
+__all__ = ["PENALTIES", "Coding", "Screened", "beyond_chance", "screen"]
 
 CHANCE = 3.0
 """A gain that hardly one column in a hundred has by chance; for pairs, the logarithm of their number comes on top."""
@@ -47,9 +46,7 @@ MOST_COLUMNS = 64
 MOST_CLASSES = 8
 MOST_WORK = 20_000_000  # rows times pairs: a second or two
 FEWEST_ROWS = 5_000
-FARTHEST = 30.0  # scores beyond this say the same
-
-Scale = Literal["numbers", "rates", "classes"]
+FARTHEST = 30.0  # scores beyond this say the same: a category may settle its class
 
 Coding = tuple[Codes, int]
 """The cell of every row, and the number of cells."""
@@ -151,12 +148,7 @@ class _Residuals:
 
     def __post_init__(self) -> None:
         """Work out the residual and the slope of every row, once for all that is weighed by them."""
-        mean, slope = self.score, np.ones_like(self.score)
-        if self.scale == "rates":
-            mean = slope = np.exp(np.clip(self.score, -FARTHEST, FARTHEST))
-        if self.scale == "classes":
-            mean = expit(np.clip(self.score, -FARTHEST, FARTHEST))
-            slope = mean * (1.0 - mean)
+        mean, slope = self.scale.respond(self.score)
         one = 1.0 if self.weight is None else self.weight
         object.__setattr__(self, "residual", one * (self.y - mean))
         object.__setattr__(self, "slope", one * positive(slope))
@@ -166,10 +158,10 @@ class _Residuals:
         """All rows expect the mean: of a number, or of the indicators of the classes, the most frequent ones."""
         values, freedom = target.values[rows], 1.0
         parts = [np.asarray(values, dtype=np.float64)]
-        positive_only = target.family.support is not None and not target.family.log_target
-        scale: Scale = "rates" if positive_only else "numbers"
+        scale = scale_of(target)
+        scale = scale if scale.linear else replace(scale, farthest=FARTHEST)
         if target.classes is not None:
-            count, scale = np.bincount(values, minlength=target.n_classes), "classes"
+            count = np.bincount(values, minlength=target.n_classes)
             labels = [label for label in np.argsort(-count, kind="stable") if 0 < count[label] < len(values)]
             parts = [(values == label).astype(np.float64) for label in labels[:MOST_CLASSES]]
             freedom = 1.0 - 1.0 / target.n_classes  # indicators sum to one
@@ -177,8 +169,7 @@ class _Residuals:
             weight = weight[rows] * (weight[rows].sum() / max((weight[rows] ** 2).sum(), TINY))
         y = np.reshape(parts, (len(parts), len(values)))
         mean = np.average(y, axis=1, weights=weight)[:, None]
-        start = mean if scale == "numbers" else np.log(positive(mean)) if scale == "rates" else logit(mean)
-        return cls(y, np.repeat(start, len(values), axis=1), scale, weight, freedom)
+        return cls(y, np.repeat(scale.link(mean), len(values), axis=1), scale, weight, freedom)
 
     def gains(self, codes: Codes, size: int) -> Array:
         """The gain of each part at each penalty, (penalty, part), from sums over the cells."""
