@@ -42,7 +42,7 @@ BAD_FITS = {
     "constant y": (X, np.full(20, 2.5), {}, "constant, 2.5"),
     "NaN in y": (X, np.where(Y, NAN, 0.5), {}, "NaN, in 10 rows. Drop"),
     "signalling NaN in y": (X, np.array([Decimal("sNaN"), Decimal(1)] * 10, dtype=object), {}, "contains NaN.*Drop"),
-    "numbers too near": (X, Y * 1e-160, {}, "nearer to each other than 1e-100. Use another unit"),
+    "numbers too near": (X, Y * 1e-75, {}, "nearer to each other than 1e-70. Use another unit"),
     "infinite y": (X, np.where(Y, INF, 0.5), {}, "infinity"),
     "missing label": (X, np.array(["x", None] * 10, dtype=object), {}, "missing values, in 10 rows"),
     "no y": (X, None, {}, "y is None"),

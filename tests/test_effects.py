@@ -442,3 +442,23 @@ def test_text_where_slopes_are_of_a_number_is_refused():
     model = SamplingRegressor(Ridge(), effects=Effects(slopes={"category": ["x"]}), random_state=0).fit(X, y)
     with pytest.raises(InputError, match="must hold numbers"):
         model.predict(X.assign(x="q"))
+
+
+@pytest.mark.parametrize(("of_y", "of_x"), [(1e-60, 1.0), (1e60, 1.0), (1.0, 1e200), (1.0, 1e-200)])
+def test_units_without_measure_change_no_effect(of_y, of_x):
+    X, y, _ = frame(1)
+    plain = SamplingBayesianEncoder(effects=True, family="normal", random_state=0).fit(X, y)
+    scaled = SamplingBayesianEncoder(effects=True, family="normal", random_state=0)
+    scaled.fit(X.assign(x=X["x"] * of_x), y * of_y)
+    one, other = (encoder.posteriors_["a"]["effect"].to_numpy() for encoder in (plain, scaled))
+    np.testing.assert_allclose(other / of_y, one, rtol=1e-6, atol=1e-9)
+
+
+def test_effects_of_noise_are_nothing_so_that_no_tree_can_split_on_them():
+    X, y, _ = frame(2)
+    X["c"] = np.random.default_rng(3).choice(list("uvwxyz"), len(X))
+    names = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, y).get_feature_names_out().tolist()
+    rows = SamplingBayesianEncoder(effects=True, random_state=0).fit_transform(X, y)
+    spreads = dict(zip(names, rows.std(axis=0).tolist(), strict=True))
+    assert spreads["c_effect"] == 0.0
+    assert spreads["a_effect"] > 0.5

@@ -154,6 +154,7 @@ class RowEffects:
     slopes: tuple[tuple[Slope, ...], ...]  # of every column; in the design they stand behind all columns, in order
     components: tuple[Components, ...]  # one a part
     heard: tuple[bool, ...]  # of every column: whether its effects are beyond chance; others are 0 for all rows
+    unit: float  # of the target in which all of these are
     columns: tuple[EffectTable, ...]
 
     @classmethod
@@ -168,6 +169,8 @@ class RowEffects:
         """Learn the variances of all terms, then the terms; `slopes` of columns by number, None to look for them."""
         scale, y = scale_of(target), target.parts()
         weight = np.ones(y.shape[1]) if weight is None else weight
+        unit = float(np.ptp(y[:, weight > 0])) if scale.linear and weight.any() else 1.0  # no square of it overflows
+        y = y / (unit or 1.0)
         functions = functions_of(numbers, y, weight)
         design = Crossed(tuple(slots for slots, _ in columns), tuple(size for _, size in columns), functions)
         if slopes is None:
@@ -188,7 +191,7 @@ class RowEffects:
         found = [part.learn(number) for number, part in enumerate(parts)]
         components = tuple(components for components, _, _ in found)
         terms = [terms for _, terms, _ in found]
-        fitted = cls(parts, tuple(own), components, _heard(parts, terms, len(columns)), ())
+        fitted = cls(parts, tuple(own), components, _heard(parts, terms, len(columns)), unit or 1.0, ())
         return replace(fitted, columns=fitted._tables(terms, [variances for _, _, variances in found]))
 
     def without(self, folds: Iterable[tuple[Codes, Codes]], temperature: float | None) -> list[tuple[Array, Array]]:
@@ -225,7 +228,7 @@ class RowEffects:
             sd = np.sqrt((1.0 - known) * variance)
             if variances is not None:
                 sd = np.sqrt(np.stack([columns[number] for columns in variances], axis=1))
-            return EffectTable(mean, sd, known, np.sqrt(variance))
+            return EffectTable(self.unit * mean, self.unit * sd, known, self.unit * np.sqrt(variance))
 
         every, behind = [table(number) for number in range(len(design.sizes))], len(self.slopes)
         found = []

@@ -135,8 +135,9 @@ def _most_telling(numbers: Mapping[int, Array], y: Array, most: int) -> list[Arr
 
 def _standard(values: Array, weight: Array) -> Array:
     known = np.isfinite(values)
-    usual: Any = np.average(values[known], weights=weight[known] + TINY) if known.any() else 0.0
-    centred = np.where(known, values, usual) - usual
+    largest = float(np.abs(values[known]).max(initial=0.0)) or 1.0  # no square of it overflows
+    usual: Any = np.average(values[known] / largest, weights=weight[known] + TINY) if known.any() else 0.0
+    centred = np.where(known, values / largest, usual) - usual
     spread = np.sqrt(np.average(centred**2, weights=weight + TINY))
     return np.asarray(centred / spread if spread > 0 else centred)
 

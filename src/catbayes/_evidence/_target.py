@@ -16,6 +16,9 @@ from catbayes.errors import InputError
 from catbayes.families import Family, check_whole_classes, family_of_classes, family_of_numbers, resolve_family
 from catbayes.statistics import Moments, Statistics, Tally
 
+NEAREST = 1e-70
+"""Numbers that differ by less have another unit: the variance of their precision goes with its fourth power."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -182,9 +185,9 @@ def check_size(low: float, high: float, log: bool = False) -> None:
             f"y holds {low if -low > high else high:g}: expected numbers from {-LARGEST:g} to {LARGEST:g}. Use another "
             "unit."
         )
-    if not log and 0.0 < high - low < 1.0 / LARGEST:
+    if not log and 0.0 < high - low < NEAREST:
         raise InputError(
-            f"y holds numbers from {low:g} to {high:g}, nearer to each other than {1.0 / LARGEST:g}. Use another unit."
+            f"y holds numbers from {low:g} to {high:g}, nearer to each other than {NEAREST:g}. Use another unit."
         )
 
 
