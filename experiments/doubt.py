@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -219,6 +220,9 @@ def measure(
         "of_classes": OF_CLASSES,
         "limit": LIMIT,
     }
+    for name in ("full_bayes", "slopes"):  # by `python -m experiments.NAME`
+        file = folder / f"{name}.json"
+        values[name] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     found["written"] = [folder / "doubt.md", *(pages if complete else ())]
     for page in found["written"]:
         write(TEMPLATE, page, values)
