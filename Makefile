@@ -13,7 +13,7 @@ reproduce: $(VENV)/.dev  ## the paper's experiments, hours; what is finished is 
 	OMP_NUM_THREADS=1 $(RUN)/python -m experiments --folder results --page RESULTS.md --page docs/results.md
 
 test: $(VENV)/.dev  ## everything that runs in minutes, doctests of the code included
-	OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n auto --dist loadgroup -m "not calibration" tests src
+	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(RUN)/python -m pytest -n auto --dist loadgroup -m "not calibration" tests src
 
 golden: $(VENV)/.dev  ## answers bit for bit as in tests/golden.json; other machines may round otherwise
 	$(RUN)/python tests/golden.py

@@ -14,7 +14,7 @@ import pandas
 from catbayes import SamplingBayesianEncoder, encode
 from engines import start_spark
 
-N_ROWS, N_TASKS = 120_000, 24
+N_ROWS, N_TASKS = 48_000, 12
 SCHEMA = "id long, c string, y long, c_draw0 double, c_draw1 double, c_draw2 double, task long"
 
 

@@ -353,7 +353,7 @@ def odd_tables():
 )
 def test_odd_tables_are_survived(X, y, note):
     encoders = ["target", "one-hot", "leave-one-out", "moments", "sampling"]
-    result = compare(X, y, encoders=encoders, models=["linear"], repeats=1, cv=3)
+    result = compare(X, y, encoders=encoders, models=["linear"], repeats=1, cv=2)
     forest = compare(X, y, encoders=["one-hot"], models={"forest": RandomForestClassifier(5)}, repeats=1, cv=2)
     assert forest.cells[0].status == "done"
     native = compare(X.iloc[:, :12], y, encoders=["native"], repeats=1, cv=2)

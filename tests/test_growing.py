@@ -72,8 +72,7 @@ def name(model):
     return type(model[-1] if hasattr(model, "steps") else model).__name__
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("classes", "weighted"), [(2, False), (3, True)])
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=name)
 def test_classifiers_learn_in_rounds(estimator, classes, weighted):
     X, y = make_table(classes)
