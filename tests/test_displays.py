@@ -21,10 +21,12 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from catbayes import (
     BetaBernoulli,
     InputError,
+    MultiTargetEncoder,
     NormalGamma,
     SamplingBayesianEncoder,
     SamplingClassifier,
     SamplingRegressor,
+    gather,
 )
 from catbayes._plotting import drawable
 from catbayes.diagnostics import decompose_loss, leakage
@@ -101,8 +103,86 @@ def test_posteriors_are_those_of_the_encoder_and_are_drawn_so(table, encoder):
     (bars,) = (child for child in ax.collections if isinstance(child, LineCollection))
     np.testing.assert_array_equal([line[:, 0] for line in bars.get_segments()], frame[["lower", "upper"]])
     assert ax.get_xlabel() == "probability of class yes"
-    assert ax.get_ylabel() == "city, 12 of 16 categories"
+    assert ax.get_title(loc="left") == "city, 12 of 16 categories"
     assert [text.get_text() for text in ax.texts][:-1] == [f"{count:g}" for count in frame["count"]]
+
+
+def test_categories_are_chosen_by_what_they_owe_the_prior():
+    """Ten of a thousand categories are neither known well nor hardly at all, and these are where the prior acts."""
+    counts = [*[1_000] * 200, *[3, 5, 8, 12, 20, 30, 50, 80, 120, 200], *[1] * 790]
+    city = np.repeat(np.arange(1_000).astype(str), counts)
+    rates = np.random.default_rng(0).beta(5, 5, 1_000)
+    y = np.random.default_rng(1).random(len(city)) < np.repeat(rates, counts)
+    encoder = SamplingBayesianEncoder(prior=BetaBernoulli(5, 5)).fit(city[:, None], y)
+    display = PosteriorDisplay.from_estimator(encoder, 0)
+    assert {1_000, 1} <= set(display.count[:-1])
+    assert len(set(counts[200:210]) & set(display.count[:-1])) >= 7
+    assert (np.diff(display.mean[:-1]) <= 0).all()
+    flat = SamplingBayesianEncoder(prior=0).fit(city[:, None], y)  # nothing is shrunk: the frequent and the rare
+    assert {1_000, 1} <= set(PosteriorDisplay.from_estimator(flat, 0).count[:-1])
+
+
+@pytest.mark.parametrize("library", [pandas, polars])
+def test_plots_name_the_target_where_it_has_a_name(table, library):
+    X, labels = table
+    numbers = np.arange(300) % 7 + 0.5
+    named = pandas.DataFrame({"amount": numbers, "paid": labels})
+    if library is polars:
+        X, named = polars.from_pandas(X), polars.from_pandas(named)
+    amount, paid = named["amount"], named["paid"]
+
+    def told(y, **settings):
+        encoder = SamplingBayesianEncoder(**settings).fit(X, y)
+        return ShrinkageDisplay.from_estimator(encoder, "city").plot().ax_.get_xlabel().removesuffix(", as counted")
+
+    assert told(paid) == "probability of paid = yes"
+    assert told(amount) == "mean of amount"
+    assert told(amount, family="lognormal") == "mean of log amount"
+    assert told(labels) == "probability of class yes"
+    assert told(numbers) == "mean of the target"
+    assert told(numbers, family="lognormal") == "mean of the logarithm of the target"
+    model = SamplingRegressor(Ridge(), n_draws=2, random_state=0, **PLAIN)
+    for display in (
+        DrawsDisplay.from_estimator(model, X, amount, n_draws=(1, 2), cv=2),
+        PriorDisplay.from_estimator(SamplingBayesianEncoder(), X, amount, strengths=[1, 10]),
+        LeakageDisplay.from_estimator(SamplingBayesianEncoder(), X, amount, cv=2),
+        DecompositionDisplay.from_estimator(model.fit(X, amount), X, amount),
+    ):
+        assert display.plot().ax_.get_title(loc="left") == "Predicting amount"
+    assert PosteriorDisplay.from_estimator(model, "city").target == "mean of amount"
+    assert DrawsDisplay.from_estimator(model, X, numbers, n_draws=(1,), cv=2).plot().ax_.get_title(loc="left") == ""
+
+
+def test_the_name_of_the_target_is_kept_in_files_parts_and_sums(table, tmp_path):
+    X, labels = table
+    whole = X.assign(paid=labels)
+    halves = [SamplingBayesianEncoder().partial_fit(part, "paid") for part in (whole[:150], whole[150:])]
+    (halves[0] + halves[1]).save(tmp_path / "encoder")
+    whole.to_parquet(tmp_path / "table.parquet")
+    rates = X.assign(claims=np.arange(300) % 3, days=2.0)
+    by_days = SamplingBayesianEncoder(family="poisson").fit(rates, "claims", exposure="days")
+    several = MultiTargetEncoder().fit(X, whole[["paid"]].assign(amount=np.arange(300) / 7))
+    found = [
+        *halves,
+        halves[0] + halves[1],
+        SamplingBayesianEncoder.load(tmp_path / "encoder"),
+        SamplingBayesianEncoder().fit(tmp_path / "table.parquet", "paid"),
+        SamplingBayesianEncoder().fit(gather(tmp_path / "table.parquet", target="paid")),
+        several.encoders_["paid"],
+    ]
+    for encoder in found:
+        assert PosteriorDisplay.from_estimator(encoder, "city").target == "probability of paid = yes"
+    assert PosteriorDisplay.from_estimator(several.encoders_["amount"], "city").target == "mean of amount"
+    assert PosteriorDisplay.from_estimator(by_days, "city").target == "mean of claims per unit of exposure"
+    assert "about paid, 2 classes" in repr(halves[0].evidence_)
+
+
+def test_large_numbers_are_written_with_their_thousands(table):
+    X, _ = table
+    salary = pandas.Series(40_000.5 + 90.0 * np.arange(300), name="salary")
+    ax = PosteriorDisplay.from_estimator(SamplingBayesianEncoder(prior=0).fit(X, salary), "city").plot().ax_
+    ax.figure.canvas.draw()
+    assert {"50,000", "55,000"} & {label.get_text() for label in ax.get_xticklabels()}
 
 
 def test_chosen_categories_come_in_the_order_asked_for_with_the_coverage_asked_for(encoder):

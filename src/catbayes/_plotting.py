@@ -42,6 +42,24 @@ def height_of_rows(n_rows: int) -> float:
     return 1.5 + 0.32 * max(n_rows, 2)
 
 
+def write_thousands(ax: Any) -> None:
+    """Write large numbers at the axes as people do: 40,000."""
+    from matplotlib.ticker import ScalarFormatter, StrMethodFormatter
+
+    for axis in (ax.xaxis, ax.yaxis):
+        largest = max(map(abs, axis.get_view_interval()))
+        if isinstance(axis.get_major_formatter(), ScalarFormatter) and 1e4 <= largest < 1e9:
+            axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+
+
+def title_above(ax: Any, title: str) -> None:
+    """Say what a plot is about, on the left, over the legend if that stands above the axes."""
+    legend = ax.get_legend()
+    n_lines = 0 if legend is None else -(-len(legend.get_texts()) // 2)
+    is_above = legend is not None and legend.get_bbox_to_anchor().y0 >= ax.bbox.y1
+    ax.set_title(title, loc="left", pad=8.0 + 15.0 * n_lines if is_above else 8.0)
+
+
 def legend_above(ax: Any) -> None:
     """Put the legend where no mark can be, over the names on the left if it is wide."""
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize="small")

@@ -22,6 +22,7 @@ from catbayes.errors import InputError
 
 __all__ = [
     "CATEGORICAL",
+    "Named",
     "Table",
     "called_columns",
     "check_free",
@@ -29,6 +30,7 @@ __all__ = [
     "find_column",
     "find_columns",
     "make_frame",
+    "name_of",
     "no_column",
     "shown",
     "spelled",
@@ -276,6 +278,47 @@ def shown(names: list[Any]) -> str:
     "'city', 'age'"
     """
     return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
+
+
+def name_of(y: Any) -> str | None:
+    """What a target is called: a name that was given for it, or that of its series or its only column; None of others.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes._tables import name_of
+    >>> name_of("paid"), name_of(pd.Series([1, 0], name="paid")), name_of(pd.DataFrame({"paid": [1, 0]})), name_of([1])
+    ('paid', 'paid', 'paid', None)
+    """
+    if isinstance(y, str):
+        return y
+    names = getattr(y, "columns", [getattr(y, "name", None)])
+    return str(names[0]) if len(names) == 1 and names[0] not in (None, "") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A target in memory that is called as another one was, before it was read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from catbayes._tables import Named, name_of
+    >>> name_of(Named.like(pd.Series([1, 0], name="paid"), np.array([True, False])))
+    'paid'
+    """
+
+    values: np.ndarray[Any, Any]
+    name: str | None
+
+    @classmethod
+    def like(cls, y: Any, values: np.ndarray[Any, Any]) -> Named:
+        """Other values, by the name of a target."""
+        return cls(values, name_of(y))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
 
 
 def make_frame(record: dict[str, Any], library: Any) -> Any:

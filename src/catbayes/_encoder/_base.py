@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -33,7 +34,7 @@ from catbayes._evidence import (
 )
 from catbayes._export import lookup_tables, write_onnx, write_sql
 from catbayes._sources import is_source
-from catbayes._tables import Table, make_frame
+from catbayes._tables import Table, make_frame, name_of
 from catbayes._types import ByRow, ByRowOrName, File, Labels, Seed, Source, TableLike
 from catbayes._validation import Array, check_number
 from catbayes.errors import InputError
@@ -622,6 +623,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
                 "X is not in memory: fit and partial_fit take it as it is, catbayes.encode encodes it where it is, and "
                 ".collect() or a reader brings it here."
             )
+        target = name_of(y)
         table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
         if table.n_rows < 2:
             raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
@@ -629,7 +631,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         about: dict[str, Any] = {"family": family, "effects": settings.effects, "run": settings.run}
         rows = read_rows(table, selection, y, sample_weight, exposure, **about)
         check_classes(rows.evidence)
-        return Encoding.fit(settings, rows.evidence, new_seed(self.random_state), table.backend), rows
+        evidence = replace(rows.evidence, target=target)
+        return Encoding.fit(settings, evidence, new_seed(self.random_state), table.backend), rows
 
     def _gather(
         self,
@@ -649,13 +652,14 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
                     raise InputError(f"{name}: what was gathered holds its target and weights already. Leave it out.")
             settings.selection.require(list(X.columns), list(X.inputs))
             return X
+        target = name_of(y)
         if not is_source(X):
             table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
             X = table.native
             if like is not None:
                 validate_data(self, X, reset=False, skip_check_array=True)
         given = Given(y, sample_weight, exposure, settings.family, classes)
-        return gather_selected(X, settings.selection, given, like)
+        return replace(gather_selected(X, settings.selection, given, like), target=target)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Table, Any, Any, Any]:
         """Wrap a table in memory, with its target, weights and exposure; those given by name are taken out of it."""

@@ -11,6 +11,7 @@ from sklearn import clone
 from sklearn.utils import check_random_state
 
 from catbayes._encoder._base import PosteriorEncoder
+from catbayes._tables import Named
 from catbayes.errors import InputError
 
 
@@ -41,7 +42,8 @@ def fit_each(
     for name, encoder in encoders.items():
         labels = {"classes": classes[name]} if classes and name in classes else {}
         with naming(name):
-            results.append(getattr(encoder, method)(X, targets[name], **labels, **given))
+            y = targets[name] if isinstance(name, int) else Named(targets[name], str(name))
+            results.append(getattr(encoder, method)(X, y, **labels, **given))
     return results
 
 

@@ -36,7 +36,7 @@ from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name
 from catbayes.statistics import Moments, Statistics, Tally
 
-FORMAT, VERSION = "catbayes encoder", 5
+FORMAT, VERSION = "catbayes encoder", 6
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
 
 
@@ -128,6 +128,7 @@ def encoder_table(kind: str, parameters: dict[str, Any], encoding: Encoding) -> 
         "encoder": kind,
         "settings": write_settings(parameters),
         "seed": encoding.seed,
+        "target": evidence.target,
         "family": family_name(evidence.family),
         "classes": None if evidence.classes is None else write_values(evidence.classes.tolist(), "class"),
         "class_type": None if evidence.classes is None else evidence.classes.dtype.str,
@@ -272,6 +273,7 @@ def _read_evidence(header: Any, table: Any) -> Evidence:
         _amount("exposure", header["exposure"]),
         tuple(Candidate(tuple(names), gain, kept) for names, gain, kept in header["candidates"]),
         None if header["speaking"] is None else tuple(header["speaking"]),
+        None if header["target"] is None else str(header["target"]),
     )
 
 

@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
+from functools import partial
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -28,7 +29,7 @@ from catbayes._estimators._taylor import require_smooth, second_order
 from catbayes._estimators._updating import UpdatedModel
 from catbayes._evidence import Effects
 from catbayes._spread import Spread
-from catbayes._tables import Table
+from catbayes._tables import Named, Table
 from catbayes._types import ByRow, Interactions, Seed, TableLike
 from catbayes._validation import Array, check_count, check_number, check_option, check_weights
 from catbayes.errors import InputError, warn
@@ -136,7 +137,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         values = np.asarray(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))
         if len(values) != table.n_rows:
             raise InputError(f"y has {len(values)} values and X has {table.n_rows} rows: expected one for each row.")
-        y, family, classes = self._read_y(values)
+        named, (y, family, classes) = partial(Named.like, y), self._read_y(values)
         weight = check_weights(sample_weight, table.n_rows)
         used = y if weight is None else y[weight > 0]
         if classes is not None and (used == used[0]).all():
@@ -147,7 +148,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         if encoder is None:
             draws = TrainingDraws(table, Layout(table.n_columns, []), lambda k: [])
         else:
-            draws = from_origins(encoder.fit_draws(X, y, weight, groups))
+            draws = from_origins(encoder.fit_draws(X, named(y), weight, groups))
 
         def number(labels: Any) -> Any:
             """Class labels as 0, 1, …, which every library takes in the same order."""

@@ -17,7 +17,7 @@ from catbayes._estimators._native import Known
 from catbayes._estimators._predicting import DrawnTable
 from catbayes._estimators._rows import as_numbers, from_origins
 from catbayes._random import Purpose, stream
-from catbayes._tables import Table
+from catbayes._tables import Named, Table
 from catbayes._types import ByRow, TableLike
 from catbayes._validation import Array, check_weights
 from catbayes.errors import InputError
@@ -110,6 +110,7 @@ class _Part:
                 f"y has {len(values)} values and X has {self.table.n_rows} rows: expected one for each row."
             )
         self.y, self.family, self.classes = model._read_y(values)
+        self.named = Named.like(y, self.y)
         self.weight = check_weights(sample_weight, self.table.n_rows)
 
     def begin(self, model: Any, classes: Any) -> None:
@@ -126,7 +127,7 @@ class _Part:
             draws = TrainingDraws(self.table, Layout(self.table.n_columns, []), lambda k: [])
         else:
             encoder.set_params(effects=False)  # which are learnt from all rows at once
-            draws = from_origins(encoder.fit_draws(self.given, self.y, self.weight))
+            draws = from_origins(encoder.fit_draws(self.given, self.named, self.weight))
         estimator = clone(model._chosen_estimator())
         unset = estimator.get_params().get("random_state", 0) is None
         if model.random_state is not None and unset:
@@ -155,7 +156,7 @@ class _Part:
         encoding = None if model.encoder_ is None else model.encoder_.encoding_
         self._pass(model.estimators_[0], self._before(encoding, model._layout), getattr(model, "classes_", None))
         if model.encoder_ is not None:
-            model.encoder_.partial_fit(self.given, self.y, self.weight)
+            model.encoder_.partial_fit(self.given, self.named, self.weight)
         self._settle(model)
 
     def _before(self, encoding: Encoding | None, layout: Layout) -> TrainingDraws:

@@ -99,6 +99,7 @@ class Evidence(Written):
     exposure: float = 1.0  # of a row on average, in units: Σ w e / Σ w
     candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
     speaking: tuple[Any, ...] | None = None  # columns that have a say, alone or beside others, where they were weighed
+    target: str | None = None  # what it is called, if anybody said so
     total: Statistics = field(init=False)  # what all rows together say, as one category
 
     def __post_init__(self) -> None:
@@ -108,7 +109,8 @@ class Evidence(Written):
     def _sentence(self) -> str:
         kind = "numbers" if self.classes is None else counted(len(self.classes), "class", "classes")
         unit = "of weight" if self.weighted else "rows"
-        return f"Evidence of {number(self.total.count[0])} {unit} about {kind} ({self.family.__name__}):"
+        named = kind if self.target is None else f"{self.target}, {kind}"
+        return f"Evidence of {number(self.total.count[0])} {unit} about {named} ({self.family.__name__}):"
 
     def _table(self) -> dict[str, Any]:
         most = [column.statistics.count.max(initial=0.0) for column in self.columns]

@@ -16,7 +16,7 @@ from catbayes._evidence._query import Query
 from catbayes._evidence._rows import read_rows
 from catbayes._selection import Selection
 from catbayes._sources import ENGINES, Engine, batches, is_reader, is_source, lazy_frame, some_rows
-from catbayes._tables import CATEGORICAL, Table
+from catbayes._tables import CATEGORICAL, Table, name_of
 from catbayes._types import ByRowOrName, Columns, Hierarchy, Interactions, Source
 from catbayes._validation import check_option
 from catbayes.errors import InputError
@@ -97,7 +97,8 @@ def gather(
     """
     selection = Selection(columns, interactions, hierarchy)
     given = Given(target, weight, exposure, family, classes)
-    return gather_selected(source, selection, given, like, engine, memory_limit, progress)
+    found = gather_selected(source, selection, given, like, engine, memory_limit, progress)
+    return replace(found, target=name_of(target))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catbayes._encoder import fitted_encoding
+from catbayes._encoding import Encoding
 from catbayes._plotting import drawable
 from catbayes._tables import no_column
 from catbayes._validation import Array, Codes
@@ -39,6 +40,17 @@ def class_labels(estimator: Any) -> list[Any]:
     return [] if classes is None else classes.tolist()[-1:] if len(classes) == 2 else classes.tolist()
 
 
+def _meaning(encoding: Encoding, label: Any) -> str:
+    """What the numbers of a column are: a probability, a mean, or a rate."""
+    evidence = encoding.evidence
+    name = None if evidence.target is None else drawable(evidence.target)
+    if evidence.classes is not None:
+        return f"probability of {'class' if name is None else f'{name} ='} {drawable(label)}"
+    log = "the logarithm of " if name is None else "log "
+    unit = " per unit of exposure" if evidence.exposure != 1.0 else ""
+    return f"mean of {log if encoding.family.log_target else ''}{name or 'the target'}{unit}"
+
+
 def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9) -> Beliefs:
     """Find a column of a fitted encoder or model, and the class to look at: the last one unless it is named."""
     encoding = fitted_encoding(estimator)
@@ -58,6 +70,6 @@ def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9)
         posterior=fitted.entries.family,
         slots=fitted.possible(),
         parameter=place,
-        target=f"probability of class {drawable(shown[place])}" if shown else "mean of the target",
+        target=_meaning(encoding, shown[place] if shown else None),
         library=encoding.library,
     )

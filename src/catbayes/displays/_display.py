@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
-from catbayes._plotting import new_axes
+from catbayes._plotting import drawable, new_axes, title_above, write_thousands
 from catbayes._tables import Table, make_frame
 from catbayes._writing import Written
 
@@ -40,11 +40,19 @@ class Display(Written, ABC):
         """
         ax = new_axes(ax, self._size())
         self._draw(ax, style)
+        write_thousands(ax)
+        if self._title():
+            title_above(ax, self._title())
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _table(self) -> dict[str, Any]:
         return {} if hasattr(self, "ax_") else self._record()  # a notebook shows the figure already
+
+    def _title(self) -> str:
+        """What the plot is about: what is predicted, if it has a name."""
+        target = getattr(self, "target", None)
+        return "" if target is None else f"Predicting {drawable(target)}"
 
     @abstractmethod
     def _record(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from catbayes._plotting import GREY, drawable, label_rows
+from catbayes._tables import name_of
 from catbayes._writing import number
 from catbayes.diagnostics import LossParts, decompose_loss
 from catbayes.displays._display import Display, library_of
@@ -32,6 +33,7 @@ class DecompositionDisplay(Display):
 
     parts: LossParts
     loss: str = "squared error"
+    target: str | None = None
     library: Any = field(default=None, repr=False)
 
     @classmethod
@@ -51,7 +53,7 @@ class DecompositionDisplay(Display):
             Its `parts` hold the numbers.
         """
         loss = "log-loss" if is_classifier(estimator) else "squared error"
-        return cls(decompose_loss(estimator, X, y, sample_weight), loss, library_of(X))
+        return cls(decompose_loss(estimator, X, y, sample_weight), loss, name_of(y), library_of(X))
 
     @classmethod
     def from_predictions(cls, y: Any, draws: Any) -> DecompositionDisplay:
@@ -108,15 +110,15 @@ class DecompositionDisplay(Display):
             pieces["disagreement of members"] = parts.between_members
         bars = [(0, whole, parts.total, ["0.8", "C0"])]
         if pieces and parts.penalty:
-            bars.append((1, pieces, parts.penalty, [f"C{number % 9 + 1}" for number in range(len(pieces))]))
+            bars.append((1, pieces, parts.penalty, [f"C{place % 9 + 1}" for place in range(len(pieces))]))
         for row, values, total, colors in bars:
             left = 0.0
             for (name, value), color in zip(values.items(), colors, strict=True):
                 width = 100.0 * value / total if total else 0.0
-                look = {"color": color, "edgecolor": "white", "label": f"{name}: {value:.3g}"}
+                look = {"color": color, "edgecolor": "white", "label": f"{name}: {number(value)}"}
                 ax.barh(row, width, 0.6, left=left, **(look | style))
                 left += width
-        labels = [f"{self.loss}\nover draws, {parts.total:.3g}", f"penalty by column,\n{parts.penalty:.3g}"]
+        labels = [f"{self.loss}\nover draws, {number(parts.total)}", f"penalty by column,\n{number(parts.penalty)}"]
         label_rows(ax, labels[: len(bars)])
         ax.axvline(100.0, color=GREY, linewidth=0.8)
         ax.set_xlabel("share, in percent")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catbayes._plotting import drawable, legend_above
+from catbayes._tables import name_of
 from catbayes._validation import Array, check_count
 from catbayes._writing import counted
 from catbayes.displays._display import Display, library_of
@@ -35,6 +36,7 @@ class DrawsDisplay(Display):
     n_draws: list[int]
     scores: Array
     score: str
+    target: str | None = None
     library: Any = field(default=None, repr=False)
 
     @classmethod
@@ -71,7 +73,7 @@ class DrawsDisplay(Display):
             check_count("n_draws", number)
         settings = [{"n_draws": number} for number in n_draws]
         scores = cross_validate(estimator, X, y, settings, cv, scoring)
-        return cls(list(n_draws), scores, score_name(estimator, scoring), library_of(X))
+        return cls(list(n_draws), scores, score_name(estimator, scoring), name_of(y), library_of(X))
 
     def _sentence(self) -> str:
         return f"{self.score} by the number of draws, over {counted(self.scores.shape[1], 'fold')}:"

@@ -13,7 +13,7 @@ from catbayes._encoder import read_table, read_y
 from catbayes._estimators import last_step
 from catbayes._one_column import alone, check_encoder, outputs, part
 from catbayes._plotting import drawable, height_of_rows, label_rows, legend_above
-from catbayes._tables import Table
+from catbayes._tables import Table, name_of
 from catbayes._validation import Array
 from catbayes.displays._display import Display
 from catbayes.errors import InputError
@@ -46,6 +46,7 @@ class ImportanceDisplay(Display):
     reference: Array
     sampling: Array
     reference_name: str = "TargetEncoder"
+    target: str | None = None
     library: Any = field(default=None, repr=False)
 
     @classmethod
@@ -76,7 +77,7 @@ class ImportanceDisplay(Display):
             reference = TargetEncoder(target_type="auto" if is_classifier(estimator) else "continuous")
         check_encoder(reference)
         model = clone(estimator).fit(X, y)
-        table, y = read_table(X, model), read_y(y)
+        target, table, y = name_of(y), read_table(X, model), read_y(y)
         names = [] if model.encoder_ is None else list(model.encoder_.columns_)
         encoded = [name in names for name in table.names]
         classes = is_classifier(estimator)
@@ -93,6 +94,7 @@ class ImportanceDisplay(Display):
             reference=_shares(last_step(plain), places),
             sampling=_shares(model, model._layout.places),
             reference_name=type(reference).__name__,
+            target=target,
             library=table.backend,
         )
 

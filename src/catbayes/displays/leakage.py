@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catbayes._plotting import GREY, drawable, height_of_rows, label_rows
+from catbayes._tables import name_of
 from catbayes.diagnostics import Leakage, leakage
 from catbayes.displays._display import Display
 
@@ -35,6 +36,7 @@ class LeakageDisplay(Display):
     """
 
     leakage: Leakage
+    target: str | None = None
 
     @classmethod
     def from_estimator(
@@ -54,7 +56,7 @@ class LeakageDisplay(Display):
         LeakageDisplay
             Its `leakage` holds the numbers.
         """
-        return cls(leakage(estimator, X, y, columns=columns, cv=cv, random_state=random_state))
+        return cls(leakage(estimator, X, y, columns=columns, cv=cv, random_state=random_state), name_of(y))
 
     @property
     def library(self) -> Any:

@@ -72,8 +72,8 @@ class PosteriorDisplay(Display):
         column : name or position
             An encoded column.
         categories : list, optional
-            Which to show, in this order, None for missing values; by default 12 of them, from the most
-            frequent to the rarest, by their mean.
+            Which to show, in this order, None for missing values; by default 12 of them by their mean, from the one
+            that owes the prior least to the one that owes it most.
         kind : "interval", "density"
             What to draw.
         class_ : label, optional
@@ -147,6 +147,9 @@ class PosteriorDisplay(Display):
     def _record(self) -> dict[str, Any]:
         return {"category": self.categories, "kind": self.kinds} | {name: getattr(self, name) for name in NUMBERS}
 
+    def _title(self) -> str:
+        return f"{drawable(self.column)}, {self._chosen()}"
+
     def _size(self) -> tuple[float, float]:
         return 7.2, height_of_rows(len(self.categories)) * (1.0 if self.kind == "interval" else 1.25)
 
@@ -171,7 +174,6 @@ class PosteriorDisplay(Display):
         ax.text(1.02, -0.75, "rows", transform=ax.get_yaxis_transform(), va="bottom", color="0.35")
         label_rows(ax, names)
         ax.set_xlabel(self.target)
-        ax.set_ylabel(f"{drawable(self.column)}, {self._chosen()}")
         legend_above(ax)
 
     def _keep_to_beliefs(self, ax: Any, place: Any) -> None:
@@ -200,26 +202,30 @@ class PosteriorDisplay(Display):
             ax.fill_between(middle, row + 0.3, row + 0.3 - 0.8 * height, **style, **name)
 
 
-def _ranks(total: int) -> list[int]:
-    """Some ranks from the first to the last, nearer to each other at first."""
+def _spread_over(shrinkage: Array) -> list[int]:
+    """Some places in a list that is sorted by the prior's share, from the first to the last at even steps of it.
+
+    Among categories that owe the prior the same, ranks grow as they do on a logarithmic scale.
+    """
+    total = len(shrinkage)
     if total <= MOST_CATEGORIES:
         return list(range(total))
-    ranks = np.round(np.geomspace(1, total, MOST_CATEGORIES)).astype(int) - 1
-    for place in range(1, MOST_CATEGORIES):
-        ranks[place] = max(ranks[place], ranks[place - 1] + 1)
-    return [int(rank) for rank in ranks]
+    share = (shrinkage - shrinkage[0]) / max(shrinkage[-1] - shrinkage[0], 1e-9)
+    height = share + 0.2 * np.log1p(np.arange(total)) / np.log(total)
+    places = np.searchsorted(height, np.linspace(0.0, height[-1], MOST_CATEGORIES))
+    for step in range(MOST_CATEGORIES):  # each one once
+        least = places[step - 1] + 1 if step else 0
+        places[step] = np.clip(places[step], least, total - MOST_CATEGORIES + step)
+    return [int(place) for place in places]
 
 
 def _choose(record: dict[str, Any], categories: Any, column: Any) -> list[int]:
-    """Rows of the categories asked for, or of frequent and rare ones by their mean; the unseen one last.
-
-    Ranks are taken at growing steps from the most frequent category to the rarest, so that it can be seen how the prior
-    acts on those with few rows.
-    """
+    """Rows of the categories asked for, or of those that show how the prior acts by their mean; the unseen one last."""
     known = [row for row, kind in enumerate(record["kind"]) if kind != "unseen"]
     if categories is None:
-        by_count = sorted(known, key=lambda row: -record["count"][row])
-        rows = sorted((by_count[rank] for rank in _ranks(len(known))), key=lambda row: -record["mean"][row])
+        ordered = sorted(known, key=lambda row: (record["shrinkage"][row], -record["count"][row]))
+        chosen = _spread_over(np.array([record["shrinkage"][row] for row in ordered]))
+        rows = sorted((ordered[place] for place in chosen), key=lambda row: -record["mean"][row])
     else:
         names = [record["category"][row] for row in known]
         strangers = [name for name in categories if name not in names]

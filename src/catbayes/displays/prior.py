@@ -11,7 +11,7 @@ from sklearn.base import clone
 from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes._encoding import Encoding
 from catbayes._plotting import drawable, legend_above
-from catbayes._tables import no_column
+from catbayes._tables import name_of, no_column
 from catbayes._validation import Array, check_number
 from catbayes._writing import counted, number
 from catbayes.displays._display import Display, library_of
@@ -45,6 +45,7 @@ class PriorDisplay(Display):
     best_value: Array
     scores: Array | None = None  # (strength, fold), for a model
     score: str = "log marginal likelihood"
+    target: str | None = None
     library: Any = field(default=None, repr=False)
 
     @classmethod
@@ -88,8 +89,8 @@ class PriorDisplay(Display):
         settings = [{"encoder__prior": prior} for prior in (*gammas, "empirical")]
         scores = cross_validate(estimator, X, y, settings, cv, scoring)
         means, nowhere = scores.mean(axis=1), np.full(1, np.nan)
-        name, library = score_name(estimator, scoring), library_of(X)
-        return cls(np.array(gammas), ["all"], means[None, :-1], nowhere, means[-1:], scores[:-1], name, library)
+        about = (score_name(estimator, scoring), name_of(y), library_of(X))
+        return cls(np.array(gammas), ["all"], means[None, :-1], nowhere, means[-1:], scores[:-1], *about)
 
     @classmethod
     def _of_columns(cls, encoding: Encoding, strengths: Any, column: Any) -> PriorDisplay:
@@ -110,7 +111,7 @@ class PriorDisplay(Display):
         values = [[likelihood(fitted[name], strength) for strength in tried] for name in chosen]
         at_best = [likelihood(fitted[name], strength) for name, strength in zip(chosen, best, strict=True)]
         arrays = np.array(values), np.array(best), np.array(at_best)
-        return cls(tried, chosen, *arrays, library=encoding.library)
+        return cls(tried, chosen, *arrays, target=encoding.evidence.target, library=encoding.library)
 
     def _sentence(self) -> str:
         if self.scores is not None:
@@ -148,7 +149,9 @@ class PriorDisplay(Display):
         for row, name in enumerate(self.columns):
             best, strength = self.best_value[row], self.best_strength[row]
             flat = strength > high
-            note = f"best {'beyond' if flat else 'at'} {counted(round(high if flat else strength), 'row')}"
+            at = high if flat else strength
+            rows = counted(round(at) if at >= 10 else float(f"{at:.2g}"), "row")
+            note = f"best {'beyond' if flat else 'at'} {rows}"
             (line,) = ax.plot(self.strengths, self.values[row] - best, label=f"{drawable(name)}: {note}", **style)
             marker = {"marker": ">" if flat else "o", "linestyle": "", "color": line.get_color(), "clip_on": False}
             ax.plot([np.clip(strength, low, high)], [0.0], **marker)

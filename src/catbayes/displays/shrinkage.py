@@ -85,8 +85,7 @@ class ShrinkageDisplay(Display):
 
     def _sentence(self) -> str:
         of = "" if self.column is None else f" of {self.column!r}"
-        all_of_them = counted(len(self.categories), "category", "categories")
-        return f"{all_of_them}{of}, the {self.target} as counted and as encoded, most corrected first:"
+        return f"{self._counted()}{of}, the {self.target} as counted and as encoded, most corrected first:"
 
     def _table(self) -> dict[str, Any]:
         order = np.argsort(-np.abs(self.raw_mean - self.mean), kind="stable")
@@ -95,6 +94,12 @@ class ShrinkageDisplay(Display):
 
     def _record(self) -> dict[str, Any]:
         return {"category": self.categories} | {name: getattr(self, name) for name in NUMBERS}
+
+    def _title(self) -> str:
+        return "" if self.column is None else f"{drawable(self.column)}, {self._counted()}"
+
+    def _counted(self) -> str:
+        return counted(len(self.categories), "category", "categories")
 
     def _size(self) -> tuple[float, float]:
         return 5.4, 5.0
@@ -110,6 +115,4 @@ class ShrinkageDisplay(Display):
         ax.scatter(self.raw_mean, self.mean, s=area, **({"alpha": 0.6, "edgecolor": "white", "label": label} | style))
         ax.set_xlabel(f"{self.target}, as counted")
         ax.set_ylabel(f"{self.target}, as encoded")
-        if self.column is not None:
-            ax.set_title(drawable(self.column), loc="left", pad=36)
         legend_above(ax)
