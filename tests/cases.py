@@ -4,6 +4,7 @@ import numpy as np
 
 from catbayes import (
     BetaBernoulli,
+    BetaBinomial,
     BetaNegativeBinomial,
     DirichletCategorical,
     GammaPoisson,
@@ -18,6 +19,7 @@ PRIORS = {
     "lognormal": LogNormalGamma(centre=1.0, strength=2.0, alpha=3.0, beta=4.0),
     "poisson": GammaPoisson(alpha=3.0, beta=1.5),
     "negative_binomial": BetaNegativeBinomial(centre=2.0, strength=3.0, size=4.0),
+    "binomial": BetaBinomial(alpha=2.0, beta=3.0),
 }
 
 
@@ -27,9 +29,10 @@ def parameters(prior):
 
 
 def make_target(family, theta, random):
-    """Draw y given θ, (row, parameter)."""
-    if family == "bernoulli":
-        return (random.random(len(theta)) < theta[:, 0]).astype(int)
+    """Draw y given θ, (row, parameter); of an attempt, if there are such."""
+    if family in ("bernoulli", "binomial"):
+        happened = random.random(len(theta)) < theta[:, 0]
+        return happened.astype(int if family == "bernoulli" else float)
     if family == "categorical":
         return (random.random((len(theta), 1)) > np.cumsum(theta, axis=1)).sum(axis=1).clip(max=2)
     if family in ("normal", "lognormal"):

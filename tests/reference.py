@@ -5,7 +5,7 @@ import numpy as np
 
 def posterior(family, prior, y, weight):
     """Parameters of the posterior after observations y with weights, one at a time."""
-    if family == "bernoulli":
+    if family in ("bernoulli", "binomial"):
         alpha, beta = prior
         for value, w in zip(y, weight, strict=True):
             alpha, beta = alpha + w * value, beta + w * (1 - value)
@@ -43,7 +43,7 @@ def mean(family, parameters):
     if family in ("normal", "lognormal", "negative_binomial"):
         return np.array([parameters[0]])
     alpha, beta = parameters
-    return np.array([alpha / (alpha + beta) if family == "bernoulli" else alpha / beta])
+    return np.array([alpha / (alpha + beta) if family in ("bernoulli", "binomial") else alpha / beta])
 
 
 def encode(family, prior, column, y, weight, visible):

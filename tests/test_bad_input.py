@@ -250,9 +250,15 @@ def test_numbers_of_which_no_squares_can_be_made_are_refused(lazy):
         ).all()
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial"])
+@pytest.mark.parametrize(
+    "family", ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial", "binomial"]
+)
 def test_the_largest_weights_and_priors_warn_of_nothing(family, recwarn):
-    y = np.exp(np.arange(20) % 7) if family == "lognormal" else np.arange(20) % (2 if family == "bernoulli" else 3)
+    y = (
+        np.exp(np.arange(20) % 7)
+        if family == "lognormal"
+        else np.arange(20) % (2 if family in ("bernoulli", "binomial") else 3)
+    )
     X = polars.DataFrame({"c": list("abcd") * 5})
     for given in ({"sample_weight": np.full(20, 1e100)}, {}):
         encoder = SamplingBayesianEncoder(family=family, prior=0.5 if given else 1e100, random_state=0)

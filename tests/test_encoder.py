@@ -463,10 +463,10 @@ def test_weights_that_say_nothing_are_noticed():
         SamplingBayesianEncoder("all").fit(codes[:, None], y, sample_weight=np.full(len(y), 1 / 10_000))
 
 
-@pytest.mark.parametrize("family", ["normal", "poisson", "negative_binomial"])
+@pytest.mark.parametrize("family", ["normal", "poisson", "negative_binomial", "binomial"])
 def test_a_constant_target_among_the_rows_that_are_not_missing_is_no_prior(family):
     X = np.array([["a"], [None]] * 20, dtype=object)
-    y = np.where(np.arange(40) % 2, np.arange(40), 0).astype(float)
+    y = np.where(np.arange(40) % 2, np.arange(40), 0).astype(float) / (40 if family == "binomial" else 1)
     encoder = SamplingBayesianEncoder(family=family, missing="prior", random_state=0)
     assert np.isfinite(encoder.fit_transform(X, y)).all()
 

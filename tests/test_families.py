@@ -97,7 +97,7 @@ def test_normal_gamma_beta_is_a_rate_and_grows_with_the_variance():
 def test_update_and_leave_out_equal_the_loop(family, data):
     size = data.draw(st.integers(1, 12))
     value = {"bernoulli": st.integers(0, 1), "categorical": st.integers(0, 2), "poisson": st.integers(0, 30)}
-    value |= {"lognormal": st.floats(1e-6, 1e6), "negative_binomial": st.integers(0, 30)}
+    value |= {"lognormal": st.floats(1e-6, 1e6), "negative_binomial": st.integers(0, 30), "binomial": st.floats(0, 1)}
     y = data.draw(st.lists(value.get(family, st.floats(-50, 50)), min_size=size, max_size=size))
     weight = data.draw(st.lists(st.floats(0.1, 4.0), min_size=size, max_size=size))
     prior = PRIORS[family]
@@ -130,7 +130,7 @@ def test_moments_and_quantiles_are_those_of_scipy(family):
         np.testing.assert_allclose(kurtosis[:, i], wanted[1], rtol=1e-8, atol=1e-12)
 
 
-@pytest.mark.parametrize("family", ["normal", "lognormal", "poisson", "negative_binomial"])
+@pytest.mark.parametrize("family", ["normal", "lognormal", "poisson", "negative_binomial", "binomial"])
 @pytest.mark.parametrize("probability", [0.02, 0.5, 0.9])
 def test_predictive_quantiles_are_those_of_new_targets(family, probability):
     """θ is drawn from the posterior and y given θ: a share of at most p lies below the quantile, and p at or below."""

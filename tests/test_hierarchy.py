@@ -27,10 +27,10 @@ from catbayes import (
 )
 from catbayes._hierarchy import HierarchyPrior, Links
 from catbayes._posteriors import Posteriors
-from catbayes.families import BetaNegativeBinomial, DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes.families import BetaBinomial, BetaNegativeBinomial, DirichletCategorical, GammaPoisson, NormalGamma
 
 HIERARCHY = {"postcode": ["region", "country"]}
-TARGETS = ["bernoulli", "categorical", "normal", "poisson", "negative_binomial"]
+TARGETS = ["bernoulli", "categorical", "normal", "poisson", "negative_binomial", "binomial"]
 
 
 def simulate(n_postcodes=20_000, n_regions=500, n_rows=100_000, seed=0):
@@ -55,6 +55,7 @@ def make_y(family, chance, seed=0):
         "normal": lambda: 1e6 + 5 * chance + random.normal(size=len(chance)),
         "poisson": lambda: random.poisson(3 * chance),
         "negative_binomial": lambda: random.negative_binomial(2.0, 2.0 / (2.0 + 3 * chance)),
+        "binomial": lambda: random.binomial(1, chance).astype(float),
     }[family]()
 
 
@@ -84,10 +85,11 @@ def test_strengths_of_every_level_are_found(family, ours, top):
         "normal": NormalGamma([5.0], [top], [1e6], [1e6]),
         "poisson": GammaPoisson([2.0 * top], [top]),
         "negative_binomial": BetaNegativeBinomial([2.0], [top], [10.0]),
+        "binomial": BetaBinomial([0.3 * top], [0.7 * top]),
     }[family]
 
     def of_children(theta, strength):
-        if family == "bernoulli":
+        if family in ("bernoulli", "binomial"):
             return random.beta(strength * theta[:, 0], strength * (1 - theta[:, 0]))[:, None]
         if family == "categorical":
             return np.stack([random.dirichlet(strength * row) for row in theta])
@@ -108,6 +110,7 @@ def test_strengths_of_every_level_are_found(family, ours, top):
         "normal": lambda: random.normal(theta[:, 0]),
         "poisson": lambda: random.poisson(theta[:, 0]),
         "negative_binomial": lambda: random.negative_binomial(10.0, 10.0 / (10.0 + theta[:, 0])),
+        "binomial": lambda: random.binomial(1, theta[:, 0]).astype(float),
     }[family]()
     table = pd.DataFrame({"child": codes, "parent": children[codes]}).astype(str)
     encoder = SamplingBayesianEncoder(["child"], hierarchy={"child": ["parent"]}, family=family).fit(table, y)

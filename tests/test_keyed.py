@@ -10,6 +10,7 @@ from scipy import stats
 from cases import PRIORS, make_target
 from catbayes import (
     BetaBernoulli,
+    BetaBinomial,
     BetaNegativeBinomial,
     DirichletCategorical,
     Draws,
@@ -125,6 +126,7 @@ WEAK = {
     "normal": NormalGamma(0.0, 0.5, 0.4, 1.0),
     "poisson": GammaPoisson(0.3, 0.5),
     "negative_binomial": BetaNegativeBinomial(0.6, 0.5, 0.4),
+    "binomial": BetaBinomial(0.3, 0.3),
 }
 
 

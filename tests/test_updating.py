@@ -105,8 +105,9 @@ def test_only_what_was_put_in_can_be_taken_out(family):
     with pytest.raises(InputError, match="Take out only what was put in"):
         one - other
     change = {"bernoulli": lambda y: 1 - y, "categorical": lambda y: np.roll(y, 1), "lognormal": lambda y: 150 * y}
+    change |= {"binomial": lambda y: 1 - y}
     changed = change.get(family, lambda y: y + 5)(y)
-    for rows in (slice(None),) if family in CLASSES else (slice(None), slice(0, 30)):
+    for rows in (slice(None),) if family in (*CLASSES, "binomial") else (slice(None), slice(0, 30)):
         with pytest.raises(InputError, match=r"put in|Nothing would be left"):
             encoder(family).fit(X, y).remove(X[rows], changed[rows])
     with pytest.raises(InputError, match="Nothing would be left"):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     from catbayes.errors import InputError, InputWarning
     from catbayes.families import (
         BetaBernoulli,
+        BetaBinomial,
         BetaNegativeBinomial,
         DirichletCategorical,
         GammaPoisson,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
 __all__ = [
     "Augmented",
     "BetaBernoulli",
+    "BetaBinomial",
     "BetaNegativeBinomial",
     "Comparison",
     "ConjugateMomentEncoder",
@@ -73,6 +75,7 @@ _HOLDS = {
     "_evidence": ("Effects", "Evidence", "gather"),
     "families": (
         "BetaBernoulli",
+        "BetaBinomial",
         "BetaNegativeBinomial",
         "DirichletCategorical",
         "GammaPoisson",

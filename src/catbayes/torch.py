@@ -181,7 +181,7 @@ class PosteriorEmbedding(nn.Module):
         if n_classes:
             target = target.long()
         elif len(target):
-            self._family.check_target(float(target.min()))
+            self._family.check_target(float(target.min()), float(target.max()))
             target = torch.log(target.double()) if self._family.log_target else target.double()
         return target, torch.ones_like(target) if weight is None else weight.reshape(-1).to(codes.device)
 

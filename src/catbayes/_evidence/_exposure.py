@@ -1,8 +1,9 @@
-"""Exposure: y events in e units of time, distance or policies are a rate y / e that counts for e observations.
+"""Exposure: y events in e units, of time, distance or attempts, are a rate y / e that counts for e observations.
 
 For a Poisson target y ~ Poisson(λ e) the posterior is Gamma(α + Σ y, rate β + Σ e). With the target y / e and the
 weight e the ordinary update says the same: α + Σ e · (y / e), β + Σ e. So what reads a table turns exposure into that,
 and keeps how many units a row has on average: priors are learnt in the unit of a row, which makes rates counts again.
+Events out of attempts are no different: θ is Beta(α + Σ y, β + Σ (e - y)).
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Targe
     counts, rows = (units, float(n_rows)) if weight is None else (weight * units, float(weight.sum()))
     rates = target.values / units
     check_size(float(rates.min()), float(rates.max()))
+    target.family.check_target(float(rates.min()), float(rates.max()))
     check_weights(counts, n_rows, whole=False)
     return replace(target, values=rates), counts, float(counts.sum()) / rows if rows > 0 else 1.0
 
@@ -54,6 +56,7 @@ def per_unit_lazily(
     """The same for a lazy frame: the target is events per unit, and the column of the exposure becomes the weight."""
     wanted, schema = resolve_family(family), frame.collect_schema()
     _check_family(wanted)
+    assert wanted is not None
     check_names(frame, list(schema.names()), target=target, weight=weight, exposure=exposure)
     check_numeric("exposure", exposure, schema[exposure])
     events = read_column(target, schema[target], wanted, None).cast(nw.Float64)
@@ -64,9 +67,11 @@ def per_unit_lazily(
         check_numeric("sample_weight", weight, schema[weight])
         counts, rows = nw.col(weight).cast(nw.Float64) * units, nw.col(weight).cast(nw.Float64).sum()
     sums = {"bad": bad.cast(nw.Int64).sum(), "units": units.sum(), "counts": counts.sum(), "rows": rows}
+    sums |= {"low": events.min(), "high": events.max()}
     found = collect(frame.select(*(value.alias(name) for name, value in sums.items())))
-    bad_rows, all_units, total, n_rows = (found[name].to_list()[0] or 0 for name in sums)
+    bad_rows, all_units, total, n_rows, low, high = (found[name].to_list()[0] or 0 for name in sums)
     _check_units(how_many(bad_rows, all_units))
+    wanted.check_events(low, high)
     frame = frame.with_columns((events / units).alias(target), counts.alias(exposure))
     frame = frame if weight is None else frame.drop(weight)
     return frame, exposure, total / n_rows if n_rows > 0 else 1.0

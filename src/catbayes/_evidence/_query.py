@@ -132,7 +132,7 @@ class Query:
         if wanted is not None and not wanted.classes:
             squares = cls._check(facts, weight, target)
             check_size(float(facts["low"]), float(facts["high"]), log=wanted.log_target)
-            wanted.check_target(float(facts["low"]))
+            wanted.check_target(float(facts["low"]), float(facts["high"]))
             number = nw.col(TARGET).cast(nw.Float64)
             frame = frame.with_columns(number.log() if wanted.log_target else number)
             return cls(frame, wanted, None, weight is not None, squares)

@@ -85,7 +85,7 @@ def read_rows(
     specs = selection.specs(names, table.categorical())
     weight = check_weights(weight, n_rows, whole)
     y = np.asarray(y)
-    target = read_target(y, family, n_rows, classes)
+    target = read_target(y, family, n_rows, classes, exposed=exposure is not None)
     units = 1.0
     if exposure is not None:
         target, weight, units = per_unit(target, weight, exposure)

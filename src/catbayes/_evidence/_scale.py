@@ -52,11 +52,14 @@ class Scale:
 
 NUMBERS = Scale(lambda mean: mean, lambda score: score, np.ones_like)
 RATES = Scale(lambda mean: np.log(positive(mean)), np.exp, lambda mean: mean, farthest=30.0, most=10.0)
+SHARES = Scale(logit, expit, lambda mean: mean * (1.0 - mean), farthest=8.0, most=10.0)
 CLASSES = Scale(logit, expit, lambda mean: mean * (1.0 - mean), farthest=8.0, noise=1.0, most=10.0)
 
 
 def scale_of(target: Target) -> Scale:
-    """The scale of a target: families of numbers that are never negative are those of rates."""
+    """The scale of a target: numbers that are never negative are rates, or shares of a whole."""
     if target.classes is not None:
         return CLASSES
-    return RATES if target.family.support is not None and not target.family.log_target else NUMBERS
+    if target.family.support is None or target.family.log_target:
+        return NUMBERS
+    return SHARES if target.family.support.most == 1.0 else RATES

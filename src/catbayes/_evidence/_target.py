@@ -99,10 +99,13 @@ class Target:
         return Moments.before(slots, rank, self.values, weight, n_slots=n_slots).without(nothing)
 
 
-def read_target(y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequence[Any] | None = None) -> Target:
+def read_target(
+    y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequence[Any] | None = None, exposed: bool = False
+) -> Target:
     """Check y and translate it: class codes for a class family, numbers for the others.
 
-    `classes` are labels that are known already, though y need not hold them.
+    `classes` are labels that are known already, though y need not hold them. Where y is `exposed`, it holds events that
+    are still to be divided by their exposure.
 
     Examples
     --------
@@ -122,7 +125,7 @@ def read_target(y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequ
             check_no_amount(classes)
     if wanted is None or wanted.classes:
         return _read_classes(y, wanted, classes)
-    return _read_numbers(y, wanted)
+    return _read_numbers(y, wanted, exposed)
 
 
 def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -243,12 +246,13 @@ def label_array(values: Sequence[Any], dtype: np.dtype[Any] | None = None) -> np
     return labels
 
 
-def _read_numbers(y: np.ndarray[Any, Any], family: type[Family]) -> Target:
+def _read_numbers(y: np.ndarray[Any, Any], family: type[Family], exposed: bool) -> Target:
     try:
         values = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"y must hold numbers for {family.__name__}: {error}.") from error
     _check_finite(values)
-    check_size(float(values.min()), float(values.max()), log=family.log_target)
-    family.check_target(float(values.min()))
+    low, high = float(values.min()), float(values.max())
+    check_size(low, high, log=family.log_target)
+    (family.check_events if exposed else family.check_target)(low, high)
     return Target(np.log(values) if family.log_target else values, family)

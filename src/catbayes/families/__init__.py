@@ -11,6 +11,7 @@ from catbayes.families._arithmetic import maximise, no_signal
 from catbayes.families._family import Family, Random, Support, likeliest_strength
 from catbayes.families._normals import Normals
 from catbayes.families.bernoulli import BetaBernoulli
+from catbayes.families.binomial import BetaBinomial
 from catbayes.families.categorical import DirichletCategorical
 from catbayes.families.lognormal import LogNormalGamma
 from catbayes.families.negative_binomial import BetaNegativeBinomial
@@ -22,6 +23,7 @@ __all__ = [
     "FOR_CLASSES",
     "FOR_NUMBERS",
     "BetaBernoulli",
+    "BetaBinomial",
     "BetaNegativeBinomial",
     "DirichletCategorical",
     "Family",
@@ -49,6 +51,7 @@ FAMILIES: dict[str, type[Family]] = {
     "lognormal": LogNormalGamma,
     "poisson": GammaPoisson,
     "negative_binomial": BetaNegativeBinomial,
+    "binomial": BetaBinomial,
 }
 """By the names that the parameter `family` of the encoders takes."""
 

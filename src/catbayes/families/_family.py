@@ -46,23 +46,24 @@ class Random(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The numbers that a target may be: those above zero, and zero itself if it says so.
+    """The numbers that a target may be: those above zero, zero itself if it says so, and none above `most`.
 
-    `refusal` is what to say of a target with others, whose lowest value is {lowest}.
+    `refusal` is what to say of a target with others, whose values go from {lowest} to {highest}.
 
     Examples
     --------
     >>> counts = Support('family="poisson" takes counts ≥ 0, and y holds {lowest:g}.', zero=True)
-    >>> counts.check(lowest=0.0)
+    >>> counts.check(lowest=0.0, highest=3.0)
     """
 
     refusal: str
     zero: bool = False
+    most: float = np.inf
 
-    def check(self, lowest: float) -> None:
-        """Refuse a target whose lowest value is none of them."""
-        if lowest < 0.0 or (lowest == 0.0 and not self.zero):
-            raise InputError(self.refusal.format(lowest=lowest))
+    def check(self, lowest: float, highest: float) -> None:
+        """Refuse a target whose lowest or highest value is none of them."""
+        if lowest < 0.0 or (lowest == 0.0 and not self.zero) or highest > self.most:
+            raise InputError(self.refusal.format(lowest=lowest, highest=highest))
 
 
 class Family(ABC):
@@ -101,17 +102,23 @@ class Family(ABC):
                 object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
 
     @classmethod
-    def check_target(cls, lowest: float) -> None:
-        """Refuse a target whose lowest value the family does not take."""
+    def check_target(cls, lowest: float, highest: float) -> None:
+        """Refuse a target with values that the family does not take."""
         if cls.support is not None:
-            cls.support.check(lowest)
+            cls.support.check(lowest, highest)
+
+    @classmethod
+    def check_events(cls, lowest: float, highest: float) -> None:
+        """Refuse events, of whatever exposure: each may be more than what the family takes in one unit."""
+        if lowest < 0.0:
+            cls.check_target(lowest, highest)
 
     @classmethod
     def impossible(cls, statistics: Any) -> Any:
         """Tell for each category whether no rows that the family takes can have these statistics."""
         if cls.support is None or cls.log_target:
             return False
-        return statistics.mean < -1e-9
+        return (statistics.mean < -1e-9) | (statistics.mean > cls.support.most * (1.0 + 1e-9))
 
     def arrays(self) -> dict[str, Array]:
         """Its parameters by their names."""

@@ -1,0 +1,86 @@
+"""Events out of attempts: θ is the probability of an event, Beta before and after."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from catbayes._arrays import column
+from catbayes._validation import Array
+from catbayes.families._arithmetic import dirichlet_maximum
+from catbayes.families._family import Family, Support
+from catbayes.families.bernoulli import BetaBernoulli
+from catbayes.statistics import Moments, Tally
+
+
+class BetaBinomial(BetaBernoulli):
+    """The family of `BetaBernoulli` for rows that count: y events in e attempts, such as hits of at-bats.
+
+    The attempts are the exposure of a row. Its target is then the share y / e, which counts for e rows of two classes.
+
+    Examples
+    --------
+    >>> from catbayes import BetaBinomial, SamplingBayesianEncoder
+    >>> X, hits, at_bats = [["Ann"], ["Ann"], ["Bob"]], [1, 2, 4], [4, 4, 8]
+    >>> prior = BetaBinomial(alpha=1.0, beta=3.0)
+    >>> encoder = SamplingBayesianEncoder(family="binomial", prior=prior).fit(X, hits, exposure=at_bats)
+    >>> encoder.transform([["Ann"], ["Bob"], ["new"]]).round(3)  # (1 + 3) / (4 + 8), (1 + 4) / (4 + 8), 1 / 4
+    array([[0.333],
+           [0.417],
+           [0.25 ]])
+    """
+
+    __slots__ = ()
+
+    classes: ClassVar[bool] = False
+    binary: ClassVar[bool] = False
+    support: ClassVar[Support | None] = Support(
+        'family="binomial" takes from 0 to 1 events for each attempt, and y holds from {lowest:g} to {highest:g}. Give '
+        "the attempts of each row as exposure=, and drop rows with more events than that.",
+        zero=True,
+        most=1.0,
+    )
+    takes_exposure: ClassVar[bool] = True
+
+    @classmethod
+    def scaled(cls, total: Any, gamma: float) -> Self:
+        """α = 1 + γ Σ y_n,  β = 1 + γ Σ (e_n - y_n)."""
+        return super().scaled(_tally(total), gamma)
+
+    @classmethod
+    def empirical(cls, statistics: Any) -> Self:
+        """Maximise the marginal likelihood: a Dirichlet of events and attempts without one."""
+        beta, alpha = dirichlet_maximum(_tally(statistics).weight)
+        return cls(alpha, beta)
+
+    def dispersion(self, statistics: Moments, row: float = 1.0) -> float:
+        """Squares of shares about those of their categories, as a multiple of θ (1 - θ) / e: see `GammaPoisson`."""
+        usual = (statistics.count * statistics.mean * (1.0 - statistics.mean)).sum()
+        size = statistics.count.sum()
+        degrees = size - row * (statistics.count > 0).sum()
+        return float(statistics.m2.sum() / usual * size / degrees) if usual > 0 and degrees > 0 else 1.0
+
+    def update(self, statistics: Any) -> Self:
+        """α_mv = α + Σ y_n,  β_mv = β + Σ (e_n - y_n)."""
+        count, mean = statistics.count, statistics.mean
+        return type(self)(self.alpha + count * mean, self.beta + count * (1.0 - mean))
+
+    @classmethod
+    def observed(cls, statistics: Any) -> Array:
+        """Events for each attempt."""
+        return column(statistics.mean)
+
+    def class_betas(self) -> tuple[Array, Array]:
+        """There are no classes."""
+        return Family.class_betas(self)
+
+    def predictive_quantile(self, probability: float) -> Array:
+        """Of a new attempt: 0 or 1."""
+        return np.where(probability <= self.beta / self.strength, 0.0, 1.0)
+
+
+def _tally(shares: Moments) -> Tally:
+    """Attempts without an event, and with one; at the ends rounding must not leave less than none."""
+    events = np.clip(shares.count * shares.mean, 0.0, shares.count)
+    return Tally(np.stack([shares.count - events, events], axis=-1))

@@ -1,0 +1,189 @@
+"""Targets that are more than a number: what each says is counted once, by every path, and never told to its own row."""
+
+import numpy as np
+import pandas
+import polars
+import pytest
+from scipy import stats
+from scipy.stats import spearmanr
+
+from catbayes import (
+    BetaBinomial,
+    Draws,
+    InputError,
+    SamplingBayesianEncoder,
+    SamplingRegressor,
+    compare,
+    gather,
+    load,
+)
+from catbayes.statistics import Moments
+
+N_RANKS = 20
+
+
+def make_trials(theta, random):
+    """Events, and the attempts that they are out of."""
+    attempts = random.integers(1, 30, len(theta)).astype(float)
+    return random.binomial(attempts.astype(int), theta).astype(float), attempts
+
+
+def trials_one_by_one(prior, y, exposure, weight):
+    alpha, beta = prior
+    for events, attempts, w in zip(y, exposure, weight, strict=True):
+        alpha, beta = alpha + w * events, beta + w * (attempts - events)
+    return alpha, beta
+
+
+KINDS = {"binomial": (BetaBinomial(alpha=2.0, beta=5.0), make_trials, trials_one_by_one)}
+
+
+def make_rows(family, n_rows=400, n_categories=12, seed=0):
+    """A table with missing values, its target, exposure and weights, and the θ of each category."""
+    random, (prior, make, _) = np.random.default_rng(seed), KINDS[family]
+    theta = np.concatenate([prior.sample(random) for _ in range(n_categories)])
+    codes = random.integers(0, n_categories, n_rows)
+    y, exposure = make(theta[codes], random)
+    values = np.where(random.random(n_rows) < 0.05, None, np.array([f"c{code}" for code in codes], dtype=object))
+    return pandas.DataFrame({"c": values}), y, exposure, random.integers(1, 4, n_rows) / 2
+
+
+def new_encoder(family, **settings):
+    return SamplingBayesianEncoder(["c"], family=family, **({"prior": KINDS[family][0], "random_state": 0} | settings))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("family", KINDS)
+def test_posteriors_are_those_of_a_plain_loop(family, weighted):
+    (prior, _, loop), (X, y, exposure, weight) = KINDS[family], make_rows(family)
+    column = new_encoder(family).fit(X, y, weight if weighted else None, exposure=exposure).encoding_.columns[0]
+    values = [*column.posteriors.index.sources[0].values, None]
+    for slot, value in enumerate(values):  # and the missing ones, which are a category
+        rows = np.flatnonzero(X["c"].isna() if value is None else X["c"] == value)
+        wanted = loop(
+            prior.arrays().values(), y[rows], exposure[rows], weight[rows] if weighted else np.ones(len(rows))
+        )
+        found = [values[slot] for values in column.family.arrays().values()]
+        np.testing.assert_allclose(found, wanted, rtol=1e-10)
+    unseen = new_encoder(family).fit(X, y, exposure=exposure).transform(pandas.DataFrame({"c": ["new"]}))
+    np.testing.assert_allclose(unseen[0, 0], prior.mean()[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", KINDS)
+def test_ranks_of_the_truth_among_draws_are_uniform(family):
+    """Simulation-based calibration, through the encoder, with the exposure of each row."""
+    random, (prior, make, _) = np.random.default_rng(1), KINDS[family]
+    theta = prior.take(np.newaxis).take(np.zeros(20_000, int)).sample(random)[:, 0]
+    codes = np.repeat(np.arange(20_000), 3)
+    y, exposure = make(theta[codes], random)
+    encoder = SamplingBayesianEncoder("all", family=family, prior=prior, draws=Draws(1.0), random_state=0)
+    encoder.fit(codes[:, None], y, exposure=exposure)
+    rank = (encoder.sample(np.arange(20_000)[:, None], N_RANKS - 1)[:, :, 0] < theta).sum(axis=0)
+    assert stats.chisquare(np.bincount(rank, minlength=N_RANKS)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("family", KINDS)
+def test_the_empirical_prior_finds_the_one_that_made_the_table(family):
+    random, (prior, make, _) = np.random.default_rng(2), KINDS[family]
+    theta = prior.take(np.newaxis).take(np.zeros(4000, int)).sample(random)[:, 0]
+    codes = np.repeat(np.arange(4000), 6)
+    y, exposure = make(theta[codes], random)
+    found = new_encoder(family, prior="empirical").fit(pandas.DataFrame({"c": codes}), y, exposure=exposure)
+    for name, value in found.encoding_.columns[0].posteriors.prior.prior.arrays().items():
+        np.testing.assert_allclose(value, getattr(prior, name), rtol=0.15)
+
+
+@pytest.mark.parametrize("family", KINDS)
+def test_parts_are_merged_taken_out_saved_and_forgotten_like_the_whole(family, tmp_path):
+    X, y, exposure, weight = make_rows(family)
+    first, second = slice(0, 150), slice(150, None)
+    parts = [
+        new_encoder(family).fit(X[rows], y[rows], weight[rows], exposure=exposure[rows]) for rows in (first, second)
+    ]
+    whole = new_encoder(family).fit(X, y, weight, exposure=exposure)
+    new = pandas.DataFrame({"c": ["c0", "c3", None, "new"]})
+    expected = whole.transform(new)
+    np.testing.assert_allclose((parts[0] + parts[1]).transform(new), expected, rtol=1e-10)
+    np.testing.assert_allclose((whole - parts[1]).transform(new), parts[0].transform(new), rtol=1e-9)
+    whole.save(tmp_path / "encoder")
+    np.testing.assert_array_equal(load(tmp_path / "encoder").transform(new), expected)
+    light = new_encoder(family).fit(X, y, 0.25 * weight, exposure=exposure).transform(new)
+    np.testing.assert_allclose(whole.forget(0.75).transform(new), light, rtol=1e-10)
+
+
+@pytest.mark.parametrize("family", KINDS)
+def test_engines_say_the_same(family):
+    X, y, exposure, weight = make_rows(family)
+    table = X.assign(y=y, e=exposure, w=weight)
+    wanted = gather(X, ["c"], y, family=family, weight=weight, exposure=exposure)
+    for source in (polars.from_pandas(table), polars.from_pandas(table).lazy()):
+        found = gather(source, ["c"], "y", family=family, weight="w", exposure="e")
+        np.testing.assert_allclose(found.columns[0].statistics.count, wanted.columns[0].statistics.count, rtol=1e-10)
+        np.testing.assert_allclose(found.columns[0].statistics.mean, wanted.columns[0].statistics.mean, rtol=1e-10)
+
+
+@pytest.mark.parametrize("clumped", [False, True])
+@pytest.mark.parametrize("family", KINDS)
+def test_training_features_of_noise_do_not_give_the_own_target_away(family, clumped):
+    """No category differs, so that only the own target is left to be told; in clumps, rows vary more than θ says."""
+    random, (prior, make, _) = np.random.default_rng(3), KINDS[family]
+    category, mean = random.integers(0, 40, 4000), np.full(4000, prior.mean()[0])
+    if clumped:  # every row has a rate of its own
+        mean = prior.take(np.newaxis).take(np.zeros(4000, int)).sample(random)[:, 0]
+    y, exposure = make(mean, random)
+    encoder = SamplingBayesianEncoder("all", family=family, random_state=0)
+    feature = encoder.fit_transform(category[:, None], y, exposure=exposure)[:, 0]
+    for own in (y / exposure, exposure):
+        within = [spearmanr(feature[category == c], own[category == c])[0] for c in range(40)]
+        assert abs(np.mean(within)) < 0.25
+    assert abs(spearmanr(feature, y / exposure)[0]) < 0.06
+    assert encoder.encoding_.hides or clumped
+
+
+# ----------------------------------------------------------------------------- events out of attempts
+
+
+def test_more_events_than_attempts_are_refused():
+    X, y, attempts, _ = make_rows("binomial")
+    for table, target, units in (
+        (X, y + 1.0, attempts),
+        (polars.from_pandas(X.assign(y=y + 1.0, e=attempts)).lazy(), "y", "e"),
+        (X, y, None),
+    ):
+        with pytest.raises(
+            InputError, match=r"from 0 to 1 events for each attempt, and y holds from .* to .*exposure="
+        ):
+            new_encoder("binomial").fit(table, target, exposure=units)
+
+
+def test_attempts_are_as_many_rows_of_two_classes():
+    X, y, attempts, _ = make_rows("binomial", 60)
+    rows = np.repeat(np.arange(60), attempts.astype(int))
+    happened = np.concatenate([np.arange(int(e)) < n for n, e in zip(y, attempts, strict=True)]).astype(int)
+    single = SamplingBayesianEncoder(["c"], family="bernoulli").fit(X.iloc[rows], happened)
+    counted = SamplingBayesianEncoder(["c"], family="binomial").fit(X, y, exposure=attempts)
+    np.testing.assert_allclose(counted.transform(X), single.transform(X), rtol=1e-7)
+
+
+def test_models_and_comparisons_take_shares():
+    X, y, attempts, _ = make_rows("binomial")
+    encoder = SamplingBayesianEncoder(["c"], family="binomial")
+    model = SamplingRegressor(encoder=encoder, random_state=0).fit(X, y / attempts, sample_weight=attempts)
+    assert np.corrcoef(model.predict(X), y / attempts)[0, 1] > 0.5
+    found = compare(
+        X.assign(y=y / attempts), "y", family="binomial", encoders=["sampling", "moments"], models=["linear"], cv=3
+    )
+    assert np.isfinite(found.frame()["r2"]).all()
+
+
+def test_squares_of_shares_are_as_many_as_they_should_be():
+    random = np.random.default_rng(0)
+    attempts = random.integers(5, 50, 20_000)
+    for prior, wanted in ((None, 1.0), (BetaBinomial(2.0, 5.0), 4.0)):
+        theta = 0.3 if prior is None else prior.take(np.newaxis).take(np.zeros(20_000, int)).sample(random)[:, 0]
+        shares = Moments.from_codes(
+            np.zeros(20_000, int), random.binomial(attempts, theta) / attempts, attempts, n_slots=1
+        )
+        row = (attempts**2).sum() / attempts.sum()
+        excess = attempts.mean() * BetaBinomial(2.0, 5.0).dispersion(shares, row)
+        assert excess == pytest.approx(1.0, rel=0.05) if wanted == 1.0 else excess > wanted
