@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 from catbayes import (
     BetaBinomial,
     Draws,
+    GammaExponential,
     InputError,
     SamplingBayesianEncoder,
     SamplingRegressor,
@@ -35,7 +36,23 @@ def trials_one_by_one(prior, y, exposure, weight):
     return alpha, beta
 
 
-KINDS = {"binomial": (BetaBinomial(alpha=2.0, beta=5.0), make_trials, trials_one_by_one)}
+def make_times(theta, random):
+    """Whether the end was seen, and the time until then; a third or so are cut off before."""
+    ends, cut = random.exponential(1.0 / theta), random.exponential(2.0 / theta.mean(), len(theta))
+    return (ends <= cut).astype(float), np.minimum(ends, cut)
+
+
+def times_one_by_one(prior, y, exposure, weight):
+    alpha, beta = prior
+    for seen, time, w in zip(y, exposure, weight, strict=True):
+        alpha, beta = alpha + (w if seen else 0.0), beta + w * time
+    return alpha, beta
+
+
+KINDS = {
+    "binomial": (BetaBinomial(alpha=2.0, beta=5.0), make_trials, trials_one_by_one),
+    "survival": (GammaExponential(alpha=4.0, beta=20.0), make_times, times_one_by_one),
+}
 
 
 def make_rows(family, n_rows=400, n_categories=12, seed=0):
@@ -187,3 +204,51 @@ def test_squares_of_shares_are_as_many_as_they_should_be():
         row = (attempts**2).sum() / attempts.sum()
         excess = attempts.mean() * BetaBinomial(2.0, 5.0).dispersion(shares, row)
         assert excess == pytest.approx(1.0, rel=0.05) if wanted == 1.0 else excess > wanted
+
+
+# ----------------------------------------------------------------------------- times that were cut off
+
+
+def test_times_without_ends_and_ends_without_times_are_refused():
+    X, y, times, _ = make_rows("survival")
+    lazy = polars.from_pandas(X.assign(y=y, e=times)).lazy()
+    for table, target, units, message in (
+        (X, times, None, "needs the times: give them as exposure="),
+        (lazy, "y", None, "needs the times: give them as exposure="),
+        (X, times + 1.0, y + 1.0, "1 where the end was seen and 0 where not, and y holds from .* to .*Times go into"),
+        (lazy, "e", "e", "1 where the end was seen and 0 where not, and y holds from .* to .*Times go into"),
+        (X, 0.0 - y, times, "y holds from -1 to 0"),
+    ):
+        with pytest.raises(InputError, match=message):
+            new_encoder("survival").fit(table, target, exposure=units)
+    encoder = SamplingBayesianEncoder(["c"], family="survival")
+    with pytest.raises(InputError, match='use family="poisson" there, with rates as y and times as weight'):
+        SamplingRegressor(encoder=encoder).fit(X, y / times, sample_weight=times)
+    with pytest.raises(InputError, match='use family="poisson" there'):
+        compare(X.assign(y=y), "y", family="survival")
+
+
+def test_ends_in_times_are_counts_in_units():
+    X, y, times, _ = make_rows("survival")
+    one, other = (
+        SamplingBayesianEncoder(["c"], family=name).fit(X, y, exposure=times) for name in ("survival", "poisson")
+    )
+    np.testing.assert_allclose(one.transform(X), other.transform(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("probability", [0.02, 0.5, 0.9])
+def test_a_new_time_is_below_its_quantile_so_often(probability):
+    random, posterior = np.random.default_rng(0), GammaExponential(alpha=3.0, beta=7.0)
+    new = random.exponential(1.0 / random.gamma(3.0, 1.0 / 7.0, 200_000))
+    assert (new < posterior.predictive_quantile(probability)).mean() == pytest.approx(probability, abs=0.004)
+
+
+@pytest.mark.parametrize(("shape", "excess"), [(1.0, 1.0), (0.5, 5.0), (3.0, 1.0)])
+def test_times_that_vary_more_than_exponential_ones_are_noticed(shape, excess):
+    """Of a Weibull shape of ½, E t² = 6 (E t)², so that y - λ t varies by 5."""
+    random = np.random.default_rng(0)
+    times, codes = random.weibull(shape, 50_000), random.integers(0, 20, 50_000)
+    statistics = Moments.from_codes(codes, 1.0 / times, times, n_slots=20)
+    row = (times**2).sum() / times.sum()
+    found = row * GammaExponential(alpha=2.0, beta=2.0).dispersion(statistics, row)
+    assert found == pytest.approx(excess, rel=0.1)

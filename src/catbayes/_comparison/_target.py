@@ -42,6 +42,7 @@ def read_labels(
     if not len(labels):
         raise InputError(f"The target {target!r} holds no value at all: there is nothing to predict.")
     known = read_target(labels, family, len(labels))
+    known.family.check_unexposed()
     if known.classes is None:
         values = labels.astype(np.float64)
         if (values == values[0]).all():

@@ -20,6 +20,7 @@ from catbayes._tables import CATEGORICAL, Table, name_of
 from catbayes._types import ByRowOrName, Columns, Hierarchy, Interactions, Source
 from catbayes._validation import check_option
 from catbayes.errors import InputError
+from catbayes.families import resolve_family
 
 READER_ROWS = 1 << 20
 SAMPLE_ROWS = 100_000
@@ -186,8 +187,11 @@ def _gather_memory(table: Table, selection: Selection, given: Given, whole: bool
 def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, progress: Progress) -> Evidence:
     """Let the engine group: one query a column, and one or two to look at the target."""
     target, weight, units = given.target, given.weight, 1.0
+    wanted = resolve_family(given.family)
     if given.exposure is not None:
         frame, weight, units = per_unit_lazily(frame, target, weight, given.exposure, given.family)
+    elif wanted is not None:
+        wanted.check_unexposed()
     query, schema = Query.of(frame, target, weight, given.family, given.classes), frame.collect_schema()
     inputs = [name for name in schema.names() if name not in (target, weight)]
     categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]

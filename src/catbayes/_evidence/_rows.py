@@ -87,7 +87,9 @@ def read_rows(
     y = np.asarray(y)
     target = read_target(y, family, n_rows, classes, exposed=exposure is not None)
     units = 1.0
-    if exposure is not None:
+    if exposure is None:
+        target.family.check_unexposed()
+    else:
         target, weight, units = per_unit(target, weight, exposure)
         y = target.values
     needed = sorted({part for spec in specs for part in spec.parts})

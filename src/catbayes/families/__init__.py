@@ -13,6 +13,7 @@ from catbayes.families._normals import Normals
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.binomial import BetaBinomial
 from catbayes.families.categorical import DirichletCategorical
+from catbayes.families.exponential import GammaExponential
 from catbayes.families.lognormal import LogNormalGamma
 from catbayes.families.negative_binomial import BetaNegativeBinomial
 from catbayes.families.normal import NormalGamma
@@ -27,6 +28,7 @@ __all__ = [
     "BetaNegativeBinomial",
     "DirichletCategorical",
     "Family",
+    "GammaExponential",
     "GammaPoisson",
     "LogNormalGamma",
     "NormalGamma",
@@ -52,6 +54,7 @@ FAMILIES: dict[str, type[Family]] = {
     "poisson": GammaPoisson,
     "negative_binomial": BetaNegativeBinomial,
     "binomial": BetaBinomial,
+    "survival": GammaExponential,
 }
 """By the names that the parameter `family` of the encoders takes."""
 

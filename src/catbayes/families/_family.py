@@ -114,6 +114,11 @@ class Family(ABC):
             cls.check_target(lowest, highest)
 
     @classmethod
+    def check_unexposed(cls) -> None:
+        """Refuse a table without exposure, if the family cannot do without."""
+        return
+
+    @classmethod
     def impossible(cls, statistics: Any) -> Any:
         """Tell for each category whether no rows that the family takes can have these statistics."""
         if cls.support is None or cls.log_target:

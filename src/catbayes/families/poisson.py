@@ -83,8 +83,7 @@ class GammaPoisson(Family):
         mean, beta = np.exp(best)
         return cls(mean * beta, beta)
 
-    @classmethod
-    def dispersion(cls, statistics: Moments, row: float = 1.0) -> float:
+    def dispersion(self, statistics: Moments, row: float = 1.0) -> float:
         """Var y / E y within categories: 1 for Poisson counts, more for most real ones."""
         events, size = (statistics.count * statistics.mean).sum(), statistics.count.sum()
         degrees = size - row * (statistics.count > 0).sum()  # each category has a mean of its own
