@@ -10,6 +10,7 @@ from catbayes import (
     GammaPoisson,
     LogNormalGamma,
     NormalGamma,
+    RobustNormal,
 )
 
 PRIORS = {
@@ -20,6 +21,7 @@ PRIORS = {
     "poisson": GammaPoisson(alpha=3.0, beta=1.5),
     "negative_binomial": BetaNegativeBinomial(centre=2.0, strength=3.0, size=4.0),
     "binomial": BetaBinomial(alpha=2.0, beta=3.0),
+    "robust": RobustNormal.of(centre=1.0, spread=1.0, variance=2.0, shape=3.0),
 }
 
 
@@ -38,6 +40,10 @@ def make_target(family, theta, random):
     if family in ("normal", "lognormal"):
         y = theta[:, 0] + random.standard_normal(len(theta)) / np.sqrt(theta[:, 1])
         return np.exp(y) if family == "lognormal" else y
+    if family == "robust":  # one variance for all rows of a category, which are those of one θ
+        values, category = np.unique(theta[:, 0], return_inverse=True)
+        noise = random.choice(PRIORS[family].noise, len(values))[category]
+        return theta[:, 0] + random.standard_normal(len(theta)) * np.sqrt(noise)
     if family == "negative_binomial":
         size = PRIORS[family].size
         return random.negative_binomial(size, size / (size + theta[:, 0])).astype(float)

@@ -36,6 +36,7 @@ def make_table():
             "weight": random.integers(0, 4, N_ROWS) / 2,
             "lognormal": np.exp(random.normal(size=N_ROWS)),
             "negative_binomial": random.negative_binomial(2.0, 0.4, N_ROWS),
+            "robust": np.random.default_rng(1).standard_t(2, N_ROWS),
             "binomial": random.integers(0, 5, N_ROWS) / 4,
         }
     )

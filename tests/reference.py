@@ -26,6 +26,10 @@ def posterior(family, prior, y, weight):
         for value, w in zip(y, weight, strict=True):
             a, b = a + w * size, b + w * value
         return size * b / (a - 1), (a - 1) / size, size
+    if family == "robust":
+        parts = [_normal_one_by_one(part, y, weight) for part in zip(*prior, strict=True)]
+        centre, precision, noise, log_chance = (np.array(values) for values in zip(*parts, strict=True))
+        return centre, precision, noise, log_chance - log_chance.max()
     if family == "lognormal":
         y = np.log(y)
     centre, strength, alpha, beta = prior
@@ -36,10 +40,24 @@ def posterior(family, prior, y, weight):
     return centre, strength, alpha, beta
 
 
+def _normal_one_by_one(part, y, weight):
+    """A normal mean of targets of known variance, and how likely each of them was after those before it."""
+    centre, precision, noise, log_chance = part
+    for value, w in zip(y, weight, strict=True):
+        spread = 1 / precision + noise / w  # of a target of this weight
+        log_chance += -0.5 * ((value - centre) ** 2 / spread + np.log(spread) + w * np.log(noise) - np.log(noise / w))
+        centre = (precision * centre + w / noise * value) / (precision + w / noise)
+        precision += w / noise
+    return centre, precision, noise, log_chance
+
+
 def mean(family, parameters):
     """Expectation of the target's mean."""
     if family == "categorical":
         return parameters[0] / parameters[0].sum()
+    if family == "robust":
+        chance = np.exp(parameters[3])
+        return np.array([(chance * parameters[0]).sum() / chance.sum()])
     if family in ("normal", "lognormal", "negative_binomial"):
         return np.array([parameters[0]])
     alpha, beta = parameters

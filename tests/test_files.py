@@ -40,6 +40,7 @@ TARGETS = {
     "poisson": random.poisson(2, 400),
     "lognormal": random.lognormal(size=400),
     "negative_binomial": random.negative_binomial(2.0, 0.4, 400),
+    "robust": np.random.default_rng(2).standard_t(2, 400),
     "binomial": np.random.default_rng(1).integers(0, 5, 400) / 4,
 }
 

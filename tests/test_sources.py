@@ -21,7 +21,7 @@ from catbayes._sources import ENGINES, FILE_ENGINES, Engine, lazy_frame
 from catbayes._sources._engines import choose, owner
 from engines import COLUMNS, FILES, IN_MEMORY, INTERACTIONS, LAZY, TABLE, write_files
 
-FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial", "binomial"]
+FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial", "binomial", "robust"]
 
 
 @pytest.fixture(scope="module")

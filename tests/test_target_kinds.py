@@ -4,6 +4,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
+from lightgbm import LGBMRegressor
 from scipy import stats
 from scipy.stats import spearmanr
 
@@ -12,6 +13,7 @@ from catbayes import (
     Draws,
     GammaExponential,
     InputError,
+    RobustNormal,
     SamplingBayesianEncoder,
     SamplingRegressor,
     compare,
@@ -252,3 +254,33 @@ def test_times_that_vary_more_than_exponential_ones_are_noticed(shape, excess):
     row = (times**2).sum() / times.sum()
     found = row * GammaExponential(alpha=2.0, beta=2.0).dispersion(statistics, row)
     assert found == pytest.approx(excess, rel=0.1)
+
+
+# ----------------------------------------------------------------------------- heavy tails
+
+
+@pytest.mark.parametrize("per_category", [4, 100])
+def test_noise_with_heavy_tails_does_not_give_the_own_target_away(per_category):
+    """Nor does a model that learns from the features of some rows know more of the targets of others."""
+    random = np.random.default_rng(0)
+    category = random.permutation(np.repeat(np.arange(4000 // per_category), per_category))[:, None]
+    y, new = random.standard_t(2, (2, 4000))
+    encoder = SamplingBayesianEncoder("all", family="robust", prior=RobustNormal.of(0.0, 1.0, 2.0), random_state=0)
+    features = encoder.fit_transform(category, y)
+    half = slice(0, 2000), slice(2000, None)
+    model = LGBMRegressor(n_estimators=60, verbose=-1, n_jobs=1, random_state=0).fit(features[half[0]], y[half[0]])
+    assert abs(spearmanr(model.predict(features[half[1]]), y[half[1]])[0]) < 0.08
+    assert abs(spearmanr(model.predict(encoder.transform(category)), new)[0]) < 0.08
+    encoder.set_params(own_target="include")
+    assert spearmanr(encoder.fit_transform(category, y)[:, 0], y)[0] > (0.3 if per_category == 4 else 0.03)
+
+
+def test_hierarchies_of_heavy_tails_are_refused_and_comparisons_are_not():
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({"city": random.integers(0, 20, 400).astype(str)})
+    X["country"] = "c" + X["city"].str[-1]
+    y = random.standard_t(2, 400)
+    with pytest.raises(InputError, match="knows no hierarchies"):
+        SamplingBayesianEncoder(["city"], hierarchy={"city": ["country"]}, family="robust").fit(X, y)
+    found = compare(X.assign(y=y), "y", family="robust", encoders=["sampling", "moments"], models=["linear"], cv=3)
+    assert np.isfinite(found.frame()["mae"]).all()

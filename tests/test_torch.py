@@ -46,7 +46,7 @@ def test_evaluation_equals_transform(family):
     encoder, X, _ = make_encoder(family)
     embedding = PosteriorEmbedding(encoder).eval()
     new = np.vstack([X, [["unseen", "unseen"]]])
-    usual = encoder.transform([["unseen", "unseen"]]) if "normal" in family else 0.0  # as differences
+    usual = encoder.transform([["unseen", "unseen"]]) if PRIORS[family].as_differences else 0.0
     np.testing.assert_allclose(embedding(embedding.codes(new)).numpy() + usual, encoder.transform(new), atol=1e-12)
 
 
@@ -59,8 +59,8 @@ def test_training_draws_have_the_distribution_of_the_posterior(family, own):
     column = encoder.encoding_.columns[0]
     target = y[X[:, 0] == "0"][3] if own else None
     draws = repeat(embedding, 0, 4000, target)[:, 0]
-    if "normal" in family:
-        draws = draws + column.family.centre[column.posteriors.index.unseen]
+    if PRIORS[family].as_differences:
+        draws = draws + column.family.mean()[column.posteriors.index.unseen, 0]
     posterior = column.family.take([0])
     if own:
         posterior = posterior.leave_out(as_read(family, np.array([target])), np.ones(1))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
         GammaPoisson,
         LogNormalGamma,
         NormalGamma,
+        RobustNormal,
     )
     from catbayes.mappings import PredictiveQuantiles
     from catbayes.priors import Empirical, Scaled
@@ -55,6 +56,7 @@ __all__ = [
     "NormalGamma",
     "Ordered",
     "PredictiveQuantiles",
+    "RobustNormal",
     "SamplingBayesianEncoder",
     "SamplingClassifier",
     "SamplingRegressor",
@@ -84,6 +86,7 @@ _HOLDS = {
         "GammaPoisson",
         "LogNormalGamma",
         "NormalGamma",
+        "RobustNormal",
     ),
     "mappings": ("PredictiveQuantiles",),
     "priors": ("Empirical", "Scaled"),

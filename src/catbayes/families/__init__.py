@@ -18,6 +18,7 @@ from catbayes.families.lognormal import LogNormalGamma
 from catbayes.families.negative_binomial import BetaNegativeBinomial
 from catbayes.families.normal import NormalGamma
 from catbayes.families.poisson import GammaPoisson
+from catbayes.families.robust import RobustNormal
 
 __all__ = [
     "FAMILIES",
@@ -34,6 +35,7 @@ __all__ = [
     "NormalGamma",
     "Normals",
     "Random",
+    "RobustNormal",
     "Support",
     "check_whole_classes",
     "family_name",
@@ -55,6 +57,7 @@ FAMILIES: dict[str, type[Family]] = {
     "negative_binomial": BetaNegativeBinomial,
     "binomial": BetaBinomial,
     "survival": GammaExponential,
+    "robust": RobustNormal,
 }
 """By the names that the parameter `family` of the encoders takes."""
 
