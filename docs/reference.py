@@ -22,6 +22,7 @@ import catbayes
 
 USERS = {
     "catbayes": "What most users need",
+    "catbayes.kinds": "Kinds of columns",
     "catbayes.displays": "Plots",
     "catbayes.diagnostics": "Diagnostics",
     "catbayes._comparison": "Comparing encoders",

@@ -25,7 +25,8 @@ from catbayes import (
     encode,
     gather,
 )
-from catbayes._hierarchy import HierarchyPrior, Links
+from catbayes._hierarchy import Links
+from catbayes._linked import LinkedPrior
 from catbayes._posteriors import Posteriors
 from catbayes.families import BetaBinomial, BetaNegativeBinomial, DirichletCategorical, GammaPoisson, NormalGamma
 
@@ -150,7 +151,7 @@ def test_nothing_is_counted_twice():
         column = gather(table, ["postcode"], target, hierarchy=HIERARCHY).columns[0]
         index = column.index.nested()
         statistics = column.statistics.place(index.moved(column.index), index.n_slots)
-        posteriors = Posteriors.of(index, statistics, HierarchyPrior.of(index, links, statistics))
+        posteriors = Posteriors.of(index, statistics, LinkedPrior.of(index, links, statistics))
         slot = [value[-1] for value in column.values].index(table["postcode"].iloc[0])
         return posteriors.prior.at(slot)
 

@@ -11,16 +11,17 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, repeat
 from operator import lt
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from uuid import UUID
 
+import narwhals as nw
 import numpy as np
 
 from catbayes._tables import spelled
-from catbayes._validation import Codes
+from catbayes._validation import Array, Codes
 from catbayes.errors import InputError
 
-__all__ = ["Categories", "canonical_list"]
+__all__ = ["Categories", "canonical_list", "declared_levels", "numbers_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,10 @@ class Categories:
     """
 
     values: tuple[Hashable, ...]
+    declared: tuple[Hashable, ...] | None = None  # all that the type of the column names, in its order, if it was asked
     _index: dict[Hashable, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    listed: ClassVar[bool] = True  # whether a value is one of them or unseen, which any engine can look up
 
     @property
     def _slot(self) -> dict[Hashable, int]:
@@ -112,12 +116,17 @@ class Categories:
 
     def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
         """Join two sets of categories; returns where each slot of `self` and of `other` went."""
-        joint = Categories(_sorted({*self.values, *other.values}))
+        if None not in (self.declared, other.declared) and self.declared != other.declared:
+            raise InputError(
+                f"The type of a column names {list(self.declared or ())[:20]} in one table and "
+                f"{list(other.declared or ())[:20]} in the other. Give both the same levels."
+            )
+        joint = Categories(_sorted({*self.values, *other.values}), self.declared or other.declared)
         return joint, joint.moved(self), joint.moved(other)
 
     def keep(self, slots: Codes) -> Categories:
         """Some of the categories."""
-        return Categories(tuple(self.values[slot] for slot in slots))
+        return Categories(tuple(self.values[slot] for slot in slots), self.declared)
 
     def keep_used(self, slots: Codes) -> tuple[Categories, Codes]:
         """The categories that some slots name, and where those slots went; missing stays missing."""
@@ -178,6 +187,38 @@ def canonical_list(values: list[Any]) -> list[Any]:
     if set(map(type, values)) <= {str, int, bool, type(None)}:  # nothing to do for the most common kinds
         return values
     return [_canonical(value) for value in values]
+
+
+def declared_levels(column: Any) -> tuple[Hashable, ...] | None:
+    """All levels of a column in the order that its type says: of an ordered categorical or an enum; else None.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> declared_levels(pd.Series(["L", "S"], dtype=pd.CategoricalDtype(["S", "M", "L"], ordered=True)))
+    ('S', 'M', 'L')
+    """
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    kind = series.dtype if isinstance(series, nw.Series) else None
+    return tuple(canonical_list(list(kind.categories))) if isinstance(kind, nw.Enum) else None
+
+
+def numbers_of(column: Any) -> Array:
+    """One column, as its library holds it, as floats; what is missing becomes NaN.
+
+    Examples
+    --------
+    >>> numbers_of([3, None, 4.5])
+    array([3. , nan, 4.5])
+    """
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+        return np.asarray(series.cast(nw.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+        return column.astype(np.float64)
+    cells = canonical_list(list(column))
+    numbers = [np.nan if cell is None else cell.__float__() for cell in cells]  # text has none, though float("7") is 7
+    return np.array(numbers, dtype=np.float64)
 
 
 def _canonical(value: Any) -> Hashable:

@@ -28,13 +28,12 @@ import numpy as np
 
 from catbayes._arrays import positive
 from catbayes._index import Index
-from catbayes._posteriors import ColumnPrior, Entries
 from catbayes._validation import Array
 from catbayes.families import Family, likeliest_strength
 from catbayes.priors import Empirical, Prior
 from catbayes.statistics import Statistics
 
-__all__ = ["HierarchyPrior", "Links"]
+__all__ = ["Links"]
 
 SWEEPS = 4
 """Strengths decide what children tell their parents, and that in turn the strengths: so many times in turn."""
@@ -148,52 +147,6 @@ class Links:
         for level in reversed(levels[:-1]):
             strengths.insert(0, likeliest_strength(level.cavity, level.statistics, root))
         return Links(root, tuple(strengths))
-
-
-@dataclass(frozen=True, slots=True)
-class HierarchyPrior(ColumnPrior):
-    """A prior for each slot of a column, from those above it.
-
-    `unseen` is that of every slot, and `prior` that of a category of which nothing is known.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> X = pd.DataFrame({"town": ["Oslo", "Rome"] * 60})
-    >>> parents = {"Oslo": "Norway", "Moss": "Norway", "Rome": "Italy"}
-    >>> encoder = SamplingBayesianEncoder(hierarchy={"town": parents}).fit(X, [1, 0, 1, 0, 0, 1] * 20)
-    >>> moss, oslo, rome = encoder.encoding_.columns[0].posteriors.prior.at([0, 1, 2]).mean()[:, 0]
-    >>> bool(moss > rome)  # of Moss there are no rows, but it is in Norway
-    True
-    """
-
-    index: Index
-    links: Links
-    variance: Array  # of the mean of each prior
-
-    @classmethod
-    def of(cls, index: Index, links: Links, statistics: Statistics) -> HierarchyPrior:
-        """Propagate what the statistics tell through the tree."""
-        own, variance, outer = links.priors(index, statistics)
-        return cls(outer, own, index, links, variance)
-
-    def given(self, statistics: Statistics) -> HierarchyPrior:
-        """Root and strengths stay, and parents learn from these statistics."""
-        return self.of(self.index, self.links, statistics)
-
-    def update(self, statistics: Statistics) -> Entries:
-        """Update the prior of each slot; one without rows stays on it."""
-        posterior = self.unseen.update(statistics)
-        return Entries(posterior.where(statistics.count > 0, self.unseen), statistics.count, self.variance)
-
-    def at(self, slots: Any) -> Family:
-        """The priors of the slots."""
-        return self.unseen.take(slots)
-
-    def strength(self, slots: Any) -> Array:
-        """That of each slot."""
-        return np.asarray(self.unseen.strength[slots])
 
 
 @dataclass(frozen=True, slots=True)

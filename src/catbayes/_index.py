@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,10 @@ from catbayes._tables import spelled
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 
-__all__ = ["Index", "Level"]
+__all__ = ["Index", "Level", "Order"]
+
+Order = Literal["line", "ring"]
+"""Categories in their order; in a ring the last one is the neighbour of the first."""
 
 DENSE = 4
 """Keys are looked up in a table of all keys, if there are at most so many times as many of them as rows."""
@@ -62,6 +65,7 @@ class Index:
     sources: tuple[Categories, ...]
     cells: Codes  # (category, source): slots of the sources
     levels: tuple[Level, ...] = ()
+    order: Order | None = None  # how the categories follow each other, if they do
 
     @classmethod
     def of(cls, sources: Sequence[Categories], codes: Sequence[Codes]) -> tuple[Index, Codes]:
@@ -112,6 +116,10 @@ class Index:
             paths = [path[1:] for path in number]
         return replace(Index.of_column(leaves), levels=tuple(levels))
 
+    def in_order(self, order: Order) -> Index:
+        """The same categories, each the neighbour of the next."""
+        return replace(self, order=order)
+
     def starts(self) -> list[int]:
         """The first slot of the nodes of each level, and the end of the last."""
         return list(accumulate((len(level.names) for level in self.levels), initial=self.unseen + 1))
@@ -144,6 +152,11 @@ class Index:
     def unseen(self) -> int:
         """Slot of rows of which nothing was seen."""
         return len(self.cells) + 1
+
+    @property
+    def listed(self) -> bool:
+        """Whether every value is one of its column's categories, or unseen; not so where numbers are cut into bins."""
+        return all(source.listed for source in self.sources)
 
     @property
     def n_slots(self) -> int:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import TargetEncoder
 
-from catbayes._tables import Table
+from catbayes._tables import Table, find_column
 from catbayes._validation import Array, is_number
 from catbayes.errors import InputError
 
@@ -27,7 +27,11 @@ def check_encoder(encoder: Any) -> None:
 def alone(encoder: Any, table: Table, position: int, *, classes: bool, seed: int) -> Any:
     """Clone an encoder for a table of this one column; with a seed, and without what it makes of several."""
     encoder = clone(encoder)
-    encoder.set_params(**{name: None for name in ("interactions", "hierarchy") if name in encoder.get_params()})
+    known = encoder.get_params(deep=False)
+    encoder.set_params(**{name: None for name in ("interactions", "hierarchy") if name in known})
+    if known.get("kinds"):
+        by_position = {find_column(table.names, name, "kinds"): kind for name, kind in known["kinds"].items()}
+        encoder.set_params(kinds={0: by_position[position]} if position in by_position else None)
     return together(encoder, table, [position], classes=classes, seed=seed)
 
 

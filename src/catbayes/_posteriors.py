@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Entries:
     family: Family
     count: Array
     # How much the mean of its prior varies with those that it was learnt from, as a multiple of the variance of a
-    # target: 0 but in a hierarchy.
+    # target: 0 but where slots are linked.
     prior_variance: Array = field(default_factory=lambda: np.zeros(()))
 
     def take(self, index: Any) -> Entries:
@@ -53,7 +53,7 @@ class Entries:
 class ColumnPrior:
     """What is believed of the slots of a column before their rows are seen: the same of all of them.
 
-    `HierarchyPrior` is the one in which each slot has its own, from those above it.
+    `LinkedPrior` is the one in which each slot has its own, from those that it is linked to.
 
     Examples
     --------
@@ -66,6 +66,8 @@ class ColumnPrior:
 
     prior: Family
     unseen: Family  # what a slot without rows draws from: the prior, or a proper one where it is too weak for that
+
+    by_slot: ClassVar[bool] = False  # whether each slot has a prior of its own
 
     @classmethod
     def fit(cls, family: type[Family], prior: Prior, statistics: Statistics, units: float = 1.0) -> ColumnPrior:

@@ -13,6 +13,7 @@ from catbayes._categories import canonical_list
 from catbayes._index import Index
 from catbayes._tables import Table, find_column, find_columns
 from catbayes.errors import InputError, warn
+from catbayes.kinds import Kind
 
 __all__ = ["ColumnSpec", "Selection", "read_parents"]
 
@@ -68,10 +69,12 @@ class Selection:
     hierarchy: Any = None
     aside: tuple[Any, ...] = ()
     weigh: bool = False  # whether to find out which columns have a say
+    kinds: Any = None  # of columns whose values are more than names
 
     def __post_init__(self) -> None:
         """Read tables of parents once, so that what was given may change."""
         object.__setattr__(self, "hierarchy", _read_hierarchy(self.hierarchy))
+        object.__setattr__(self, "kinds", _read_kinds(self.kinds))
 
     @property
     def is_auto(self) -> bool:
@@ -83,6 +86,15 @@ class Selection:
         """Whether the rows have to be looked at before it is known what is encoded."""
         return self.weigh or self.is_auto
 
+    @property
+    def linked(self) -> tuple[Any, ...]:
+        """Columns whose categories lean on each other."""
+        return (*self.hierarchy, *self.kinds)
+
+    def kinds_at(self, names: list[Any]) -> dict[int, Kind]:
+        """The kinds of columns, by position."""
+        return {find_column(names, column, "kinds"): kind for column, kind in self.kinds.items()}
+
     def dropped(self, names: list[Any]) -> list[int]:
         """Positions of the columns that are neither encoded nor passed on."""
         return [find_column(names, column, "own_target") for column in self.aside]
@@ -90,8 +102,14 @@ class Selection:
     def specs(self, names: list[Any], categorical: list[int]) -> list[ColumnSpec]:
         """What to encode of a table with these columns; `categorical` are those that "auto" takes."""
         aside = self.dropped(names)
-        categorical = [position for position in categorical if position not in aside]
+        kinds, within = self.kinds_at(names), {find_column(names, child, "hierarchy") for child in self.hierarchy}
+        categorical = [position for position in sorted({*categorical, *kinds}) if position not in aside]
         positions = [position for position in find_columns(names, categorical, self.columns) if position not in aside]
+        for place in kinds:
+            if place not in positions:
+                raise InputError(f"kinds names {names[place]!r}, which is not encoded. Name it among the columns.")
+            if place in within:
+                raise InputError(f"kinds and hierarchy both name {names[place]!r}: a column leans on one of the two.")
         ancestors = _find_ancestors(names, positions, self.hierarchy)
         specs = [ColumnSpec(place, names[place], (*ancestors.get(place, ()), place)) for place in positions]
         return specs + self.combined(names, _find_interactions(names, positions, self.interactions))
@@ -118,11 +136,14 @@ class Selection:
             )
 
     def index(self, spec: ColumnSpec, seen: Index, names: list[Any]) -> Index:
-        """The categories that were seen of a column, with those above them if it is in a hierarchy."""
+        """The categories that were seen of a column, with all that they lean on."""
         if spec.is_interaction:
             return seen
         if len(spec.parts) > 1:
             return seen.nested()
+        kind = self.kinds_at(names).get(spec.position)
+        if kind is not None:
+            return kind.index(seen, spec.name)
         for child, table in self.hierarchy.items():
             if find_column(names, child, "hierarchy") == spec.position:
                 values = seen.sources[0].values
@@ -149,6 +170,18 @@ def _find_ancestors(names: list[Any], columns: list[int], hierarchy: Mapping[Any
             raise InputError(f"hierarchy={{{child!r}: {parents!r}}} names a column twice. Name each one once.")
         found[position] = above
     return found
+
+
+def _read_kinds(kinds: Any) -> dict[Any, Kind]:
+    """The kind of each column that has one."""
+    if kinds is None:
+        return {}
+    if not isinstance(kinds, Mapping) or not all(isinstance(kind, Kind) for kind in kinds.values()):
+        raise InputError(
+            f"kinds={kinds!r}: expected a dictionary of columns to kinds, such as "
+            '{"hour": Ordinal(cyclic=True), "age": Bins(20)}.'
+        )
+    return dict(kinds)
 
 
 def _read_hierarchy(hierarchy: Any) -> dict[Any, Any]:

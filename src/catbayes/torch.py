@@ -199,7 +199,7 @@ class PosteriorEmbedding(nn.Module):
         entries = Entries(posterior, count, variance).take(code)
         if target is not None:
             unseen = self._distributions("unseen", number)
-            if column.posteriors.index.levels:  # each category has its own
+            if column.posteriors.prior.by_slot:  # each category has its own
                 unseen = unseen.take(code)
             if not self._family.classes:
                 target = (target - self._buffer("origin", number).double().sum()).to(entries.count.dtype)

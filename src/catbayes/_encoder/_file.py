@@ -29,11 +29,12 @@ from catbayes._encoder._settings import (
 from catbayes._encoder._values import read_value, write_values
 from catbayes._encoding import Encoding, Settings
 from catbayes._evidence import Candidate, ColumnEvidence, EffectTable, Evidence, Slope, label_array, settle_family
-from catbayes._hierarchy import HierarchyPrior, Links
 from catbayes._index import Index
+from catbayes._linked import LinkedPrior, links_of
 from catbayes._posteriors import ColumnPrior
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name
+from catbayes.kinds import Bins, Cuts
 from catbayes.statistics import Moments, Statistics, Tally
 
 FORMAT, VERSION = "catbayes encoder", 6
@@ -143,6 +144,7 @@ def encoder_table(kind: str, parameters: dict[str, Any], encoding: Encoding) -> 
                 "parts": column.parts,
                 "position": column.position,
                 "rows": len(part),
+                "made_of": _write_source(seen),
                 "effects": None if seen.effects is None else _write_effects(seen.effects),
                 **_write_prior(column.posteriors.prior),
             }
@@ -159,10 +161,30 @@ def with_header(table: Any, header: dict[str, Any]) -> Any:
 
 
 def _write_prior(prior: ColumnPrior) -> dict[str, Any]:
-    """What made the posteriors of the statistics: a prior, or what links the levels of a hierarchy."""
-    if isinstance(prior, HierarchyPrior):
+    """What made the posteriors of the statistics: a prior, or what links its slots."""
+    if isinstance(prior, LinkedPrior):
         return {"root": write_family(prior.links.root), "strengths": list(prior.links.strengths)}
     return {"prior": write_family(prior.prior), "unseen": write_family(prior.unseen)}
+
+
+def _write_source(column: ColumnEvidence) -> dict[str, Any]:
+    """What is known of the categories of one column but their names: cuts, or the order that its type declared."""
+    source = column.index.sources[0]
+    if isinstance(source, Cuts):
+        return {"edges": list(source.edges)}
+    if source.declared is None or len(column.parts) > 1:
+        return {}
+    return {"declared": write_values(source.declared, f"level of column {column.name!r}")}
+
+
+def _read_source(record: dict[str, Any], values: tuple[Any, ...]) -> Categories:
+    """Categories of one column."""
+    if "edges" in record:
+        found = Cuts.at(Bins(record["edges"]).cuts)  # type: ignore[arg-type]
+        if found.values != values:
+            raise ValueError("the bins are not those of their cuts")
+        return found
+    return Categories(values, tuple(map(read_value, record["declared"])) if "declared" in record else None)
 
 
 def _column_table(column: ColumnEvidence, with_effects: bool) -> Any:
@@ -224,9 +246,10 @@ def build_encoder(build: Build, header: Any, table: Any) -> Any:
 
         def read_prior(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
             record = records[number]
-            if index.levels:
+            kind = links_of(index)
+            if kind is not None:
                 strengths = tuple(_amount("strengths", strength) for strength in record["strengths"])
-                return HierarchyPrior.of(index, Links(_read_prior(record["root"], wanted), strengths), statistics)
+                return LinkedPrior.of(index, kind(_read_prior(record["root"], wanted), strengths), statistics)
             return ColumnPrior(_read_prior(record["prior"], wanted), _read_prior(record["unseen"], wanted))
 
         return Encoding.of(settings, evidence, family, int(header["seed"]), read_prior)
@@ -292,7 +315,7 @@ def _read_column(
     if len(parts) == 1:
         values = texts if set(kinds) <= {"str"} else [read_value(pair) for pair in zip(kinds, texts, strict=True)]
         check_spread(values)
-        known[parts[0]] = Categories(tuple(values))
+        known[parts[0]] = _read_source(record["made_of"], tuple(values))
         index, distinct = Index.of_column(known[parts[0]]), len(set(values))
     else:
         index = _read_combinations(parts, kinds, texts, known)

@@ -14,6 +14,7 @@ from catbayes._evidence import Effects
 from catbayes._selection import is_column_list, read_parents
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family, family_name
+from catbayes.kinds import KINDS
 from catbayes.mappings import MAPPINGS, PosteriorMoments, PredictiveQuantiles
 from catbayes.priors import Empirical, Scaled
 
@@ -49,6 +50,7 @@ OBJECTS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (Empirical, Scaled, Draws, Effects, Kept, PosteriorMoments, PredictiveQuantiles, *STRATEGIES.values())
 }
+OBJECTS |= KINDS
 OBJECTS |= {type(mapping).__name__: type(mapping) for mapping in MAPPINGS.values()}
 """Our own objects, which are written by their names and fields."""
 
@@ -70,6 +72,8 @@ def _write_setting(name: str, value: Any) -> Any:
         return [[write_name(column) for column in interaction] for interaction in value]
     if name == "hierarchy":
         return [[write_name(child), _write_parents(parents, child)] for child, parents in value.items()]
+    if name == "kinds":
+        return [[write_name(column), _write_setting("kind", kind)] for column, kind in value.items()]
     if name == "family" and isinstance(value, type):
         return family_name(value)
     if isinstance(value, Family):
@@ -110,6 +114,8 @@ def _read_parents(parents: Any) -> Any:
 def _read_setting(name: str, value: Any) -> Any:
     if name == "hierarchy" and value is not None:
         return {child: _read_parents(parents) for child, parents in value}
+    if name == "kinds" and value is not None:
+        return {column: _read_setting("kind", kind) for column, kind in value}
     if name == "interactions" and isinstance(value, list):
         return [tuple(interaction) for interaction in value]
     if not isinstance(value, dict):

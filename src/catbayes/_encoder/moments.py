@@ -8,7 +8,7 @@ from catbayes._drawing import Draws
 from catbayes._encoder._base import PosteriorEncoder, PriorLike
 from catbayes._encoding import CrossFit, Include, Missing, Settings, Unseen, resolve_own_target
 from catbayes._selection import Selection
-from catbayes._types import Columns, Hierarchy, Interactions, Seed
+from catbayes._types import Columns, Hierarchy, Interactions, Kinds, Seed
 from catbayes._validation import check_count
 from catbayes.families import resolve_family
 from catbayes.mappings import PosteriorMoments, resolve_mapping
@@ -28,6 +28,8 @@ class ConjugateMomentEncoder(PosteriorEncoder):
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         As for `SamplingBayesianEncoder`.
     hierarchy : dict of column to list of parent columns, or to a table of parents, or None
+        As for `SamplingBayesianEncoder`.
+    kinds : dict of column to kind, or None
         As for `SamplingBayesianEncoder`.
     n_moments : int from 1 to 4, default=2
         Mean, variance, skewness and excess kurtosis, as many as asked for.
@@ -72,6 +74,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
         *,
         interactions: Interactions = None,
         hierarchy: Hierarchy = None,
+        kinds: Kinds = None,
         n_moments: int = 2,
         family: Any = "auto",
         prior: PriorLike = "empirical",
@@ -85,6 +88,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
         self.columns = columns
         self.interactions = interactions
         self.hierarchy = hierarchy
+        self.kinds = kinds
         self.n_moments = n_moments
         self.family = family
         self.prior = prior
@@ -98,7 +102,7 @@ class ConjugateMomentEncoder(PosteriorEncoder):
     def _settings(self) -> Settings:
         check_count("n_moments", self.n_moments, 1, 4)
         return Settings(
-            selection=Selection(self.columns, self.interactions, self.hierarchy),
+            selection=Selection(self.columns, self.interactions, self.hierarchy, kinds=self.kinds),
             family=resolve_family(self.family),
             prior=resolve_prior(self.prior),
             mapping=resolve_mapping(PosteriorMoments(n_moments=self.n_moments, drop_first=self.drop_first)),

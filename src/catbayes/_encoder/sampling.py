@@ -23,7 +23,7 @@ from catbayes._encoding import (
 )
 from catbayes._evidence import Effects, resolve_effects
 from catbayes._selection import Selection
-from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, RowId, Seed, TableLike
+from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, Kinds, RowId, Seed, TableLike
 from catbayes._validation import Array, Codes, check_count
 from catbayes.families import resolve_family
 from catbayes.mappings import MappingLike, resolve_mapping
@@ -69,6 +69,10 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         its country, with strengths from the data. An unseen postcode draws from its region, an unseen region from its
         country. Instead of columns, a dictionary of each category's parent (or tuple of parent, grandparent, …), or a
         frame of categories and parents, whose categories need not have been seen.
+    kinds : dict of column to kind, or None
+        What the values of columns are, where they are more than names, by the classes of `catbayes.kinds`:
+        `{"hour": Ordinal(cyclic=True), "age": Bins(20)}`.
+        A level leans on its neighbours. With `columns="auto"` these columns are encoded too.
     family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
         Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes. "lognormal" is
         for amounts > 0 that vary by factors: everything, the posteriors and "mean" included, is then about log y.
@@ -154,6 +158,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         *,
         interactions: Interactions = None,
         hierarchy: Hierarchy = None,
+        kinds: Kinds = None,
         family: Any = "auto",
         prior: PriorLike = "empirical",
         mapping: MappingLike = "mean",
@@ -169,6 +174,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         self.columns = columns
         self.interactions = interactions
         self.hierarchy = hierarchy
+        self.kinds = kinds
         self.family = family
         self.prior = prior
         self.mapping = mapping
@@ -302,7 +308,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         own_target, kept = resolve_own_target(self.own_target), resolve_kept(self.keep_categories)
         weigh = kept is not None and kept.only_signal
         return Settings(
-            selection=Selection(self.columns, self.interactions, self.hierarchy, own_target.aside, weigh),
+            selection=Selection(self.columns, self.interactions, self.hierarchy, own_target.aside, weigh, self.kinds),
             family=resolve_family(self.family),
             prior=resolve_prior(self.prior),
             mapping=resolve_mapping(self.mapping),

@@ -74,7 +74,7 @@ class EncodedColumn(ColumnSpec):
 
         They differ by what an endless strength leaves, and trees would split on it.
         """
-        if not self.is_silent or self.posteriors.index.levels or self.has_known:
+        if not self.is_silent or self.posteriors.prior.by_slot or self.has_known:
             return outputs
         usual = self.expectation[self.posteriors.index.unseen]
         return np.where(np.arange(len(usual)) < len(self.mapping.names()), usual, outputs)

@@ -21,9 +21,9 @@ from catbayes._encoding._features import Layout, TrainingDraws
 from catbayes._encoding._kept import Kept
 from catbayes._encoding._own_target import Ordered, OwnTarget
 from catbayes._evidence import ColumnEvidence, Effects, Evidence, Rows, Target, settle_family
-from catbayes._hierarchy import HierarchyPrior, Links
 from catbayes._index import Index
 from catbayes._keyed import Keys
+from catbayes._linked import LinkedPrior, links_of
 from catbayes._posteriors import ColumnPrior, Posteriors
 from catbayes._random import Purpose, stream
 from catbayes._selection import Selection
@@ -69,7 +69,7 @@ class Settings:
         """Require settings that go together."""
         check_option("unseen", self.unseen, ("prior", "nan", "error"))
         check_option("missing", self.missing, ("category", "prior", "nan", "error"))
-        self.own_target.check(self.draws, self.selection.hierarchy)
+        self.own_target.check(self.draws, self.selection.linked)
         if self.effects and isinstance(self.own_target, Ordered):
             raise InputError('effects go with folds, and own_target="ordered" has none: use "exclude".')
 
@@ -142,10 +142,11 @@ class Encoding(Written):
         def learn(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
             # A column that says nothing has nothing to make a prior of: that of the target itself.
             speaking = seen if seen.varies() else evidence.total
-            if not index.levels:
+            kind = links_of(index)
+            if kind is None:
                 return ColumnPrior.fit(family, settings.prior, speaking, evidence.row_units)
-            links = Links.fit(index, statistics, family, settings.prior, speaking, evidence.row_units)
-            return HierarchyPrior.of(index, links, statistics)
+            links = kind.fit(index, statistics, family, settings.prior, speaking, evidence.row_units)
+            return LinkedPrior.of(index, links, statistics)
 
         # An optimiser of four numbers only loses by waking threads.
         with _threadpools().limit(limits=1, user_api="blas"):

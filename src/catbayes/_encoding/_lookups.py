@@ -17,6 +17,7 @@ def lookups(encoding: Encoding) -> list[Lookup]:
     """Say how the expectations of each column are looked up."""
     plan = Plan.of(encoding)
     plan.check(list(plan.inputs))
+    plan.require_listed()
     return [_lookup(column, plan.inputs, plan.names(column), encoding.settings) for column in encoding.columns]
 
 

@@ -63,7 +63,7 @@ class OwnTarget(ABC):
         """Columns of the table that serve the strategy alone, and are no features."""
         return ()
 
-    def check(self, draws: Draws, hierarchy: Any) -> None:
+    def check(self, draws: Draws, linked: tuple[Any, ...]) -> None:
         """Require settings that go together; most do."""
         return
 
@@ -133,7 +133,7 @@ class CrossFit(OwnTarget):
         """Folds of a splitter may keep rows together that a row by itself does not know of."""
         return is_number(self.cv)
 
-    def check(self, draws: Draws, hierarchy: Any) -> None:
+    def check(self, draws: Draws, linked: tuple[Any, ...]) -> None:
         """Require folds."""
         check_folds("cv", self.cv)
 
@@ -227,14 +227,14 @@ class Ordered(OwnTarget):
         """The column of the time."""
         return () if self.column is None else (self.column,)
 
-    def check(self, draws: Draws, hierarchy: Any) -> None:
+    def check(self, draws: Draws, linked: tuple[Any, ...]) -> None:
         """Refuse what has no order."""
         if draws.per == "category":
             raise InputError('own_target="ordered" gives each row a posterior of its own: use Draws(per="row").')
-        if hierarchy:
+        if linked:
             raise InputError(
-                'own_target="ordered" with a hierarchy: siblings of all times have a part in the prior of a category. '
-                'Use own_target="exclude" or "cross_fit".'
+                f'own_target="ordered" with a hierarchy or kinds: a category of {linked[0]!r} leans on others, of '
+                'which rows of all times are known. Use own_target="exclude" or "cross_fit".'
             )
 
     def split(self, rows: Rows, groups: Any, *, seed: int, hides: bool, known: bool) -> Split:

@@ -64,6 +64,15 @@ class Plan:
         """The columns to encode."""
         return self.encoding.columns
 
+    def require_listed(self) -> None:
+        """Refuse categories that are not looked up by their values, where nothing else is."""
+        for column in self.columns:
+            if not column.posteriors.index.listed:
+                raise InputError(
+                    f"kinds: column {column.label!r} is not looked up by its values, which is all that queries, graphs "
+                    "and Spark do. Use catbayes.encode, or transform."
+                )
+
     @property
     def by_row(self) -> bool:
         """Whether every row has a draw of its own."""

@@ -29,7 +29,7 @@ from catbayes._estimators._taylor import require_smooth, second_order
 from catbayes._estimators._updating import UpdatedModel
 from catbayes._evidence import Effects
 from catbayes._spread import Spread
-from catbayes._tables import Named, Table
+from catbayes._tables import Named, Table, find_column
 from catbayes._types import ByRow, Interactions, Seed, TableLike
 from catbayes._validation import Array, check_count, check_number, check_option, check_weights
 from catbayes.errors import InputError, warn
@@ -242,6 +242,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         if not isinstance(encoder.columns, str) or encoder.columns != "auto":
             return encoder
         found = table.categorical() if table.frame is not None else wordy_columns(table)
+        found = sorted({*found, *(find_column(table.names, column, "kinds") for column in encoder.kinds or ())})
         if not found:
             warn(
                 "X has no string, categorical, boolean or object column, so there is nothing to encode and the "

@@ -17,7 +17,7 @@ from catbayes._evidence._rows import read_rows
 from catbayes._selection import Selection
 from catbayes._sources import ENGINES, Engine, batches, is_reader, is_source, lazy_frame, some_rows
 from catbayes._tables import CATEGORICAL, Table, name_of
-from catbayes._types import ByRowOrName, Columns, Hierarchy, Interactions, Source
+from catbayes._types import ByRowOrName, Columns, Hierarchy, Interactions, Kinds, Source
 from catbayes._validation import check_option
 from catbayes.errors import InputError
 from catbayes.families import resolve_family
@@ -35,6 +35,7 @@ def gather(
     *,
     interactions: Interactions = None,
     hierarchy: Hierarchy = None,
+    kinds: Kinds = None,
     family: Any = "auto",
     weight: ByRowOrName = None,
     exposure: ByRowOrName = None,
@@ -60,6 +61,9 @@ def gather(
         counts those that pay.
     hierarchy : dict, optional
         Columns to count within those of their parents, as for the encoders.
+    kinds : dict, optional
+        What the values of columns are, as for the encoders. Bins are cut of rows in memory, or of the first batch of a
+        reader.
     family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
         Likelihood of the target.
     weight : str or array-like, optional
@@ -96,7 +100,7 @@ def gather(
     array([[0.67],
            [0.5 ]])
     """
-    selection = Selection(columns, interactions, hierarchy)
+    selection = Selection(columns, interactions, hierarchy, kinds=kinds)
     given = Given(target, weight, exposure, family, classes)
     found = gather_selected(source, selection, given, like, engine, memory_limit, progress)
     return replace(found, target=name_of(target))
@@ -152,6 +156,12 @@ def gather_selected(
         return _gather_memory(Table.of(source), selection, given)
     if is_reader(source):
         return _gather_batches(source, selection, given)
+    for column, kind in selection.kinds.items():
+        if kind.in_memory:
+            raise InputError(
+                f"kinds: {type(kind).__name__} of {column!r} looks at rows in memory, and this table stays where it "
+                "is. Read it, or give a reader of Arrow record batches."
+            )
     with lazy_frame(source, engine, memory_limit, given.text()) as frame:
         candidates, speaking = tuple[Candidate, ...](), None
         if selection.is_weighed:
@@ -172,7 +182,11 @@ def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Sele
         for column in like.columns
         if len(column.parts) > 1 and not column.is_interaction
     }
-    selection = Selection(names, interactions, within, selection.aside)
+    kinds = selection.kinds_at(list(like.inputs))
+    again = {
+        column.name: kinds[column.position].again(column.index) for column in like.columns if column.position in kinds
+    }
+    selection = Selection(names, interactions, within, selection.aside, kinds=again)
     if like.classes is None:
         return selection, replace(given, family=like.family, classes=None, texts=like.texts)
     classes = [*like.classes.tolist(), *(given.classes if given.classes is not None else ())]

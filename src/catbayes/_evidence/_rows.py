@@ -93,7 +93,15 @@ def read_rows(
         target, weight, units = per_unit(target, weight, exposure)
         y = target.values
     needed = sorted({part for spec in specs for part in spec.parts})
-    read = dict(zip(needed, run(lambda position: Categories.of(table.column(position)), needed), strict=True))
+    kinds = selection.kinds_at(names)
+
+    def read_column(position: int) -> tuple[Categories, Codes]:
+        column, kind = table.column(position), kinds.get(position)
+        if kind is None:
+            return Categories.of(column)
+        return kind.read(column, names[position], target.family, lambda codes, n: target.gather(codes, weight, n))
+
+    read = dict(zip(needed, run(read_column, needed), strict=True))
     speaking, candidates, numbers = None, tuple[Candidate, ...](), dict[int, Array]()
     if selection.is_weighed or effects:
         others = [position for position in range(table.n_columns) if position not in selection.dropped(names)]

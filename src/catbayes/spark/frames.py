@@ -38,6 +38,7 @@ def encode_frame(frame: DataFrame, plan: Plan) -> DataFrame:
     """Add encoded columns to a data frame; `catbayes.encode` is its public face."""
     names = list(frame.columns)
     plan.check(names)
+    plan.require_listed()
     plan.encoding.settings.refuse_nan("Spark")
     lower = [name.lower() for name in [*names, *plan.added]]  # Spark tells names apart by more than case
     if len(set(lower)) < len(lower):
@@ -74,10 +75,10 @@ def _with_identity(frame: DataFrame) -> DataFrame:
 
 
 def _parameters(column: EncodedColumn) -> dict[str, Array]:
-    """Posterior parameters and counts of every slot, and in a hierarchy its prior, by the names of their columns."""
+    """Posterior parameters and counts of every slot, and its prior if it has its own, by the names of their columns."""
     entries, families = column.entries, [column.family]
     found = {_count(column): entries.count}
-    if column.posteriors.index.levels:
+    if column.posteriors.prior.by_slot:
         found[f"{_count(column)}_variance"] = entries.prior_variance
         families.append(column.posteriors.prior.at(slice(None)))
     for family, places in zip(families, _places(column), strict=True):
@@ -90,7 +91,7 @@ def _places(column: EncodedColumn) -> list[list[list[str]]]:
     """The columns that hold each parameter of the posterior, one for each class if it has those; and of a prior."""
     arrays = column.family.arrays()
     widths = {name: 1 if values.ndim == 1 else values.shape[1] for name, values in arrays.items()}
-    kinds = ["posterior", "prior"] if column.posteriors.index.levels else ["posterior"]
+    kinds = ["posterior", "prior"] if column.posteriors.prior.by_slot else ["posterior"]
     start = _count(column)
     return [[[f"{start}_{kind}_{name}_{c}" for c in range(width)] for name, width in widths.items()] for kind in kinds]
 
@@ -232,7 +233,7 @@ class _DrawnColumn:
     family: type[Family]
     places: list[
         list[list[str]]
-    ]  # the columns that hold each parameter of the posterior, and in a hierarchy of the prior
+    ]  # the columns that hold each parameter of the posterior, and where slots are linked of the prior
     count: str
     kept: list[str]
     mapping: Mapping

@@ -1,0 +1,81 @@
+"""Columns whose slots lean on each other: below their parents in a tree, or beside their neighbours in an order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from catbayes._hierarchy import Links
+from catbayes._index import Index
+from catbayes._posteriors import ColumnPrior, Entries
+from catbayes._validation import Array
+from catbayes._walk import Walk
+from catbayes.families import Family
+from catbayes.statistics import Statistics
+
+__all__ = ["LinkedPrior", "links_of"]
+
+
+def links_of(index: Index) -> type[Links] | type[Walk] | None:
+    """What links the slots of an index; None if nothing does, and all have one prior.
+
+    Examples
+    --------
+    >>> from catbayes._categories import Categories
+    >>> sizes = Index.of_column(Categories(("S", "M", "L")))
+    >>> links_of(sizes), links_of(sizes.in_order("line"))
+    (None, <class 'catbayes._walk.Walk'>)
+    """
+    if index.order is not None:
+        return Walk
+    return Links if index.levels else None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedPrior(ColumnPrior):
+    """A prior for each slot of a column, from those that it is linked to.
+
+    `unseen` is that of every slot, and `prior` that of a category of which nothing is known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> X = pd.DataFrame({"town": ["Oslo", "Rome"] * 60})
+    >>> parents = {"Oslo": "Norway", "Moss": "Norway", "Rome": "Italy"}
+    >>> encoder = SamplingBayesianEncoder(hierarchy={"town": parents}).fit(X, [1, 0, 1, 0, 0, 1] * 20)
+    >>> moss, oslo, rome = encoder.encoding_.columns[0].posteriors.prior.at([0, 1, 2]).mean()[:, 0]
+    >>> bool(moss > rome)  # of Moss there are no rows, but it is in Norway
+    True
+    """
+
+    index: Index
+    links: Links | Walk
+    variance: Array  # of the mean of each prior
+
+    by_slot: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, index: Index, links: Links | Walk, statistics: Statistics) -> LinkedPrior:
+        """Let every slot know what the statistics tell of the others."""
+        own, variance, outer = links.priors(index, statistics)
+        return cls(outer, own, index, links, variance)
+
+    def given(self, statistics: Statistics) -> LinkedPrior:
+        """Root and strengths stay, and the rest is learnt from these statistics."""
+        return self.of(self.index, self.links, statistics)
+
+    def update(self, statistics: Statistics) -> Entries:
+        """Update the prior of each slot; one without rows stays on it."""
+        posterior = self.unseen.update(statistics)
+        return Entries(posterior.where(statistics.count > 0, self.unseen), statistics.count, self.variance)
+
+    def at(self, slots: Any) -> Family:
+        """The priors of the slots."""
+        return self.unseen.take(slots)
+
+    def strength(self, slots: Any) -> Array:
+        """That of each slot."""
+        return np.asarray(self.unseen.strength[slots])

@@ -1,0 +1,199 @@
+"""Categories in an order: sizes, grades, ages, hours. Each leans on its neighbours.
+
+θ of the levels is a random walk along the order, held to a common mean: a step is as wide as the mean of ω rows would
+be, and a level by itself lies about the mean as that of κ rows would. In units of rows, θ has the precision
+
+    κ I + ω L,    L the Laplacian of the line, or of the ring where the last level is the neighbour of the first
+
+and n rows of a level add n to its entry. Then Q = κ I + ω L + diag(n), and with G = Q⁻¹ the prior of level k, which
+all other levels have a part in and its own rows have not, is worth and centred
+
+    c = 1 / G_kk - n_k        m = μ + (Σ_j G_kj n_j (ȳ_j - μ) / G_kk - n_k (ȳ_k - μ)) / c
+
+That is exact for normals, on the line and on the ring, and the family makes its own prior of c and m. κ = ∞ is a column
+that says nothing, ω = 0 the prior of a column without an order, and κ = 0 a walk that is free to go anywhere. κ and ω
+are the likeliest of all, θ integrated out: level after level is predicted by those before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.optimize import minimize
+
+from catbayes._index import Index
+from catbayes._validation import Array
+from catbayes.families import Family, no_signal
+from catbayes.priors import Empirical, Prior
+from catbayes.statistics import Moments, Statistics, Tally
+
+__all__ = ["Walk"]
+
+LOWEST = 1e-3
+"""Strengths κ and ω, in rows, below which nothing is held any more."""
+
+STARTS = 7
+"""The climb begins at the best point of a grid of so many κ and ω."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What links levels in their order: the mean that they are held to, by κ rows, and the strength ω of a step.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.kinds import Ordinal
+    >>> age = np.repeat(np.arange(20), 30)
+    >>> y = np.random.default_rng(0).binomial(1, 0.1 + 0.04 * age)
+    >>> encoder = SamplingBayesianEncoder(kinds={"age": Ordinal()}).fit(pd.DataFrame({"age": age}), y)
+    >>> walk = encoder.encoding_.columns[0].posteriors.prior.links
+    >>> bool(walk.step > 10 * walk.root.strength)  # neighbours are alike, and all ages are not
+    True
+    """
+
+    root: Any
+    strengths: tuple[float, ...]  # of a step
+
+    @property
+    def step(self) -> float:
+        """ω: how many rows a level tells of its neighbour, at most."""
+        return self.strengths[0]
+
+    @classmethod
+    def fit(
+        cls,
+        index: Index,
+        statistics: Statistics,
+        family: type[Family],
+        prior: Prior,
+        column: Statistics,
+        units: float = 1.0,
+    ) -> Walk:
+        """Find the likeliest κ and ω; of a prior that is given, κ is the strength."""
+        base, proper = prior.fit(family, column, units)
+        free = isinstance(prior, Empirical)
+        start, path = cls(base if free else proper, (LOWEST,)), _Path.of(index)
+        seen = np.flatnonzero(statistics.count[: index.missing] > 0)
+        if len(seen) < 2:
+            return start
+        own, highest = statistics.take(seen), np.log(no_signal(statistics.count.sum()))
+        low = np.log(LOWEST)
+
+        def at(x: Any) -> Walk:
+            return cls(base.worth(np.exp(x[1])) if free else proper, (float(np.exp(x[0])),))
+
+        def cost(x: Any) -> float:
+            return -at(x)._log_marginal(path, own, seen)
+
+        grid = np.linspace(low, highest, STARTS)
+        first = min(product(grid, grid) if free else product(grid), key=cost)
+        how: dict[str, Any] = {"method": "Nelder-Mead", "options": {"xatol": 1e-3, "fatol": 1e-4, "maxiter": 200}}
+        best = minimize(cost, first, bounds=[(low, highest)] * len(first), **how)
+        silent = (low, highest)
+        if free and cost(silent) - best.fun < 1e-2:  # levels that differ by nothing
+            return at(silent)
+        return at(best.x)
+
+    def _log_marginal(self, path: _Path, own: Statistics, seen: Any) -> float:
+        """Log-probability of the rows of the levels that were seen: each given the levels before it.
+
+        With the Cholesky factor R of the covariance of the means of levels, level k is predicted with the variance
+        R_kk² less that of its own rows, and with the mean ȳ_k - R_kk z_k, where R z = ȳ - μ.
+        """
+        centre = _centre(self.root)
+        noise = 1.0 / own.count
+        factor = cholesky(path.covariance(self)[np.ix_(seen, seen)] + np.diag(noise), lower=True)
+        gap = _means(own) - centre
+        spread = np.diagonal(factor)
+        surprise = spread[:, None] * solve_triangular(factor, gap, lower=True)
+        worth = 1.0 / np.maximum(spread**2 - noise, 1e-300)
+        before = self._prior(worth, worth[:, None] * (gap - surprise), type(own))
+        return float(before.log_marginal(own).sum())
+
+    def _prior(self, worth: Array, gap: Array, kind: type[Statistics]) -> Any:
+        """The priors that are worth so many rows; their means lie `gap` / `worth` from the common one, (level, …)."""
+        told = np.maximum(worth - self.root.strength, 0.0)
+        centre = _centre(self.root)
+        if kind is Tally:
+            rows: Any = Tally(np.maximum(told[:, None] * centre + gap, 0.0))
+        else:
+            some = told > 0
+            away = np.divide(gap[:, 0], told, out=np.zeros_like(told), where=some)
+            rows = Moments(told, np.where(some, centre[0] + away, 0.0), np.zeros_like(told))
+        return _repeat(self.root, len(told)).update(rows).varying_as(self.root)
+
+    def priors(self, index: Index, statistics: Any) -> tuple[Family, Array, Family]:
+        """The prior of every slot and its variance; and that of a category of which nothing is known.
+
+        A missing or unseen category is as any level might be: about the mean, as far as levels lie apart.
+        """
+        path, levels = _Path.of(index), statistics.take(np.arange(index.missing))
+        count = levels.count
+        outer = self.root.take(np.newaxis).worth(np.array([1.0 / path.apart(self)]))
+        inverse = np.linalg.inv(path.precision(self) + np.diag(count))
+        known = np.diagonal(inverse)
+        share = inverse / known[:, None]
+        gap = np.where(count[:, None] > 0, _means(levels) - _centre(self.root), 0.0) * count[:, None]
+        worth = np.maximum(1.0 / known - count, self.root.strength)
+        own = self._prior(worth, share @ gap - gap, type(levels))
+        others = (share**2) @ count - count
+        variance = np.maximum(others, 0.0) / (worth * np.maximum(worth - own.curvature, LOWEST))
+        every = own.join([_repeat(outer.take(0), 2)]).varying_as(self.root)
+        return every, np.append(variance, np.zeros(2)), outer.take(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """The line or ring of some levels: its Laplacian, by what it stretches and how much."""
+
+    lengths: Array
+    directions: Array
+
+    @classmethod
+    def of(cls, index: Index) -> _Path:
+        n_levels = index.missing
+        edge = np.eye(n_levels, k=1)
+        if index.order == "ring" and n_levels > 2:
+            edge[0, -1] = 1.0
+        edge = edge + edge.T
+        return cls(*np.linalg.eigh(np.diag(edge.sum(axis=0)) - edge))
+
+    def _with(self, values: Array) -> Array:
+        return np.asarray((self.directions * values) @ self.directions.T)
+
+    def precision(self, walk: Walk) -> Array:
+        """κ I + ω L."""
+        return self._with(walk.root.strength + walk.step * self.lengths)
+
+    def covariance(self, walk: Walk) -> Array:
+        """(κ I + ω L)⁻¹."""
+        return self._with(1.0 / (walk.root.strength + walk.step * np.maximum(self.lengths, 0.0)))
+
+    def apart(self, walk: Walk) -> float:
+        """The variance of levels about their own mean: all that is not common to them."""
+        own = self.lengths[1:] if len(self.lengths) > 1 else self.lengths
+        return float(np.mean(1.0 / (walk.root.strength + walk.step * np.maximum(own, 0.0))))
+
+
+def _means(statistics: Any) -> Array:
+    """Means of the categories, (category, class), or of one column for numbers; of no rows NaN or anything."""
+    return np.asarray(statistics.mean if statistics.mean.ndim > 1 else statistics.mean[:, None])
+
+
+def _centre(root: Any) -> Array:
+    """The mean of a prior in the place of those: the share of each class, or a number."""
+    if not root.classes:
+        return np.asarray(root.mean()[root.location])
+    ones, others = root.class_betas()
+    share = ones / (ones + others)
+    return np.append(1.0 - share, share) if root.binary else share
+
+
+def _repeat(root: Any, times: int) -> Any:
+    return root.take(np.newaxis).take(np.zeros(times, dtype=np.intp))

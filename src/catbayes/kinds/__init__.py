@@ -1,0 +1,14 @@
+"""What the values of a column are, where they are more than names: levels in an order, numbers in bins.
+
+An encoder is told by `kinds={"hour": Ordinal(cyclic=True), "age": Bins(20)}`. A kind says how values become
+categories, and which of these lean on each other.
+"""
+
+from catbayes.kinds._bins import Bins, Cuts
+from catbayes.kinds._kind import Kind
+from catbayes.kinds._ordinal import Ordinal
+
+__all__ = ["KINDS", "Bins", "Cuts", "Kind", "Ordinal"]
+
+KINDS: dict[str, type[Kind]] = {kind.__name__: kind for kind in (Bins, Ordinal)}
+"""By their names."""

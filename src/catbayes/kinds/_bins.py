@@ -1,0 +1,190 @@
+"""Numbers in bins."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from catbayes._categories import Categories, numbers_of
+from catbayes._index import Index
+from catbayes._validation import Array, Codes, check_count, is_number
+from catbayes.errors import InputError
+from catbayes.kinds._kind import Gather, Kind
+
+EVIDENCE = 3.0
+"""Neighbours stay apart if their difference is e³ = 20 times as likely as none: what is called strong evidence. Chance
+would keep others too, and a row's own target has a part in it."""
+
+
+@dataclass(frozen=True)
+class Bins(Kind):
+    """Numbers, cut into bins of about as many rows each, in their order: a bin leans on its neighbours.
+
+    Parameters
+    ----------
+    cuts : int or sequence of numbers, default=20
+        How many bins, cut at quantiles; or where to cut: a bin holds the numbers from a cut on and below the next.
+        Encoders whose cuts were given can be merged, those whose cuts were found cannot.
+    merge : bool, default=False
+        Whether to join neighbours that do not differ, by the marginal likelihood of their rows. Bins that lean on their
+        neighbours lose nothing by being narrow; fewer ones are easier to tell.
+    cyclic : bool, default=False
+        Whether the last bin is the neighbour of the first: directions, times of day.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.kinds import Bins
+    >>> age = np.tile(np.arange(20, 80), 50)
+    >>> y = np.where(age < 40, 1.0, 3.0) + np.random.default_rng(0).normal(size=3000)
+    >>> encoder = SamplingBayesianEncoder(kinds={"age": Bins(6, merge=True)}).fit(pd.DataFrame({"age": age}), y)
+    >>> encoder.posteriors_["age"][["category", "kind", "count", "mean"]].round(1).fillna("")
+         category    kind   count  mean
+    0    below 40    seen  1000.0   1.0
+    1  40 or more    seen  2000.0   3.0
+    2              unseen     0.0   2.0
+    """
+
+    cuts: int | Sequence[float] = 20
+    merge: bool = False
+    cyclic: bool = False
+
+    in_memory: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Hold the cuts, whatever they were given as."""
+        if is_number(self.cuts):
+            object.__setattr__(self, "cuts", int(check_count("Bins.cuts", self.cuts, 2)))
+            return
+        try:
+            edges = np.asarray(self.cuts, dtype=np.float64)
+        except (TypeError, ValueError):
+            edges = np.array([np.nan])
+        if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
+            raise InputError(f"Bins.cuts={self.cuts!r}: expected a number of bins, or numbers that rise to cut at.")
+        object.__setattr__(self, "cuts", tuple(edges.tolist()))
+
+    def read(self, column: Any, name: Any, family: Any, gather: Gather) -> tuple[Categories, Codes]:
+        """Cut the numbers, and join what does not differ."""
+        numbers = _numbers(column, name)
+        edges = _quantiles(numbers, self.cuts) if isinstance(self.cuts, int) else self.cuts
+        found = Cuts.at(edges)
+        codes = found.place(numbers)
+        if not self.merge or not isinstance(self.cuts, int) or len(edges) < 1:
+            return found, codes
+        found = Cuts.at(_apart(edges, family, gather(codes, found.n_slots)))
+        return found, found.place(numbers)
+
+    def index(self, seen: Index, name: Any) -> Index:
+        """The bins, each the neighbour of the next."""
+        if not isinstance(seen.sources[0], Cuts):
+            raise InputError(f"Bins: column {name!r} was gathered without cuts. Give gather the same kinds.")
+        return seen.in_order("ring" if self.cyclic else "line")
+
+    def again(self, seen: Index) -> Kind:
+        """The same cuts for more rows."""
+        source = seen.sources[0]
+        return Bins(source.edges, self.merge, self.cyclic) if isinstance(source, Cuts) else self
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts(Categories):
+    """Bins as categories: a number has the slot of its bin, and none is unseen.
+
+    Examples
+    --------
+    >>> cuts = Cuts.at((18.0, 65.0))
+    >>> cuts.values, cuts.codes(np.array([3.0, 18.0, 90.0, np.nan])).tolist()
+    (('below 18', '18 to 65', '65 or more'), [0, 1, 2, 3])
+    """
+
+    edges: tuple[float, ...] = ()
+
+    listed: ClassVar[bool] = False
+
+    @classmethod
+    def at(cls, edges: Sequence[float]) -> Cuts:
+        """Bins between these numbers."""
+        names = [f"{edge:.12g}" for edge in edges]
+        inner = [f"{low} to {high}" for low, high in pairwise(names)]
+        labels = [f"below {names[0]}", *inner, f"{names[-1]} or more"] if names else ["any"]
+        return cls(tuple(labels), edges=tuple(edges))
+
+    @property
+    def is_text(self) -> bool:
+        """The column itself holds numbers."""
+        return False
+
+    def place(self, numbers: Array) -> Codes:
+        """The bin of each number; NaN is missing."""
+        codes = np.searchsorted(self.edges, numbers, side="right")
+        return np.where(np.isnan(numbers), self.missing, codes).astype(np.int32)
+
+    def codes(self, column: Any) -> Codes:
+        """Slot of each row of another column."""
+        return self.place(_numbers(column, getattr(column, "name", "")))
+
+    def strangers(self, column: Any, most: int = 3) -> list[Hashable]:
+        """Every number has its bin."""
+        return []
+
+    def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
+        """The same bins, or none."""
+        if not isinstance(other, Cuts) or other.edges != self.edges:
+            raise InputError(
+                f"Bins of two tables that were cut apart, at {list(self.edges)[:3]} … and elsewhere, cannot be joined. "
+                "Give both the same cuts, Bins([…]), or use partial_fit."
+            )
+        same = np.arange(self.n_slots)
+        return self, same, same
+
+    def keep_used(self, slots: Codes) -> tuple[Categories, Codes]:
+        """Bins stay, whether or not they have rows."""
+        return self, slots
+
+
+def _numbers(column: Any, name: Any) -> Array:
+    try:
+        return numbers_of(column)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"Bins: column {name!r} holds more than numbers. Leave it out, or turn it into numbers."
+        ) from error
+
+
+def _quantiles(numbers: Array, n_bins: int) -> tuple[float, ...]:
+    """Where to cut so that bins have about as many rows each; ties stay together."""
+    known = numbers[np.isfinite(numbers)]
+    if not len(known):
+        return ()
+    edges = np.unique(np.quantile(known, np.linspace(0.0, 1.0, n_bins + 1)[1:-1], method="higher"))
+    return tuple(edges[edges > known.min()].tolist())
+
+
+def _apart(edges: Sequence[float], family: Any, statistics: Any) -> list[float]:
+    """The cuts between neighbours that differ: the least likely of the others goes first."""
+    prior = family.empirical(statistics) if statistics.varies() else None
+    if prior is None:
+        return []
+    bins, left = [statistics.take([slot]) for slot in range(len(edges) + 1)], list(edges)
+    alone = [float(prior.log_marginal(one)[0]) for one in bins]
+
+    def lost(place: int) -> float:
+        joint = float(prior.log_marginal(bins[place] + bins[place + 1])[0])
+        return alone[place] + alone[place + 1] - joint
+
+    gains = [lost(place) for place in range(len(left))]
+    while left and min(gains) < EVIDENCE:
+        place = int(np.argmin(gains))
+        bins[place : place + 2] = [bins[place] + bins[place + 1]]
+        alone[place : place + 2] = [float(prior.log_marginal(bins[place])[0])]
+        del left[place], gains[place]
+        for near in (place - 1, place):
+            if 0 <= near < len(gains):
+                gains[near] = lost(near)
+    return left

@@ -1,0 +1,100 @@
+"""Levels in an order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from catbayes._categories import Categories, canonical_list, declared_levels
+from catbayes._index import Index
+from catbayes._validation import Codes
+from catbayes.errors import InputError
+from catbayes.kinds._kind import Gather, Kind
+
+MOST_LEVELS = 1000
+"""Every level has a part in the prior of every other one: more of them are for bins."""
+
+
+@dataclass(frozen=True)
+class Ordinal(Kind):
+    """Levels in an order, such as sizes, grades, hours: a rare level leans on its neighbours.
+
+    θ is a random walk along the levels, whose smoothness the data tell. Where neighbours are no more alike than others,
+    it is the encoding of a column without an order.
+
+    Parameters
+    ----------
+    levels : sequence, optional
+        All levels, the lowest first; those without rows lean on their neighbours. By default numbers and dates go by
+        value, whole numbers with the gaps between them; ordered categoricals of pandas and enums of polars go by their
+        type. Text has no order by itself.
+    cyclic : bool, default=False
+        Whether the last level is the neighbour of the first: hours, weekdays, months. Give all `levels` if not all are
+        sure to be seen.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.kinds import Ordinal
+    >>> X = pd.DataFrame({"size": ["S"] * 40 + ["M"] * 40 + ["XL"] * 40})
+    >>> y = [0] * 30 + [1] * 10 + [0] * 20 + [1] * 20 + [0] * 10 + [1] * 30
+    >>> encoder = SamplingBayesianEncoder(kinds={"size": Ordinal(["S", "M", "L", "XL"])}).fit(X, y)
+    >>> encoder.posteriors_["size"].set_index("category").loc[["S", "M", "L", "XL"], ["count", "mean"]].round(2)
+              count  mean
+    category
+    S          40.0  0.29
+    M          40.0  0.49
+    L           0.0  0.55
+    XL         40.0  0.72
+    """
+
+    levels: Sequence[Any] | None = None
+    cyclic: bool = False
+
+    def __post_init__(self) -> None:
+        """Hold the levels, whatever they were given as."""
+        if self.levels is None:
+            return
+        if isinstance(self.levels, str) or not len(levels := tuple(canonical_list(list(self.levels)))):
+            raise InputError(f"Ordinal: levels={self.levels!r}: expected all levels in their order, the lowest first.")
+        if None in levels or len(set(levels)) < len(levels):
+            raise InputError(f"Ordinal: levels={self.levels!r}: expected each level once, and none that is missing.")
+        object.__setattr__(self, "levels", levels)
+
+    def read(self, column: Any, name: Any, family: Any, gather: Gather) -> tuple[Categories, Codes]:
+        """Values are names; the type of the column may say their order."""
+        categories, codes = Categories.of(column)
+        return Categories(categories.values, declared_levels(column)), codes
+
+    def index(self, seen: Index, name: Any) -> Index:
+        """All levels, each the neighbour of the next."""
+        levels = self._in_order(seen.sources[0], name)
+        if len(levels) > MOST_LEVELS:
+            raise InputError(
+                f"Ordinal: column {name!r} has {len(levels)} levels, more than {MOST_LEVELS}. Use Bins() for numbers, "
+                "or leave the order out."
+            )
+        return Index.of_column(Categories(levels)).in_order("ring" if self.cyclic else "line")
+
+    def _in_order(self, seen: Categories, name: Any) -> tuple[Any, ...]:
+        values: tuple[Any, ...] = seen.values
+        levels = self.levels if self.levels is not None else seen.declared
+        if levels is not None:
+            strangers = [value for value in values if value not in set(levels)]
+            if strangers:
+                raise InputError(
+                    f"Ordinal: column {name!r} holds {strangers[:3]}, and the levels are {list(levels)[:20]}. Name all "
+                    "levels, in the type that the column has."
+                )
+            return tuple(levels)
+        if seen.is_text and values:
+            raise InputError(
+                f"Ordinal: column {name!r} holds text, which says no order. Give the levels, the lowest first, such as "
+                f"Ordinal({list(values[:3])!r}), or an ordered categorical."
+            )
+        whole = set(map(type, values)) == {int}
+        if whole and values[-1] - values[0] < 4 * len(values) + 10:  # with those between them that no row has
+            return tuple(range(values[0], values[-1] + 1))
+        return values

@@ -1,0 +1,437 @@
+"""Levels in an order and numbers in bins: a level leans on its neighbours, as a dense normal model says."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from lightgbm import LGBMRegressor
+from scipy.stats import kstest, multivariate_normal
+from sklearn.base import clone
+
+import catbayes
+from catbayes import (
+    BetaBernoulli,
+    ConjugateMomentEncoder,
+    InputError,
+    SamplingBayesianEncoder,
+    SamplingRegressor,
+    encode,
+    gather,
+)
+from catbayes._categories import Categories
+from catbayes._index import Index
+from catbayes._walk import Walk, _Path
+from catbayes.families import NormalGamma
+from catbayes.kinds import Bins, Ordinal
+from catbayes.statistics import Moments
+
+FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial"]
+ORDERS = ["line", "ring"]
+
+
+def laplacian(n_levels, order):
+    """One step after the other."""
+    found = np.zeros((n_levels, n_levels))
+    steps = [(k, k + 1) for k in range(n_levels - 1)] + ([(n_levels - 1, 0)] if order == "ring" else [])
+    for one, other in steps:
+        found[[one, other], [one, other]] += 1.0
+        found[[one, other], [other, one]] -= 1.0
+    return found
+
+
+def levels_in(order, n_levels):
+    return Index.of_column(Categories(tuple(range(n_levels)))).in_order(order)
+
+
+def draw_levels(random, n_levels, order, held, step, size=()):
+    """θ of levels, in units in which a target has the variance 1."""
+    precision = held * np.eye(n_levels) + step * laplacian(n_levels, order)
+    factor = np.linalg.cholesky(np.linalg.inv(precision))
+    return random.normal(size=(*size, n_levels)) @ factor.T
+
+
+def smooth(n_rows=3_000, n_levels=24, seed=0):
+    """Hours whose means go round, and how likely a target is in each; some hours are rare."""
+    random = np.random.default_rng(seed)
+    share = random.pareto(1.0, n_levels) + 0.05
+    hour = random.choice(n_levels, n_rows, p=share / share.sum())
+    return pd.DataFrame({"hour": hour}), 0.5 + 0.4 * np.sin(2 * np.pi * hour / n_levels)
+
+
+def target(family, chance, seed=0):
+    random = np.random.default_rng(seed)
+    return {
+        "bernoulli": lambda: random.binomial(1, chance),
+        "categorical": lambda: random.binomial(2, chance),
+        "normal": lambda: 1e6 + 5 * chance + random.normal(size=len(chance)),
+        "lognormal": lambda: np.exp(chance + 0.3 * random.normal(size=len(chance))),
+        "poisson": lambda: random.poisson(5 * chance),
+        "negative_binomial": lambda: random.negative_binomial(2.0, 2.0 / (2.0 + 5 * chance)),
+    }[family]()
+
+
+# ------------------------------------------------------------------------------------- the arithmetic
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_prior_of_a_level_is_what_a_dense_normal_model_says_of_it_without_its_own_rows(order):
+    random = np.random.default_rng(0)
+    n_levels, held, step, mean = 7, 0.3, 4.0, 1e3
+    count = np.array([3.0, 0.0, 5.0, 1.0, 0.0, 12.5, 2.0])
+    seen = Moments(
+        np.append(count, [4.0, 0.0]), np.append(mean + random.normal(size=n_levels), [mean, 0.0]), np.ones(9)
+    )
+    walk = Walk(NormalGamma(mean, held, 3.0, 2.0), (step,))
+    found, variance, outer = walk.priors(levels_in(order, n_levels), seen)
+    for level in range(n_levels):
+        others = [k for k in range(n_levels) if k != level]
+        precision, told = held * np.eye(n_levels) + step * laplacian(n_levels, order), np.zeros(n_levels)
+        for k in others:
+            precision[k, k] += count[k]
+            told[k] = count[k] * (seen.mean[k] - mean)
+        covariance = np.linalg.inv(precision)
+        assert found.strength[level] == pytest.approx(1.0 / covariance[level, level], rel=1e-10)
+        assert found.centre[level] - mean == pytest.approx((covariance @ told)[level], rel=1e-10, abs=1e-10)
+        by_chance = sum(covariance[level, k] ** 2 * count[k] for k in others)  # of ȳ, given θ
+        assert variance[level] == pytest.approx(by_chance, rel=1e-9)
+    assert (found.alpha == 3.0).all()
+    assert (found.beta == 2.0).all()
+    np.testing.assert_array_equal(found.strength[-2:], outer.strength)  # missing and unseen
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_rows_are_as_likely_as_the_dense_normal_model_says(order):
+    random = np.random.default_rng(1)
+    code = np.repeat(np.arange(6), [3, 1, 4, 2, 5, 2])
+    y = random.normal(size=len(code))
+    walk, index = Walk(NormalGamma(0.2, 0.5, 1e7, 1e7), (2.0,)), levels_in(order, 6)
+    own = Moments.from_codes(code, y, n_slots=6)
+    covariance = np.linalg.inv(0.5 * np.eye(6) + 2.0 * laplacian(6, order))[np.ix_(code, code)] + np.eye(len(code))
+    expected = multivariate_normal(np.full(len(code), 0.2), covariance).logpdf(y)
+    assert walk._log_marginal(_Path.of(index), own, np.arange(6)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("held", "step"), [(0.05, 2.0), (0.5, 20.0), (5.0, 0.01)])
+def test_the_smoothness_is_found(order, held, step):
+    """How far a level lies from the mean of its neighbours, and from the mean of all, is as it was drawn."""
+    random = np.random.default_rng(3)
+    theta = draw_levels(random, 400, order, held, step)
+    code = np.repeat(np.arange(400), 40)
+    table, y = pd.DataFrame({"level": code}), theta[code] + random.normal(size=len(code))
+    kinds = {"level": Ordinal(cyclic=order == "ring")}
+    walk = SamplingBayesianEncoder(kinds=kinds).fit(table, y).encoding_.columns[0].posteriors.prior.links
+    path = _Path.of(levels_in(order, 400))
+    truth = Walk(NormalGamma(0.0, held, 1.0, 1.0), (step,))
+    assert path.apart(walk) == pytest.approx(path.apart(truth), rel=0.6)
+    if step > held:
+        assert walk.step == pytest.approx(step, rel=0.5)
+    else:
+        assert walk.root.strength == pytest.approx(held, rel=0.3)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_ranks_of_the_truth_among_draws_are_uniform(order):
+    """θ is drawn as the model says; one level in five has no rows."""
+    random = np.random.default_rng(0)
+    n_levels, ranks = 40, {True: [], False: []}
+    for number in range(60):
+        theta = draw_levels(random, n_levels, order, 0.2, 3.0)
+        code = np.repeat(np.arange(n_levels), 6)
+        code = code[code % 5 != 2]
+        kind = Ordinal(range(n_levels), cyclic=order == "ring")
+        encoder = SamplingBayesianEncoder(kinds={"k": kind}, draws=1.0, random_state=number)
+        encoder.fit(pd.DataFrame({"k": code}), theta[code] + random.normal(size=len(code)))
+        new = pd.DataFrame({"k": np.arange(n_levels)})
+        rank = (encoder.sample(new, 99)[:, :, 0] < theta).mean(axis=0)
+        for bare in ranks:
+            ranks[bare].append(rank[(np.arange(n_levels) % 5 == 2) == bare][:: 2 if bare else 4])
+    for some in map(np.concatenate, ranks.values()):
+        assert kstest(some, "uniform").pvalue > 1e-3
+        assert abs(some.var() - 1 / 12) < 0.015
+
+
+def test_chances_that_walk_are_calibrated():
+    """Not normal: a chance that goes from level to level as a Beta does."""
+    random = np.random.default_rng(0)
+    theta, ranks = np.full((30, 60), 0.4), []
+    for k in range(1, 60):
+        near = 0.95 * theta[:, k - 1] + 0.05 * 0.4  # or it would stay at 0 or 1 for ever
+        theta[:, k] = random.beta(60 * near, 60 * (1 - near))
+    for number, chance in enumerate(theta):
+        code = np.repeat(np.arange(60), 8)
+        encoder = SamplingBayesianEncoder(kinds={"k": Ordinal()}, draws=1.0, random_state=number)
+        encoder.fit(pd.DataFrame({"k": code}), random.binomial(1, chance[code]))
+        drawn = encoder.sample(pd.DataFrame({"k": np.arange(60)}), 99)[:, :, 0]
+        ranks.append((drawn < chance).mean(axis=0)[::6])
+    found = np.concatenate(ranks)
+    assert abs(found.mean() - 0.5) < 0.05
+    assert abs(found.var() - 1 / 12) < 0.02
+
+
+def test_levels_without_an_order_are_encoded_as_plain_ones_are():
+    random = np.random.default_rng(0)
+    code = np.repeat(np.arange(60), 40)
+    y = random.normal(size=60)[code] + random.normal(size=len(code))
+    table = pd.DataFrame({"k": code})
+    plain = SamplingBayesianEncoder(["k"]).fit(table, y).transform(table)
+    ordered = SamplingBayesianEncoder(kinds={"k": Ordinal()}).fit(table, y).transform(table)
+    assert np.abs(plain - ordered).max() < 0.05
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rare_levels_are_predicted_better_than_without_their_order(family, cyclic):
+    losses = {"plain": [], "ordered": []}
+    new = pd.DataFrame({"hour": np.arange(24)})
+    truth = target("normal", 0.0 * np.arange(24)) * 0.0 + 0.5 + 0.4 * np.sin(2 * np.pi * np.arange(24) / 24)
+    for seed in range(4):
+        table, chance = smooth(250, seed=seed)
+        y = target(family, chance, seed)
+        many = target(family, np.repeat(truth, 4_000), seed + 99)
+        wanted = SamplingBayesianEncoder(["hour"], family=family).fit(
+            pd.DataFrame({"hour": np.repeat(np.arange(24), 4_000)}), many
+        )
+        for name, kind in (("plain", None), ("ordered", Ordinal(range(24), cyclic))):
+            encoder = SamplingBayesianEncoder(["hour"], family=family, kinds=kind and {"hour": kind}).fit(table, y)
+            losses[name].append(np.mean((encoder.transform(new) - wanted.transform(new)) ** 2))
+    assert np.mean(losses["ordered"]) < 0.8 * np.mean(losses["plain"])
+
+
+# ------------------------------------------------------------------------------- levels, and their order
+
+
+def test_levels_without_rows_lean_on_their_neighbours_and_a_ring_is_closed():
+    table = pd.DataFrame({"hour": np.repeat([0, 1, 2, 12, 13, 14, 22], 60)})
+    y = np.where(table["hour"].isin([12, 13, 14]), 9.0, 1.0) + np.random.default_rng(0).normal(size=len(table))
+    new = pd.DataFrame({"hour": [13, 11, 7, 23]})
+    line = SamplingBayesianEncoder(kinds={"hour": Ordinal(range(24))}).fit(table, y).transform(new)[:, 0]
+    ring = SamplingBayesianEncoder(kinds={"hour": Ordinal(range(24), cyclic=True)}).fit(table, y).transform(new)[:, 0]
+    assert line[0] > line[1] > line[2]
+    assert abs(ring[3] - 1.0) < abs(line[3] - 1.0) + 0.5
+    frame = SamplingBayesianEncoder(kinds={"hour": Ordinal()}).fit(table, y).posteriors_["hour"]
+    assert frame["category"].dropna().tolist() == list(range(23))  # whole numbers, with those that no row has
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_type_of_a_column_says_its_order(library):
+    sizes = ["S", "M", "L", "XL"]
+    cells = ["S"] * 30 + ["L"] * 30 + ["XL"] * 30
+    column = (
+        pd.Categorical(cells, sizes, ordered=True) if library == "pandas" else pl.Series(cells, dtype=pl.Enum(sizes))
+    )
+    table = pd.DataFrame({"size": column}) if library == "pandas" else pl.DataFrame({"size": column})
+    y = np.repeat([0.0, 2.0, 3.0], 30) + np.random.default_rng(0).normal(size=90)
+    by_type = SamplingBayesianEncoder(kinds={"size": Ordinal()}, random_state=0).fit(table, y)
+    named = SamplingBayesianEncoder(kinds={"size": Ordinal(sizes)}, random_state=0).fit(table, y)
+    assert by_type.encoding_.columns[0].posteriors.index.labels()[:4] == sizes
+    np.testing.assert_array_equal(by_type.transform(table[:3]), named.transform(table[:3]))
+    both = by_type + by_type  # a table that is merged, saved and loaded keeps what its type said
+    file = io.BytesIO()
+    both.save(file)
+    assert catbayes.load(file).encoding_.columns[0].posteriors.index.labels()[:4] == sizes
+
+
+def test_missing_levels_are_no_part_of_the_walk():
+    table, chance = smooth()
+    gaps = table.astype(float)
+    gaps.loc[::5, "hour"] = np.nan
+    y = target("normal", chance)
+    y[::5] += 100.0
+    kinds = {"hour": Ordinal([float(hour) for hour in range(24)])}
+    encoder = SamplingBayesianEncoder(kinds=kinds, random_state=0).fit(gaps, y)
+    known = encoder.transform(gaps)[:, 0]
+    assert abs(known[0] - y[::5].mean()) < 2.0
+    assert abs(known[1:5].mean() - y[1:5].mean()) < 5.0
+    prior = SamplingBayesianEncoder(kinds=kinds, missing="prior").fit(gaps, y).transform(gaps)[0, 0]
+    assert abs(prior - np.delete(y, np.s_[::5]).mean()) < 1.0
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", [Ordinal(range(24), cyclic=True), Bins([3, 7, 12, 18])])
+@pytest.mark.parametrize("encoder", [SamplingBayesianEncoder, ConjugateMomentEncoder])
+def test_parts_give_what_the_whole_gives_weights_are_rows_and_files_keep_it(encoder, kind, family):
+    table, chance = smooth(1_000)
+    y = target(family, chance)
+    make = clone(encoder(kinds={"hour": kind}, family=family, random_state=0))
+    whole = clone(make).fit(table, y)
+    expected = whole.transform(table)
+    first, second = clone(make).fit(table[:400], y[:400]), clone(make).fit(table[400:], y[400:])
+    np.testing.assert_allclose((first + second).transform(table), expected, rtol=1e-3)
+    np.testing.assert_allclose((whole - second).transform(table), first.transform(table), rtol=1e-3)
+    first.partial_fit(table[400:], y[400:])
+    np.testing.assert_allclose(first.transform(table), expected, rtol=1e-3)
+    twice = clone(make).fit(pd.concat([table, table]), np.append(y, y))
+    weighted = clone(make).fit(table, y, sample_weight=np.full(1_000, 2.0))
+    np.testing.assert_allclose(weighted.transform(table), twice.transform(table), rtol=1e-3)
+    file = io.BytesIO()
+    whole.save(file)
+    loaded = catbayes.load(file)
+    assert loaded.kinds == {"hour": kind}
+    np.testing.assert_array_equal(loaded.transform(table), expected)
+
+
+@pytest.mark.parametrize("own_target", ["exclude", "cross_fit"])
+@pytest.mark.parametrize("kind", [Ordinal(), Ordinal(cyclic=True), Bins(400), Bins(400, merge=True)])
+def test_noise_does_not_give_the_own_target_away(own_target, kind):
+    random = np.random.default_rng(0)
+    found = []
+    for number in range(6):
+        level = random.integers(0, 600, 2_000)
+        y = random.binomial(1, 0.3, 2_000)
+        settings = {"prior": BetaBernoulli(3.0, 7.0), "kinds": {"k": kind}}  # weak, or all would be one
+        encoder = SamplingBayesianEncoder(own_target=own_target, random_state=number, **settings)
+        drawn = encoder.fit_transform(pd.DataFrame({"k": level}), y)[:, 0]
+        found.append(np.corrcoef(drawn, y)[0, 1] if drawn.std() > 0 else 0.0)
+    assert (-0.3 if own_target == "exclude" else -0.06) < np.mean(found) < 0.03
+
+
+@pytest.mark.parametrize("kind", [Ordinal(), Ordinal(cyclic=True), Bins(300), Bins(300, merge=True)])
+def test_a_model_of_noise_learns_nothing_from_it(kind):
+    random = np.random.default_rng(1)
+    lost = []
+    for number in range(3):
+        level, y = random.integers(0, 500, 3_000), random.normal(size=3_000)
+        table = pd.DataFrame({"k": level})
+        encoder = SamplingBayesianEncoder(kinds={"k": kind}, prior=NormalGamma(0.0, 3.0, 5.0, 5.0), random_state=number)
+        features = encoder.fit_transform(table[:2_000], y[:2_000])
+        model = LGBMRegressor(n_estimators=50, min_child_samples=30, verbose=-1, n_jobs=1).fit(features, y[:2_000])
+        lost.append(np.mean((model.predict(encoder.transform(table[2_000:])) - y[2_000:]) ** 2) / np.var(y[2_000:]))
+    assert np.mean(lost) < 1.12  # of which such a model loses some 0.05 to any column of noise
+
+
+# ----------------------------------------------------------------------------------------------- bins
+
+
+def test_bins_hold_about_as_many_rows_each_and_missing_stays_missing():
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"amount": np.append(np.exp(random.normal(size=1_000)), [np.nan] * 50)})
+    y = np.append(np.log(table["amount"][:1_000]) + random.normal(size=1_000), [9.0] * 50)
+    encoder = SamplingBayesianEncoder(kinds={"amount": Bins(10)}).fit(table, y)
+    frame = encoder.posteriors_["amount"]
+    np.testing.assert_allclose(frame["count"][:10], 100, atol=1)
+    assert frame["count"][frame["kind"] == "missing"].item() == 50
+    assert (np.diff(frame["mean"][:10]) > 0).all()
+    new = pd.DataFrame({"amount": [-1e9, 1e9, np.nan, 1.0]})
+    low, high, missing, _ = encoder.transform(new)[:, 0]
+    assert low == frame["mean"][0]
+    assert high == frame["mean"][9]
+    assert missing > 8.0
+    for same in (pl.from_pandas(new), new.to_numpy(), new.astype(object)):
+        again = encoder if hasattr(same, "columns") else SamplingBayesianEncoder(kinds={0: Bins(10)})
+        if again is not encoder:
+            again.fit(table.to_numpy(), y)
+        np.testing.assert_array_equal(again.transform(same)[:, 0].astype(float), [low, high, missing, _])
+
+
+def test_bins_are_merged_where_neighbours_do_not_differ():
+    random = np.random.default_rng(0)
+    amount = random.uniform(0, 100, 4_000)
+    y = random.binomial(1, np.where(amount < 30, 0.2, np.where(amount < 60, 0.5, 0.8)))
+    table = pd.DataFrame({"amount": amount, "noise": random.permutation(amount)})
+    kinds = {"amount": Bins(40, merge=True), "noise": Bins(40, merge=True)}
+    encoder = SamplingBayesianEncoder(kinds=kinds).fit(table, y)
+    edges, noise = (column.posteriors.index.sources[0].edges for column in encoder.encoding_.columns)
+    assert len(edges) <= 3  # a bin that lies on both sides of a step may stay by itself
+    assert all(min(abs(edge - step) for edge in edges) < 3 for step in (30, 60))
+    assert noise == ()
+
+
+def test_bins_that_were_cut_apart_are_not_merged_but_parts_go_by_the_first():
+    table, chance = smooth()
+    numbers, y = table + np.random.default_rng(0).random((len(table), 1)), target("normal", chance)
+    one, other = (SamplingBayesianEncoder(kinds={"hour": Bins(8)}, random_state=0) for _ in range(2))
+    one.fit(numbers[:1_000], y[:1_000])
+    edges = one.encoding_.columns[0].posteriors.index.sources[0].edges
+    with pytest.raises(InputError, match="cut apart"):
+        one + other.fit(numbers[1_000:], y[1_000:])
+    one.partial_fit(numbers[1_000:], y[1_000:])
+    given = SamplingBayesianEncoder(kinds={"hour": Bins(edges)}, random_state=0).fit(numbers, y)
+    np.testing.assert_allclose(one.transform(numbers), given.transform(numbers), rtol=1e-6)
+
+
+# ------------------------------------------------------------------------------------- other engines
+
+
+def test_engines_do_what_they_can_and_refuse_the_rest(tmp_path):
+    table, chance = smooth(600)
+    y = target("normal", chance)
+    path, output = tmp_path / "rows.parquet", tmp_path / "encoded.parquet"
+    table.assign(y=y).to_parquet(path)
+    settings = {"random_state": 0, "family": "normal"}
+    hours = SamplingBayesianEncoder(kinds={"hour": Ordinal(range(24), cyclic=True)}, **settings).fit(table, y)
+    bins = SamplingBayesianEncoder(kinds={"hour": Bins(6)}, **settings).fit(table, y)
+    away = SamplingBayesianEncoder(kinds=hours.kinds, **settings).fit(str(path), "y")
+    np.testing.assert_allclose(away.transform(table), hours.transform(table), rtol=1e-6)
+    for encoder in (hours, bins):
+        encode(str(path), encoder, str(output), overwrite=True)
+        np.testing.assert_array_equal(pd.read_parquet(output)["hour_encoded"], encoder.transform(table)[:, 0])
+    frames = hours.to_frames()
+    assert len(frames["known_0"]) == 24
+    for refused in (bins.to_sql, bins.to_frames, bins.to_onnx):
+        with pytest.raises(InputError, match="not looked up by its values"):
+            refused()
+    with pytest.raises(InputError, match="rows in memory"):
+        gather(str(path), ["hour"], "y", kinds={"hour": Bins(6)})
+    evidence = gather(table, ["hour"], y, kinds={"hour": Bins(6)})
+    fitted = SamplingBayesianEncoder(["hour"], kinds={"hour": Bins(6)}, **settings).fit(evidence)
+    np.testing.assert_array_equal(fitted.transform(table), bins.transform(table))
+    with pytest.raises(InputError, match="gathered without cuts"):
+        SamplingBayesianEncoder(["hour"], kinds={"hour": Bins(6)}).fit(gather(table, ["hour"], y))
+
+
+def test_models_interactions_effects_and_comparisons_take_kinds():
+    table, chance = smooth(400)
+    table = table.assign(shop=np.random.default_rng(0).choice(list("abc"), 400), size=np.arange(400.0))
+    y = target("normal", chance)
+    kinds = {"hour": Ordinal(range(24), cyclic=True), "size": Bins(5)}
+    model = SamplingRegressor(LGBMRegressor(n_estimators=5, verbose=-1, n_jobs=1), SamplingBayesianEncoder(kinds=kinds))
+    model.set_params(random_state=0, interactions=[("hour", "shop"), ("size", "shop")]).fit(table, y)
+    assert np.isfinite(model.predict(table)).all()
+    assert [column.name for column in model.encoder_.encoding_.columns][:3] == ["hour", "shop", "size"]
+    file = io.BytesIO()
+    model.save(file)
+    np.testing.assert_array_equal(catbayes.load(file).predict(table), model.predict(table))
+    few = {"models": ["linear"], "columns": ["hour", "shop"], "repeats": 1, "cv": 2, "family": "normal"}
+    result = catbayes.compare(table, y, encoders={"kinds": SamplingRegressor(encoder=model.encoder)}, **few)
+    assert np.isfinite([score["r2"] for score in result.best.scores.values()]).all()
+
+
+# --------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        ({"size": "ordinal"}, "expected a dictionary of columns to kinds"),
+        ({"siez": Ordinal()}, "Did you mean 'size'"),
+        ({"size": Ordinal()}, "text, which says no order"),
+        ({"size": Ordinal(["S", "M"])}, r"holds \['L'\]"),
+        ({"size": Bins()}, "more than numbers"),
+        ({"many": Ordinal()}, "more than 1000"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(kinds, message):
+    table = pd.DataFrame({"size": ["S", "M", "L"] * 500, "many": np.arange(1500)})
+    with pytest.raises(InputError, match=message):
+        SamplingBayesianEncoder(kinds=kinds).fit(table, np.arange(1500) / 7)
+
+
+def test_kinds_that_say_nothing_are_refused_at_once():
+    with pytest.raises(InputError, match="each level once"):
+        Ordinal(["S", "S"])
+    with pytest.raises(InputError, match="the lowest first"):
+        Ordinal("SML")
+    with pytest.raises(InputError, match="numbers that rise"):
+        Bins([3, 2])
+    with pytest.raises(InputError, match="whole number"):
+        Bins(1)
+    table, y = pd.DataFrame({"a": [1, 2] * 9, "b": ["x", "y"] * 9}), np.arange(18) / 7
+    with pytest.raises(InputError, match="not encoded"):
+        SamplingBayesianEncoder(["b"], kinds={"a": Ordinal()}).fit(table, y)
+    with pytest.raises(InputError, match="one of the two"):
+        SamplingBayesianEncoder("all", kinds={"a": Ordinal()}, hierarchy={"a": ["b"]}).fit(table, y)
+    with pytest.raises(InputError, match="hierarchy or kinds"):
+        SamplingBayesianEncoder("all", kinds={"a": Ordinal()}, own_target="ordered").fit(table, y)
