@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lightgbm import LGBMRegressor
 from scipy.stats import kstest, multivariate_normal
 from sklearn.base import clone
@@ -24,7 +26,8 @@ from catbayes._categories import Categories
 from catbayes._index import Index
 from catbayes._walk import Walk, _Path
 from catbayes.families import NormalGamma
-from catbayes.kinds import Bins, Ordinal
+from catbayes.kinds import Bins, Ordinal, Spellings, form_of
+from catbayes.kinds._spellings import PRODUCTS, Grams
 from catbayes.statistics import Moments
 
 FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial"]
@@ -352,6 +355,123 @@ def test_bins_that_were_cut_apart_are_not_merged_but_parts_go_by_the_first():
     np.testing.assert_allclose(one.transform(numbers), given.transform(numbers), rtol=1e-6)
 
 
+# ------------------------------------------------------------------------------------------ spellings
+
+
+def typed(n_things=60, n_rows=3_000, seed=0):
+    """Things of several grades that people spell in several ways, and what each is worth."""
+    random = np.random.default_rng(seed)
+    syllables = ["ka", "lo", "mi", "ner", "ros", "tev", "vin", "sta", "bur", "gen", "hol", "dam", "ford", "pex", "wick"]
+    heads = ["".join(random.choice(syllables, 4)) for _ in range(n_things)]
+    thing, grade = random.integers(0, n_things, n_rows), random.integers(1, 5, n_rows)
+    names = [f"{heads[head]} {number}" for head, number in zip(thing, grade, strict=True)]
+    ways = [str, str.upper, str.title, lambda name: f" {name.replace(' ', '-')}!"]
+    cells = [ways[way](name) for name, way in zip(names, random.integers(0, 4, n_rows), strict=True)]
+    worth = random.normal(size=n_things)[thing] + 0.3 * random.normal(size=(n_things, 5))[thing, grade]
+    return pd.DataFrame({"name": cells}), np.array(names), worth
+
+
+def test_spellings_of_one_thing_are_one_category_whatever_read_them(tmp_path):
+    table, names, worth = typed()
+    y = worth + np.random.default_rng(1).normal(size=len(worth))
+    kinds = {"name": Spellings()}
+    dirty = SamplingBayesianEncoder(kinds=kinds, family="normal", random_state=0).fit(table, y)
+    clean = SamplingBayesianEncoder(kinds=kinds, family="normal", random_state=0).fit(pd.DataFrame({"name": names}), y)
+    expected = clean.transform(pd.DataFrame({"name": names}))
+    np.testing.assert_allclose(dirty.transform(table), expected, rtol=1e-9)
+    path = tmp_path / "rows.parquet"
+    table.assign(y=y).to_parquet(path)
+    away = SamplingBayesianEncoder(["name"], kinds=kinds, family="normal", random_state=0).fit(str(path), "y")
+    np.testing.assert_allclose(away.transform(table), expected, atol=1e-6)  # an engine counts every spelling
+
+
+def test_unseen_spellings_lean_on_what_they_resemble():
+    table, names, worth = typed(n_rows=2_000)
+    y = worth + 0.5 * np.random.default_rng(1).normal(size=len(worth))
+    held = np.isin(names, np.unique(names)[::5])
+    plain = SamplingBayesianEncoder(["name"], random_state=0).fit(pd.DataFrame({"name": names[~held]}), y[~held])
+    alike = SamplingBayesianEncoder(kinds={"name": Spellings()}, random_state=0).fit(table[~held], y[~held])
+    error = {
+        "plain": np.mean((plain.transform(pd.DataFrame({"name": names[held]}))[:, 0] - worth[held]) ** 2),
+        "alike": np.mean((alike.transform(table[held])[:, 0] - worth[held]) ** 2),
+    }
+    assert error["alike"] < 0.4 * error["plain"]
+    frame = alike.posteriors_["name"].set_index("category")
+    slot = frame.loc[names[~held][0]]
+    parent = frame.loc[slot["parent"]]
+    assert parent["kind"] == "parent"
+    assert parent["parent"].startswith("vaguely like")
+    stranger, missing = alike.transform(pd.DataFrame({"name": ["####", None]}))[:, 0]
+    assert stranger == pytest.approx(missing)  # both are as any might be
+    drawn = alike.sample(table[held][:5], 2_000)[:, :, 0]
+    np.testing.assert_allclose(drawn.mean(axis=0), alike.transform(table[held][:5])[:, 0], atol=0.1)
+
+
+def test_spellings_are_merged_taken_out_and_saved():
+    table, _, worth = typed(30, 1_500)
+    y = np.random.default_rng(0).binomial(1, 1 / (1 + np.exp(-worth)))
+    make = SamplingBayesianEncoder(kinds={"name": Spellings(alike=0.6)}, random_state=0)
+    whole, first, second = (clone(make).fit(table[some], y[some]) for some in (np.s_[:], np.s_[:700], np.s_[700:]))
+    expected = whole.transform(table)
+    np.testing.assert_allclose((first + second).transform(table), expected, rtol=1e-6)
+    np.testing.assert_allclose((whole - second).transform(table), first.transform(table), rtol=1e-6)
+    np.testing.assert_allclose(first.partial_fit(table[700:], y[700:]).transform(table), expected, rtol=1e-6)
+    weighted = clone(make).fit(table, y, sample_weight=np.full(1_500, 2.0))
+    twice = clone(make).fit(pd.concat([table, table]), np.append(y, y))
+    np.testing.assert_allclose(weighted.transform(table), twice.transform(table), rtol=1e-6)
+    file = io.BytesIO()
+    whole.save(file)
+    new = pd.concat([table, pd.DataFrame({"name": ["never seen 9", None]})])
+    loaded = catbayes.load(file)
+    np.testing.assert_array_equal(loaded.transform(new), whole.transform(new))
+    with pytest.raises(InputError, match="not looked up by its values"):
+        whole.to_sql()
+    model = SamplingRegressor(LGBMRegressor(n_estimators=5, verbose=-1, n_jobs=1), clone(make), random_state=0)
+    assert np.isfinite(model.fit(table, worth).predict(new)).all()  # with effects
+
+
+def test_strengths_of_few_children_that_differ_much_are_found():
+    """Two children a parent, ten times as far apart as rows: what parents are told is less than a row each."""
+    random = np.random.default_rng(0)
+    heads = ["".join(random.choice(list("abcdefghijklmnop"), 9)) for _ in range(400)]
+    parent = random.normal(size=400) * 4.0
+    child = parent[:, None] + random.normal(size=(400, 2)) * 2.0
+    table = pd.DataFrame({"name": [f"{head} {k}" for head in heads for k in range(2) for _ in range(8)]})
+    y = np.repeat(child.reshape(-1), 8) + random.normal(size=6_400)
+    encoder = SamplingBayesianEncoder(kinds={"name": Spellings()}).fit(table, y)
+    own, near, far = encoder.encoding_.columns[0].posteriors.prior.links.strengths
+    assert own == pytest.approx(1 / 2.0**2, rel=0.3)
+    assert 1 / near + 1 / far == pytest.approx(4.0**2, rel=0.3)
+
+
+def test_100_000_spellings_are_never_compared_pair_by_pair():
+    random = np.random.default_rng(0)
+    forms = ["".join(random.choice(list("abcdefgh"), 9)) for _ in range(20_000)]  # few letters: n-grams are common
+    grams = Grams.of(forms, 3)
+    shared = np.bincount(grams.matrix.indices, minlength=grams.matrix.shape[1]).astype(float)
+    assert PRODUCTS / 10 < (shared**2).sum() <= PRODUCTS < len(forms) ** 2
+
+
+@pytest.mark.parametrize("own_target", ["exclude", "cross_fit"])
+def test_noise_in_spellings_does_not_give_the_own_target_away(own_target):
+    random = np.random.default_rng(0)
+    found = []
+    for number in range(6):
+        table, _, _ = typed(200, 2_000, seed=number)
+        y = random.binomial(1, 0.3, 2_000)
+        settings = {"prior": BetaBernoulli(3.0, 7.0), "kinds": {"name": Spellings()}}
+        encoder = SamplingBayesianEncoder(own_target=own_target, random_state=number, **settings)
+        found.append(np.corrcoef(encoder.fit_transform(table, y)[:, 0], y)[0, 1])
+    assert (-0.3 if own_target == "exclude" else -0.06) < np.mean(found) < 0.03
+
+
+@given(st.text(), st.text())
+def test_the_form_of_a_form_is_itself(one, other):
+    assert form_of(form_of(one)) == form_of(one)
+    assert form_of(f" {one.upper()} ") == form_of(one.upper())
+    assert isinstance(form_of(other), str)
+
+
 # ------------------------------------------------------------------------------------- other engines
 
 
@@ -411,6 +531,7 @@ def test_models_interactions_effects_and_comparisons_take_kinds():
         ({"size": Ordinal(["S", "M"])}, r"holds \['L'\]"),
         ({"size": Bins()}, "more than numbers"),
         ({"many": Ordinal()}, "more than 1000"),
+        ({"many": Spellings()}, "more than text"),
     ],
 )
 def test_what_cannot_be_used_is_refused(kinds, message):

@@ -25,15 +25,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
 from catbayes._arrays import positive
 from catbayes._index import Index
 from catbayes._validation import Array
-from catbayes.families import Family, likeliest_strength
+from catbayes.families import Family, likeliest_strength, no_signal
 from catbayes.priors import Empirical, Prior
 from catbayes.statistics import Statistics
 
-__all__ = ["Links"]
+__all__ = ["Likeness", "Links"]
+
+LOWEST = np.log(1e-2)
+"""The least strength, as a logarithm."""
 
 SWEEPS = 4
 """Strengths decide what children tell their parents, and that in turn the strengths: so many times in turn."""
@@ -147,6 +151,58 @@ class Links:
         for level in reversed(levels[:-1]):
             strengths.insert(0, likeliest_strength(level.cavity, level.statistics, root))
         return Links(root, tuple(strengths))
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness(Links):
+    """Links of a tree that was found by likeness: parents have few children, which may differ much.
+
+    A child that varies by more than its rows do tells its parent less than a row, so that what parents were told is
+    hardly an observation. The strengths are found by what they make of the leaves, whose rows are observations: each
+    leaf is to be as likely as can be given the others.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.kinds import Spellings
+    >>> X = pd.DataFrame({"title": ["clerk", "clerk ii", "driver", "driver ii"] * 30})
+    >>> y = [1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0] * 10
+    >>> encoder = SamplingBayesianEncoder(kinds={"title": Spellings()}).fit(X, y)
+    >>> type(encoder.encoding_.columns[0].posteriors.prior.links).__name__
+    'Likeness'
+    """
+
+    @classmethod
+    def fit(
+        cls,
+        index: Index,
+        statistics: Statistics,
+        family: type[Family],
+        prior: Prior,
+        column: Statistics,
+        units: float = 1.0,
+    ) -> Likeness:
+        """Find all strengths at once; of a prior that is given, all have its own."""
+        known = statistics if statistics.varies() else column  # an engine may have counted every spelling by itself
+        base, proper = prior.fit(family, known, units)
+        n_levels = len(index.levels) + 1
+        if not isinstance(prior, Empirical):
+            return cls(proper, (float(proper.strength),) * n_levels)
+        leaves = np.flatnonzero(statistics.count[: index.missing] > 0)
+        own, highest = statistics.take(leaves), np.log(no_signal(statistics.count.sum()))
+
+        def cost(x: Any) -> float:
+            prior = cls(base, tuple(np.exp(x)))._propagate(index, statistics)[0].prior
+            return -float(prior.varying_as(base).take(leaves).log_marginal(own).sum())
+
+        start = np.clip(np.log(float(base.strength)), LOWEST, highest)
+        how: dict[str, Any] = {"method": "Nelder-Mead", "options": {"xatol": 1e-2, "fatol": 1e-2, "maxiter": 300}}
+        best = minimize(cost, [start] * n_levels, bounds=[(LOWEST, highest)] * n_levels, **how)
+        silent = [highest] * n_levels
+        if cost(silent) - best.fun < 1e-2:  # leaves that differ by nothing
+            return cls(base, tuple(np.exp(silent)))
+        return cls(base, tuple(np.exp(best.x).tolist()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from catbayes._tables import spelled
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 
-__all__ = ["Index", "Level", "Order"]
+__all__ = ["Index", "Leaning", "Level"]
 
-Order = Literal["line", "ring"]
-"""Categories in their order; in a ring the last one is the neighbour of the first."""
+Leaning = Literal["line", "ring", "likeness"]
+"""Beside each other, in a ring the last one beside the first too; or below parents that were found by likeness."""
 
 DENSE = 4
 """Keys are looked up in a table of all keys, if there are at most so many times as many of them as rows."""
@@ -65,7 +65,7 @@ class Index:
     sources: tuple[Categories, ...]
     cells: Codes  # (category, source): slots of the sources
     levels: tuple[Level, ...] = ()
-    order: Order | None = None  # how the categories follow each other, if they do
+    leaning: Leaning | None = None  # how categories lean on each other, where levels do not say it all
 
     @classmethod
     def of(cls, sources: Sequence[Categories], codes: Sequence[Codes]) -> tuple[Index, Codes]:
@@ -116,9 +116,9 @@ class Index:
             paths = [path[1:] for path in number]
         return replace(Index.of_column(leaves), levels=tuple(levels))
 
-    def in_order(self, order: Order) -> Index:
+    def in_order(self, order: Literal["line", "ring"]) -> Index:
         """The same categories, each the neighbour of the next."""
-        return replace(self, order=order)
+        return replace(self, leaning=order)
 
     def starts(self) -> list[int]:
         """The first slot of the nodes of each level, and the end of the last."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from catbayes._hierarchy import Links
+from catbayes._hierarchy import Likeness, Links
 from catbayes._index import Index
 from catbayes._posteriors import ColumnPrior, Entries
 from catbayes._validation import Array
@@ -28,7 +28,9 @@ def links_of(index: Index) -> type[Links] | type[Walk] | None:
     >>> links_of(sizes), links_of(sizes.in_order("line"))
     (None, <class 'catbayes._walk.Walk'>)
     """
-    if index.order is not None:
+    if index.leaning == "likeness":
+        return Likeness
+    if index.leaning is not None:
         return Walk
     return Links if index.levels else None
 

@@ -149,6 +149,9 @@ class Posteriors:
             "category": [values[slot] for slot in slots for _ in range(width)],
             "kind": np.repeat(kind[slots], width).tolist(),
         }
+        if index.leaning == "likeness":  # a tree that nobody has seen yet
+            above = index.up()[slots]
+            record["parent"] = [None if slot == index.unseen else values[slot] for slot in above for _ in range(width)]
         if width > 1:
             record["class"] = [label for _ in slots for label in (labels or range(width))]
         record["count"] = np.repeat(count[slots], width)

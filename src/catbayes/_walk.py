@@ -159,7 +159,7 @@ class _Path:
     def of(cls, index: Index) -> _Path:
         n_levels = index.missing
         edge = np.eye(n_levels, k=1)
-        if index.order == "ring" and n_levels > 2:
+        if index.leaning == "ring" and n_levels > 2:
             edge[0, -1] = 1.0
         edge = edge + edge.T
         return cls(*np.linalg.eigh(np.diag(edge.sum(axis=0)) - edge))

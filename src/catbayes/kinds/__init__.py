@@ -7,8 +7,9 @@ categories, and which of these lean on each other.
 from catbayes.kinds._bins import Bins, Cuts
 from catbayes.kinds._kind import Kind
 from catbayes.kinds._ordinal import Ordinal
+from catbayes.kinds._spellings import Spellings, form_of
 
-__all__ = ["KINDS", "Bins", "Cuts", "Kind", "Ordinal"]
+__all__ = ["KINDS", "Bins", "Cuts", "Kind", "Ordinal", "Spellings", "form_of"]
 
-KINDS: dict[str, type[Kind]] = {kind.__name__: kind for kind in (Bins, Ordinal)}
+KINDS: dict[str, type[Kind]] = {kind.__name__: kind for kind in (Bins, Ordinal, Spellings)}
 """By their names."""
