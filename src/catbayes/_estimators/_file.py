@@ -19,11 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from catbayes._atomic import replacing
 from catbayes._encoder import SamplingBayesianEncoder, read_settings, read_value, write_settings, write_values
-from catbayes._encoding import Layout
 from catbayes._estimators._boosters import format_of, new_booster
 from catbayes._estimators._calibration import from_arrays, to_arrays
-from catbayes._estimators._native import Known
-from catbayes._estimators._predicting import DrawnTable
 from catbayes._evidence import label_array
 from catbayes._types import File
 from catbayes.errors import InputError
@@ -219,18 +216,15 @@ def _unpack(kind: type[Any], header: Any, files: dict[str, bytes], trusted: set[
     model.n_features_in_ = len(inputs)
     if header["named"]:
         model.feature_names_in_ = np.array(inputs, dtype=object)
+    classes = None
     if header["classes"] is not None:
         labels = [read_value(pair) for pair in header["classes"]]
-        model.classes_ = label_array(labels, np.dtype(header["class_type"]))
-    model.encoder_ = SamplingBayesianEncoder.load(io.BytesIO(files[ENCODER])) if ENCODER in files else None
-    model.estimators_ = [_read_estimator(record, files, trusted) for record in header["fitted"]]
-    model.fit_with_ = header["fit_with"]
+        classes = label_array(labels, np.dtype(header["class_type"]))
+    fitted = SamplingBayesianEncoder.load(io.BytesIO(files[ENCODER])) if ENCODER in files else None
+    estimators = [_read_estimator(record, files, trusted) for record in header["fitted"]]
+    model._settle(fitted, estimators, header["fit_with"], classes)
     trees = None if header["scale"] is None else _read_estimator(header["scale"], files, trusted)
     model._calibration = from_arrays(files[CALIBRATION], trees) if CALIBRATION in files else None
-    encoding = None if model.encoder_ is None else model.encoder_.encoding_
-    model._layout = Layout(len(inputs), []) if encoding is None else encoding.layout
-    model._known = Known.of(model._chosen_estimator(), model.fit_with_, model._layout, inputs)
-    model._draws = [] if encoding is None else DrawnTable.of(encoding, model._n_predicted)
     return model
 
 

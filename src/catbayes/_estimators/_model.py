@@ -181,19 +181,24 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         # Fitted all at once: an error or an interruption before the end leaves the model as it was.
         fresh = copy(self)
         validate_data(fresh, X if table.frame is not None else table.array, skip_check_array=True)
-        fresh.encoder_ = encoder
-        fresh.estimators_ = fitted
-        fresh.fit_with_ = way
-        fresh._draws = [] if encoder is None else DrawnTable.of(encoder.encoding_, self._n_predicted)
-        fresh._layout, fresh._known = draws.layout, known
-        fresh._calibration = None
-        if classes is not None:
-            fresh.classes_ = classes
+        fresh._settle(encoder, fitted, way, classes)
         if self.calibrate is not None:
             how: dict[str, Any] = {"classes": classes, "encoder": encoder, "seed": seed, "report": rows.report}
             fresh._calibration = fresh._calibration_of(HeldOut.of(fresh, table, y, weight, groups, given, **how), seed)
         self.__dict__.update(vars(fresh))
         return self
+
+    def _settle(self, encoder: Any, estimators: list[Any], way: str, classes: Any = None) -> None:
+        """Keep what was fitted, and make ready what predictions need of it; the inputs are known already."""
+        self.encoder_, self.estimators_, self.fit_with_ = encoder, estimators, way
+        if classes is not None:
+            self.classes_ = classes
+        encoding = None if encoder is None else encoder.encoding_
+        inputs = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
+        self._layout = Layout(len(inputs), []) if encoding is None else encoding.layout
+        self._known = Known.of(self._chosen_estimator(), way, self._layout, inputs)
+        self._draws = [] if encoding is None else DrawnTable.of(encoding, self._n_predicted)
+        self._calibration = None
 
     def _check(self, estimator: Any) -> None:
         check_option("fit_with", self.fit_with, get_args(FitWith))

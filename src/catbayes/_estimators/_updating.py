@@ -13,8 +13,6 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from catbayes._encoder import new_seed, read_new, read_table
 from catbayes._encoding import Encoding, Layout, TrainingDraws
-from catbayes._estimators._native import Known
-from catbayes._estimators._predicting import DrawnTable
 from catbayes._estimators._rows import as_numbers, from_origins
 from catbayes._random import Purpose, stream
 from catbayes._tables import Named, Table
@@ -134,11 +132,7 @@ class _Part:
             estimator.set_params(random_state=int(stream(seed, Purpose.ESTIMATOR, 0).integers(2**31 - 1)))
         self._pass(estimator, draws, self.classes)
         validate_data(model, self.given if self.table.frame is not None else self.table.array, skip_check_array=True)
-        if self.classes is not None:
-            model.classes_ = self.classes
-        model.encoder_, model.estimators_, model.fit_with_ = encoder, [estimator], "rounds"
-        model._calibration = None
-        self._settle(model)
+        model._settle(encoder, [estimator], "rounds", self.classes)
 
     def add_to(self, model: Any) -> None:
         """Let the estimator learn from what was known before, and the encoder from the rows."""
@@ -157,7 +151,7 @@ class _Part:
         self._pass(model.estimators_[0], self._before(encoding, model._layout), getattr(model, "classes_", None))
         if model.encoder_ is not None:
             model.encoder_.partial_fit(self.given, self.named, self.weight)
-        self._settle(model)
+        model._settle(model.encoder_, model.estimators_, model.fit_with_)
 
     def _before(self, encoding: Encoding | None, layout: Layout) -> TrainingDraws:
         """A draw of the rows from what was known before them."""
@@ -179,11 +173,3 @@ class _Part:
             options["classes"] = np.arange(len(classes))
         y = self.y if classes is None else np.searchsorted(classes, self.y)
         estimator.partial_fit(features, y, **options)
-
-    def _settle(self, model: Any) -> None:
-        """What predictions are made with."""
-        encoding = None if model.encoder_ is None else model.encoder_.encoding_
-        model._layout = Layout(model.n_features_in_, []) if encoding is None else encoding.layout
-        inputs = list(getattr(model, "feature_names_in_", range(model.n_features_in_)))
-        model._known = Known.of(model._chosen_estimator(), model.fit_with_, model._layout, inputs)
-        model._draws = [] if encoding is None else DrawnTable.of(encoding, model._n_predicted)
