@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from catbayes._estimators._next_class import NextClass, Tempered
-from catbayes._estimators._next_target import Ladder, NextTarget, Scale
+from catbayes._estimators._next_target import Ladder, NextTarget, UsualError
 
 
 def to_arrays(found: NextClass | NextTarget) -> bytes:
@@ -37,7 +37,7 @@ def from_arrays(content: bytes, trees: Any) -> NextClass | NextTarget:
         for number in range(int(arrays["kinds"]))
     ]
     if "noise" in arrays:
-        scale = Scale(float(arrays["noise"]), float(arrays["trust"]), trees)
+        scale = UsualError(float(arrays["noise"]), float(arrays["trust"]), trees)
         return NextTarget(scale, columns, ladders, arrays["extent"])
     pairs = zip(arrays["slopes"].tolist(), arrays["offsets"], strict=True)
     return NextClass(columns, [Tempered(slope, offsets) for slope, offsets in pairs], ladders)

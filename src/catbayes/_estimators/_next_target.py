@@ -87,7 +87,7 @@ class Ladder:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class UsualError:
     """How far targets usually lie from predictions: √(noise² + (trust · doubt)²), times what trees say of such rows.
 
     The root carries on where no held-out row was, as with a category that is new in a column of well-known ones.
@@ -98,7 +98,7 @@ class Scale:
     trees: Any
 
     @classmethod
-    def of(cls, told: Told, residual: Array, weight: Array, seed: int) -> Scale:
+    def of(cls, told: Told, residual: Array, weight: Array, seed: int) -> UsualError:
         """Learn from the residuals of some rows."""
         size = np.abs(residual)
         plain = cls(*_noise_and_trust(size, told.doubt, weight), None)
@@ -118,7 +118,7 @@ class Scale:
         return cls(plain.noise, plain.trust, trees.fit(_looked_at(told), np.maximum(size / plain(told), 1e-6), weight))
 
     def __call__(self, told: Told) -> Array:
-        """The scale of each row."""
+        """That of each row."""
         root = np.sqrt(self.noise**2 + (self.trust * told.doubt) ** 2)
         return root if self.trees is None else np.asarray(root * self.trees.predict(_looked_at(told)))
 
@@ -152,7 +152,7 @@ def _looked_at(told: Told) -> Array:
 class NextTarget:
     """Quantiles of the next target around a prediction."""
 
-    scale: Scale
+    scale: UsualError
     columns: Codes  # encoded columns that have a signal
     ladders: Sequence[Ladder]  # of what is left, by kind
     extent: Array  # the sum of the scales of its rows, by kind
@@ -164,11 +164,11 @@ class NextTarget:
         scale = np.empty_like(residual)
         for fold in np.unique(held.fold):
             own = held.fold == fold
-            scale[own] = Scale.of(told.take(~own), residual[~own], weight[~own], seed)(told.take(own))
+            scale[own] = UsualError.of(told.take(~own), residual[~own], weight[~own], seed)(told.take(own))
         kind = kinds_of(told.known, held.relevant)
         ladders = [Ladder.of(residual / scale, voices(kind == number, weight)) for number in KINDS]
         extent = np.asarray(np.bincount(kind, weight * scale, len(KINDS)), dtype=np.float64)
-        return cls(Scale.of(told, residual, weight, seed), held.relevant, ladders, extent)
+        return cls(UsualError.of(told, residual, weight, seed), held.relevant, ladders, extent)
 
     def tails(self, coverage: float) -> tuple[float, float]:
         """Levels between which the coverage lies, such that intervals are short: targets may have one long tail."""
