@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test golden calibration fuzz coverage mutants reliability lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale walk dist lowest interpreters news clean
+.PHONY: demo reproduce test golden calibration fuzz coverage mutants reliability lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale walk dist lowest interpreters mlflow news clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -66,6 +66,9 @@ lowest:  ## the core tests with the lowest versions of dependencies, on the lowe
 
 interpreters:  ## the core tests on every newer Python that is installed; two minutes each
 	@for python in $$(.ci/interpreters); do .ci/smoke $$python || exit 1; done
+
+mlflow:  ## models through MLflow and back, in an environment of its own; a minute
+	PYTHON=$(PYTHON) .ci/mlflow
 
 dist:  ## sdist and wheel in dist/, looked into, installed into empty environments, and the README run from each
 	PYTHON=$(PYTHON) .ci/dist

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 NAMES = (
+    "real_table",
     "leakage",
     "shrinkage",
     "uncertainty",
