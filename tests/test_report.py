@@ -192,6 +192,25 @@ def test_nothing_sticks_out_at_any_width(opened, pixels):
         assert opened.execute_script("return document.documentElement.scrollWidth") <= pixels
 
 
+CUT_OFF = """
+const inside = (part, box) => {
+  const [one, other] = [part.getBoundingClientRect(), box.getBoundingClientRect()];
+  return one.left >= other.left - 0.5 && one.right <= other.right + 0.5;
+};
+const dots = [...document.querySelectorAll(".picture .dot, .picture .ring")].filter((e) => !inside(e, e.parentElement));
+const ticks = [...document.querySelectorAll(".ticks span")].filter((e) => !inside(e, document.body));
+return [...dots.map((e) => e.outerHTML), ...ticks.map((e) => e.textContent)];
+"""
+
+
+@pytest.mark.parametrize("pixels", [390, 1280])
+def test_no_dot_and_no_tick_is_cut_off(opened, pixels):
+    """Those of the best and the worst stand at the edges."""
+    width(opened, pixels)
+    assert texts(opened, ".ticks span")[0] == "0"
+    assert opened.execute_script(CUT_OFF) == []
+
+
 def test_dark_mode_turns_the_paper_dark(opened):
     def background(scheme):
         feature = {"name": "prefers-color-scheme", "value": scheme}

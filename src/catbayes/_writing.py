@@ -26,6 +26,19 @@ def counted(count: float, noun: str, nouns: str | None = None) -> str:
     return f"{number(count)} {noun if count == 1 else nouns or noun + 's'}"
 
 
+def in_rows(strength: float) -> str:
+    """What a prior is worth, in rows: whole ones of many, and two figures of few.
+
+    Examples
+    --------
+    >>> from catbayes._writing import in_rows
+    >>> in_rows(0.0713), in_rows(1.0), in_rows(2.789), in_rows(71030.4)
+    ('0.071 rows', '1 row', '2.8 rows', '71,030 rows')
+    """
+    written = number(round(strength)) if strength >= 10 else f"{float(f'{strength:.2g}'):g}"
+    return f"{written} {'row' if written == '1' else 'rows'}"
+
+
 def number(value: Any) -> str:
     """One number: 71,030, 0.1234, nothing for NaN.
 
@@ -124,12 +137,15 @@ class Written:
     def __repr__(self) -> str:
         names, lines, rest = self._cells()
         grid = text_of(names, lines, _to_the_right(self._table()))
-        return "\n".join([self._sentence(), *(grid if lines else []), *([rest] if rest else [])])
+        return "\n".join([self._opening(lines), *(grid if lines else []), *([rest] if rest else [])])
 
     def _repr_html_(self) -> str:
         names, lines, rest = self._cells()
-        aligned = [f' style="text-align:{"right" if after else "left"}"' for after in _to_the_right(self._table())]
-        return html_of([self._sentence()], names, lines, [rest] if rest else [], aligned)
+        return html_of([self._opening(lines)], names, lines, [rest] if rest else [], _to_the_right(self._table()))
+
+    def _opening(self, lines: list[list[str]]) -> str:
+        """The sentence, which announces a table only if one follows."""
+        return self._sentence() if lines else self._sentence().removesuffix(":")
 
 
 def _to_the_right(table: Mapping[str, Sequence[Any]]) -> list[bool]:
@@ -153,11 +169,11 @@ def html_of(
     before: Sequence[str],
     headings: Sequence[str],
     lines: Sequence[Sequence[str]],
-    after: Sequence[str] = (),
-    attributes: Sequence[str] | None = None,
+    after: Sequence[str],
+    right: Sequence[bool],
 ) -> str:
-    """Paragraphs, a table and more paragraphs; whatever the texts hold, they stay text."""
-    given = attributes or [""] * len(headings)
+    """Paragraphs, a table with some columns set to the right, and paragraphs; whatever the texts hold, they stay text."""
+    given = [f' style="text-align:{"right" if after else "left"}"' for after in right]
 
     def row(tag: str, line: Sequence[str]) -> str:
         return "".join(f"<{tag}{a}>{html.escape(str(t))}</{tag}>" for a, t in zip(given, line, strict=True))

@@ -297,13 +297,17 @@ class Comparison:
             lines.append([record["encoder"], record["model"], *scores, *told])
         return headings, lines
 
+    def _right(self) -> list[bool]:
+        """Which columns of the table hold numbers."""
+        return [False, False, *[True] * (len(self.measures) + 1), False, True]
+
     def _repr_html_(self) -> str:
         before = [self.sentence, self.rows.described + "."]
-        return html_of(before, *self._shown(), [*self.reasons, *self.rows.notes, *self.rows.warnings])
+        return html_of(before, *self._shown(), [*self.reasons, *self.rows.notes, *self.rows.warnings], self._right())
 
     def __repr__(self) -> str:
         headings, lines = self._shown()
-        table = text_of(headings, lines, [False, False, *[True] * (len(self.measures) + 1), False, True])
+        table = text_of(headings, lines, self._right())
         return "\n".join([self.sentence.strip(), *(table if lines else []), *self.reasons])
 
 

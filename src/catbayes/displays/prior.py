@@ -13,7 +13,7 @@ from catbayes._encoding import Encoding
 from catbayes._plotting import drawable, legend_above
 from catbayes._tables import name_of, no_column
 from catbayes._validation import Array, check_number
-from catbayes._writing import counted, number
+from catbayes._writing import in_rows, number
 from catbayes.displays._display import Display, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
 
@@ -149,9 +149,7 @@ class PriorDisplay(Display):
         for row, name in enumerate(self.columns):
             best, strength = self.best_value[row], self.best_strength[row]
             flat = strength > high
-            at = high if flat else strength
-            rows = counted(round(at) if at >= 10 else float(f"{at:.2g}"), "row")
-            note = f"best {'beyond' if flat else 'at'} {rows}"
+            note = f"best {'beyond' if flat else 'at'} {in_rows(high if flat else strength)}"
             (line,) = ax.plot(self.strengths, self.values[row] - best, label=f"{drawable(name)}: {note}", **style)
             marker = {"marker": ">" if flat else "o", "linestyle": "", "color": line.get_color(), "clip_on": False}
             ax.plot([np.clip(strength, low, high)], [0.0], **marker)

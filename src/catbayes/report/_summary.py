@@ -19,7 +19,7 @@ from catbayes._comparison import behind as behind_the_best
 from catbayes._encoder import SamplingBayesianEncoder, describe
 from catbayes._estimators import SamplingClassifier, SamplingRegressor
 from catbayes._random import Purpose, stream
-from catbayes._writing import column, counted, number
+from catbayes._writing import counted, in_rows, number
 from catbayes.diagnostics import Leakage, leakage
 from catbayes.displays import DrawsDisplay
 
@@ -117,7 +117,8 @@ def _overview(names: list[str], described: dict[str, Any]) -> list[dict[str, Any
 
 def _folds(comparison: Comparison) -> str:
     compared = len(comparison.common)
-    return comparison.folding if compared == len(comparison.folds) else f"{compared} folds of {comparison.folding}"
+    total = len(comparison.folds)
+    return comparison.folding if compared == total else f"{compared} of {total} folds ({comparison.folding})"
 
 
 LATE = {"left_out": "There was no time left for this: compare with a larger time budget."}
@@ -145,7 +146,7 @@ def _results(comparison: Comparison) -> dict[str, Any]:
     span = (high - low) or 1.0
 
     def place(value: float) -> float:
-        return round(float(np.clip((value - low) / span, 0.0, 1.0)) * 100, 2)
+        return round(2 + 96 * float(np.clip((value - low) / span, 0.0, 1.0)), 2)  # room for a whole dot
 
     lines = []
     for record, gap, margin in zip(records, behind, margins, strict=True):
@@ -167,10 +168,7 @@ def _results(comparison: Comparison) -> dict[str, Any]:
         "measures": [MEASURES[name].label for name in comparison.measures],
         "lines": lines,
         "zero": place(0.0),
-        "ticks": [
-            {"at": place(value), "text": text}
-            for value, text in zip(_ticks(low, high), column(_ticks(low, high)), strict=True)
-        ],
+        "ticks": [{"at": place(value), "text": f"{value:,.6g}"} for value in _ticks(low, high)],
         "measure": MEASURES[comparison.by].label,
         "missing": comparison.reasons,
         "n_missing": len(comparison.unranked),
@@ -217,7 +215,7 @@ def _column(frame: Any, name: str, described: dict[str, Any], rows: Rows) -> dic
         "categories": len(seen),
         "shown": len(kept),
         "rare": int((shrinkage[seen] > RARE).sum()),
-        "strength": counted(round(described["prior_strength"]), "row"),
+        "strength": in_rows(described["prior_strength"]),
         "classes": [""] if n_classes == 1 else [str(label) for label in rows.classes or ()],
         "names": [_shortened(labels[i]) if kinds[i] == "seen" else None for i in kept],
         "counts": [float(counts[i]) for i in kept],
