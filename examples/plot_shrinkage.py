@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 from catbayes import SamplingBayesianEncoder
 from catbayes.datasets import make_transactions
@@ -20,7 +21,8 @@ from catbayes.displays import PosteriorDisplay, ShrinkageDisplay
 
 payments = make_transactions(20_000)
 columns = ["merchant", "city", "device"]
-encoder = SamplingBayesianEncoder(columns, random_state=0).fit(payments.table, payments.y)
+y = pd.Series(payments.y, name=payments.target)
+encoder = SamplingBayesianEncoder(columns, random_state=0).fit(payments.table, y)
 
 # %%
 # Each column has a prior of its own, worth so many rows. Devices get one that is stronger than the table.

@@ -172,7 +172,7 @@ def html_of(
     after: Sequence[str],
     right: Sequence[bool],
 ) -> str:
-    """Paragraphs, a table with some columns set to the right, and paragraphs; whatever the texts hold, they stay text."""
+    """Paragraphs, a table with some columns set to the right, and paragraphs; texts stay text, whatever they hold."""
     given = [f' style="text-align:{"right" if after else "left"}"' for after in right]
 
     def row(tag: str, line: Sequence[str]) -> str:
