@@ -516,6 +516,19 @@ def test_what_takes_most_of_the_time_left_waits_for_the_others(monkeypatch):
     assert told == ["first + logistic"] * 5 + ["slow + logistic"] * 5 + ["late + logistic"] * 5
 
 
+@pytest.mark.parametrize(("budget", "finished"), [(300, ["slow", "late"]), (150, ["late"])])  # five folds of 40 s
+def test_the_first_one_waits_for_nobody_if_it_can_be_finished(monkeypatch, budget, finished):
+    """Of the others nobody knows what they take: in the end nothing would be finished."""
+    X, y = small()
+    told, Clock.now = [], time.monotonic()
+    monkeypatch.setattr("catbayes._comparison._running.time", Clock)
+    quick = {"models": ["linear"], "repeats": 1, "cv": 5, "progress": lambda done, total, what: told.append(what)}
+    result = compare(X, y, encoders={"slow": Sluggish(), "late": "target"}, time_budget=budget, **quick)
+    assert [cell.encoder for cell in result.cells if cell.done] == finished
+    assert told[:2] == ["slow + logistic"] * 2
+    assert (told[2] == "slow + logistic") == (budget == 300)
+
+
 def test_models_with_their_own_handling_of_categories_run_right_after_the_first_model():
     X, y = small()
     order = [cell.name for cell in compare(X, y, time_budget=0).cells]

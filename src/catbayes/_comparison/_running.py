@@ -123,7 +123,8 @@ def run(
 ) -> tuple[list[Cell], bool]:
     """Fit and score every contestant on the same folds; returns the cells, and whether somebody interrupted.
 
-    Where there is an end, one that would take more than half of the time left waits until the others had their turn.
+    Where there is an end, one that would take more than half of the time left waits until the others had their turn,
+    unless nothing is finished yet: of the others nobody knows what they take.
     """
     cells = [_cell(contestant, rows, seed) for contestant in found]
     first, why = 0, "the time was up"
@@ -137,7 +138,9 @@ def run(
                                 continue
                             if progress is not None:
                                 progress(*_counted(cells, repeats), cell.name)
-                            if not cell.open or not _affordable(cell, len(folds) - number, end, share):
+                            finished = any(len(other.scores) >= len(folds) for other in cells)
+                            left = share if finished else 1.0
+                            if not cell.open or not _affordable(cell, len(folds) - number, end, left):
                                 break
                             _run_fold(cell, first + number, rows, train, test, alarm)
                 first += len(folds)
