@@ -284,3 +284,17 @@ def test_a_missing_jinja_names_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"catbayes\[report\]"):
         render({})
+
+
+def test_the_page_says_what_changed_in_the_last_rows():
+    """One shop turns round in the last fifth; without an order there is nothing to tell."""
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame({"shop": random.choice(["north", "south", "west"], 1500), "day": np.arange(1500)})
+    chance = np.where(table["shop"] == "north", np.where(table["day"] < 1200, 0.1, 0.7), 0.4)
+    y = (random.random(1500) < chance).astype(int)
+    how = {"encoders": ["target"], "models": ["linear"], "cv": 2, "repeats": 1}
+    found = summarise(compare(table, y, time="day", **how), time_budget=0)
+    assert [line["name"] for line in found["changes"]["named"]] == ["north"]
+    assert found["changes"]["lines"][0] | {"compared": 3, "changed": 1} == found["changes"]["lines"][0]
+    assert "<bdi>north</bdi>" in render(found)
+    assert "in no order" in render(summarise(compare(table, y, **how), time_budget=0))

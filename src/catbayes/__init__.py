@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     from catbayes._encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder
     from catbayes._encoding import CrossFit, Exclude, Include, Kept, Ordered, TrainingDraws
     from catbayes._estimators import SamplingClassifier, SamplingRegressor, load
-    from catbayes._evidence import Effects, Evidence, gather
+    from catbayes._evidence import Effects, Evidence, Faded, fade, gather
     from catbayes.errors import InputError, InputWarning
     from catbayes.families import (
         BetaBernoulli,
@@ -45,6 +45,7 @@ __all__ = [
     "Empirical",
     "Evidence",
     "Exclude",
+    "Faded",
     "GammaExponential",
     "GammaPoisson",
     "Include",
@@ -64,6 +65,7 @@ __all__ = [
     "TrainingDraws",
     "compare",
     "encode",
+    "fade",
     "gather",
     "load",
 ]
@@ -76,7 +78,7 @@ _HOLDS = {
     "_encode": ("encode",),
     "errors": ("InputError", "InputWarning"),
     "_estimators": ("SamplingClassifier", "SamplingRegressor", "load"),
-    "_evidence": ("Effects", "Evidence", "gather"),
+    "_evidence": ("Effects", "Evidence", "Faded", "fade", "gather"),
     "families": (
         "BetaBernoulli",
         "BetaBinomial",

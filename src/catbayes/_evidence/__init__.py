@@ -9,6 +9,7 @@ from catbayes._evidence._evidence import (
     says_nothing,
     settle_family,
 )
+from catbayes._evidence._fading import Faded, fade
 from catbayes._evidence._gathering import Given, gather, gather_selected
 from catbayes._evidence._rows import Rows, read_rows, take_named
 from catbayes._evidence._scale import Scale, scale_of
@@ -22,6 +23,7 @@ __all__ = [
     "EffectTable",
     "Effects",
     "Evidence",
+    "Faded",
     "Given",
     "RowEffects",
     "Rows",
@@ -29,6 +31,7 @@ __all__ = [
     "Slope",
     "Target",
     "check_classes",
+    "fade",
     "gain",
     "gather",
     "gather_selected",

@@ -19,8 +19,8 @@ from catbayes._comparison import behind as behind_the_best
 from catbayes._encoder import SamplingBayesianEncoder, describe
 from catbayes._estimators import SamplingClassifier, SamplingRegressor
 from catbayes._random import Purpose, stream
-from catbayes._writing import counted, in_rows, number
-from catbayes.diagnostics import Leakage, leakage
+from catbayes._writing import column, counted, in_rows, number
+from catbayes.diagnostics import Leakage, leakage, monitor
 from catbayes.displays import DrawsDisplay
 
 MOST_CATEGORIES = 2_000
@@ -30,6 +30,7 @@ DRAWS = (1, 2, 5, 10, 20)
 MOST_ROWS_OF_DRAWS, N_ROUNDS = 2_000, 30
 MOST_ROWS_OF_LEAKAGE, ROWS_OF_LEAKAGE_IN_HASTE, FEWEST_ROWS_OF_LEAKAGE = 10_000, 2_000, 200
 N_FOLDS = 3
+NEW_PART, MOST_CHANGED = 5, 20
 
 
 def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[str, Any]:
@@ -80,6 +81,7 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
         "meaning": _meaning(rows),
         "overview": _overview(names, described),
         "columns": [_column(encoder.posteriors_[name], name, described[name], rows) for name in names],
+        "changes": _changes(rows, comparison.seed),
         **_sections(rows, comparison.seed, leaks, end),
     }
 
@@ -243,6 +245,32 @@ def _sampled(rows: Rows, most: int, seed: int) -> tuple[Any, Any]:
         return rows.X, rows.y
     chosen = np.sort(stream(seed, Purpose.SUBSET).choice(len(rows.y), most, replace=False))
     return rows.X.iloc[chosen].reset_index(drop=True), rows.y[chosen]
+
+
+def _changes(rows: Rows, seed: int) -> dict[str, Any]:
+    """What is new in the last fifth of rows that have an order, to an encoder that learnt from those before."""
+    if not rows.ordered:
+        return {"left_out": "The rows are in no order: compare with time=, the column that says when each was."}
+    first = len(rows.y) - len(rows.y) // NEW_PART
+    if rows.classes is not None and len(np.unique(rows.y[:first])) < len(rows.classes):
+        return {"left_out": "The first rows hold fewer classes than the last."}
+    encoder = SamplingBayesianEncoder(list(rows.categorical), family=rows.family, random_state=seed)
+    found = monitor(encoder.fit(rows.X.iloc[:first], rows.y[:first]), rows.X.iloc[first:], rows.y[first:])
+    numbers = {"compared": found.of_column, "changed": found.of_column[found.alarms]}
+    counts = {name: np.bincount(of, minlength=len(found.columns)) for name, of in numbers.items()}
+    lines = [
+        {"name": str(name), "unseen": f"{found.unseen[i]:.1%}"}
+        | {"missing": f"{found.missing[i]:.1%}", "missing_before": f"{found.missing_before[i]:.1%}"}
+        | {"compared": int(counts["compared"][i]), "changed": int(counts["changed"][i])}
+        for i, name in enumerate(found.columns)
+    ]
+    surest = np.argsort(-found.bayes_factors, kind="stable")[: min(int(found.alarms.sum()), MOST_CHANGED)]
+    named = [
+        {"column": str(found.columns[found.of_column[i]]), "name": _shortened(found.categories[i])}
+        | {"before": number(found.before[i]), "now": number(found.now[i]), "factor": f"{found.bayes_factors[i]:.2g}"}
+        for i in surest
+    ]
+    return {"rows": len(rows.y) - first, "before": first, "lines": lines, "named": named}
 
 
 def _draws(rows: Rows, seed: int) -> dict[str, Any]:
