@@ -7,12 +7,14 @@ import pytest
 from lightgbm import LGBMRegressor
 from scipy import stats
 from scipy.stats import spearmanr
+from sklearn import clone
 
 from catbayes import (
     BetaBinomial,
     Draws,
     GammaExponential,
     InputError,
+    MultiTargetEncoder,
     RobustNormal,
     SamplingBayesianEncoder,
     SamplingRegressor,
@@ -284,3 +286,57 @@ def test_hierarchies_of_heavy_tails_are_refused_and_comparisons_are_not():
         SamplingBayesianEncoder(["city"], hierarchy={"city": ["country"]}, family="robust").fit(X, y)
     found = compare(X.assign(y=y), "y", family="robust", encoders=["sampling", "moments"], models=["linear"], cv=3)
     assert np.isfinite(found.frame()["mae"]).all()
+
+
+# ----------------------------------------------------------------------------- amounts that are often nothing
+
+
+def make_amounts(n_rows=3000, n_categories=60, seed=0, signal=True):
+    """Whether there is an amount, its logarithm, weights for both, and the category of each row."""
+    random = np.random.default_rng(seed)
+    codes = random.integers(0, n_categories, n_rows)
+    chance, level = random.beta(2.0, 5.0, n_categories), random.normal(3.0, 1.0, n_categories)
+    if not signal:
+        chance, level = np.full(n_categories, 0.3), np.full(n_categories, 3.0)
+    some = random.random(n_rows) < chance[codes]
+    log_amount = np.where(some, random.normal(level[codes]), 0.0)
+    y = pandas.DataFrame({"any": some, "log_amount": log_amount})
+    return codes, y, pandas.DataFrame({"any": np.ones(n_rows), "log_amount": some.astype(float)})
+
+
+def test_the_chance_of_an_amount_and_the_amount_are_learnt_from_the_rows_that_have_them(tmp_path):
+    codes, y, weight = make_amounts()
+    X, some = pandas.DataFrame({"c": codes}), y["any"].to_numpy()
+    template = SamplingBayesianEncoder(["c"], random_state=0)
+    encoder = MultiTargetEncoder(template).fit(X, y, weight)
+    new = pandas.DataFrame({"c": [*range(60), 99]})
+    wanted = [
+        SamplingBayesianEncoder(["c"]).fit(X, some).transform(new),
+        SamplingBayesianEncoder(["c"]).fit(X[some], y["log_amount"][some]).transform(new),
+    ]
+    np.testing.assert_allclose(encoder.transform(new), np.column_stack(wanted), rtol=1e-10)
+    np.testing.assert_array_equal(
+        MultiTargetEncoder(template).fit(X, y, weight.to_numpy()).transform(new), encoder.transform(new)
+    )
+    half = slice(0, 1500), slice(1500, None)
+    parts = [MultiTargetEncoder(template).fit(X[rows], y[rows], weight[rows]) for rows in half]
+    np.testing.assert_allclose((parts[0] + parts[1]).transform(new), encoder.transform(new), rtol=1e-6)
+    encoder.save(tmp_path / "amounts")
+    np.testing.assert_array_equal(load(tmp_path / "amounts").transform(new), encoder.transform(new))
+    with pytest.raises(InputError, match=r"sample_weight has the columns \['any', 'other'\]"):
+        MultiTargetEncoder(template).fit(X, y, weight.rename(columns={"log_amount": "other"}))
+    with pytest.raises(InputError, match="3 columns, and there are 2 targets: expected one for each, or one for all"):
+        MultiTargetEncoder(template).fit(X, y, np.ones((3000, 3)))
+
+
+def test_amounts_of_noise_do_not_give_themselves_away():
+    codes, y, weight = make_amounts(n_categories=600, signal=False)
+    template = SamplingBayesianEncoder(["c"], prior=1e-3, random_state=0)
+    X = pandas.DataFrame({"c": codes})
+    features, some = MultiTargetEncoder(template).fit_transform(X, y, weight), y["any"].to_numpy()
+    amount = y["log_amount"].to_numpy()
+    for feature in features.T:
+        assert abs(spearmanr(feature, some)[0]) < 0.06
+        assert abs(spearmanr(feature[some], amount[some])[0]) < 0.1
+    leaked = MultiTargetEncoder(clone(template).set_params(own_target="include")).fit_transform(X, y, weight)
+    assert spearmanr(leaked[some, 1], amount[some])[0] > 0.3

@@ -11,7 +11,7 @@ from sklearn import clone
 from sklearn.utils import check_random_state
 
 from catbayes._encoder._base import PosteriorEncoder
-from catbayes._tables import Named
+from catbayes._tables import Named, Table
 from catbayes.errors import InputError
 
 
@@ -38,13 +38,33 @@ def fit_each(
     encoders: dict[Any, Any], method: str, X: Any, targets: dict[Any, Any], classes: Any = None, **given: Any
 ) -> list[Any]:
     """Call a method that fits on every encoder, and return what it returns."""
-    results = []
+    results, weights = [], _weights(given.pop("sample_weight", None), list(targets))
     for name, encoder in encoders.items():
         labels = {"classes": classes[name]} if classes and name in classes else {}
         with naming(name):
             y = targets[name] if isinstance(name, int) else Named(targets[name], str(name))
-            results.append(getattr(encoder, method)(X, y, **labels, **given))
+            results.append(getattr(encoder, method)(X, y, sample_weight=weights[name], **labels, **given))
     return results
+
+
+def _weights(sample_weight: Any, targets: list[Any]) -> dict[Any, Any]:
+    """The weights of the rows for each target: columns of a frame or an array, or the same for all."""
+    if Table.is_frame(sample_weight):
+        table = Table.of(sample_weight)
+        columns = {name: table.values(place) for place, name in enumerate(table.names)}
+        if set(columns) != set(targets):
+            raise InputError(
+                f"sample_weight has the columns {list(columns)}, and the targets are {targets}: expected the same."
+            )
+        return columns
+    if isinstance(sample_weight, np.ndarray) and sample_weight.ndim == 2:
+        if sample_weight.shape[1] != len(targets):
+            raise InputError(
+                f"sample_weight has {sample_weight.shape[1]} columns, and there are {len(targets)} targets: expected "
+                "one for each, or one for all."
+            )
+        return dict(zip(targets, sample_weight.T, strict=True))
+    return dict.fromkeys(targets, sample_weight)
 
 
 def require_same(targets: Any, known: Any) -> None:

@@ -68,6 +68,15 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
     2        3.25       0.75      1
     >>> encoder.encoders_["sold"].classes_
     array(['no', 'yes'], dtype=object)
+
+    Where only some rows have an amount at all, each target has its weights:
+
+    >>> spent = pd.Series([0.0, 20.5, 0.0, 5.5])
+    >>> y, weight = pd.DataFrame({"buys": spent > 0, "spends": spent}), pd.DataFrame({"buys": 1.0, "spends": spent > 0})
+    >>> encoder.fit(X, y, weight.astype(float)).transform(X.iloc[::2]).round(2)
+       city_buys  city_spends  rooms
+    0        0.5         20.5      2
+    2        0.5          5.5      1
     """
 
     def __init__(self, encoder: Any = None) -> None:
@@ -77,7 +86,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         self,
         X: TableLike,
         y: TableLike | ByRowOrName = None,
-        sample_weight: ByRowOrName = None,
+        sample_weight: TableLike | ByRowOrName = None,
         exposure: ByRowOrName = None,
     ) -> Self:
         """Learn the posteriors of every target.
@@ -91,7 +100,8 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         y : array-like or frame of shape (n_rows, n_targets) or (n_rows,), str or list of str, not None
             The targets, of any kinds; or the names of their columns in X.
         sample_weight, exposure
-            As for `SamplingBayesianEncoder.fit`, the same for all targets.
+            As for `SamplingBayesianEncoder.fit`, the same for all targets. Weights may also be a frame or an array with
+            a column for each target: 0 leaves a row out of what one target tells, and not of the others.
 
         Returns
         -------
@@ -105,7 +115,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         self,
         X: TableLike,
         y: TableLike | ByRowOrName = None,
-        sample_weight: ByRowOrName = None,
+        sample_weight: TableLike | ByRowOrName = None,
         groups: ByRow = None,
         exposure: ByRowOrName = None,
     ) -> Any:
@@ -178,7 +188,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         self,
         X: TableLike,
         y: TableLike | ByRowOrName = None,
-        sample_weight: ByRowOrName = None,
+        sample_weight: TableLike | ByRowOrName = None,
         classes: Mapping[Name, npt.ArrayLike] | None = None,
         exposure: ByRowOrName = None,
     ) -> Self:

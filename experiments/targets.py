@@ -1,0 +1,222 @@
+"""What families of odd targets are worth, how often changes are found, and which half-lives.
+
+    python -m experiments.targets [tails] [trials] [changes] [drift] [--repeats 20] [--write]
+
+Reads the tables in CATBAYES_DATA. Each repeat trains on rows drawn at random and is scored on others; a gain is the
+difference of two scores of one repeat, told with the interval of two standard errors over the repeats. `--write` puts
+the tables into the user guide.
+
+- tails: means of categories of targets with heavy tails, `family="robust"` against "normal": simulated ones, of
+  Student's t, by their distance from the truth; real ones by the error on new rows.
+- trials: bike_sharing, the riders of an hour who are not registered out of all, by hour and weekday: "binomial" with
+  its attempts against "normal" for the shares; error of the share, rows weighted by their attempts.
+- changes: how many of 1,000 batches without change give an alarm, and how often a rate that has doubled in 200 rows of
+  its category is found, among 20 categories.
+- drift: half-lives that are found where the best one is known; and bike_sharing week by week, the rides of an hour
+  predicted from those of the same hour in the weeks before, all of them or faded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from catbayes import SamplingBayesianEncoder, fade, gather
+from catbayes._validation import Array
+from catbayes.datasets import load
+from catbayes.diagnostics import monitor
+
+GUIDE = Path(__file__).parents[1] / "docs" / "user_guide"
+
+
+def told(gains: Any) -> str:
+    """A gain in per cent, with two standard errors."""
+    gains = 100.0 * np.asarray(gains)
+    return f"{gains.mean():+.1f} ± {2.0 * gains.std(ddof=1) / np.sqrt(len(gains)):.1f}"
+
+
+def table_of(head: list[str], rows: list[list[str]]) -> str:
+    """A table of a page."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def tails(repeats: int) -> str:
+    """The robust family against the normal one."""
+    rows = []
+    for freedom, size in ((2, 5), (2, 20), (2, 80), (3, 20), (30, 20)):
+        errors = np.empty((repeats, 2))
+        for repeat in range(repeats):
+            random = np.random.default_rng(repeat)
+            truth, codes = random.normal(0.0, 0.5, 300), np.repeat(np.arange(300), size)
+            y = truth[codes] + random.standard_t(freedom, len(codes))
+            for place, family in enumerate(("normal", "robust")):
+                encoder = SamplingBayesianEncoder("all", family=family).fit(codes[:, None], y)
+                found = encoder.transform(np.arange(300)[:, None])[:, 0]
+                errors[repeat, place] = np.sqrt(np.mean((found - truth) ** 2))
+        name = f"Student's t of {freedom} degrees, {size} rows a category"
+        rows.append([name, f"{errors[:, 0].mean():.3f}", told(1.0 - errors[:, 1] / errors[:, 0])])
+    real = (
+        ("employee_salaries", "employee_position_title", 1_000),
+        ("employee_salaries", "division", 2_000),
+        ("mercedes", "X0", 500),
+        ("mercedes", "X0", 2_000),
+    )
+    for name, column, size in real:
+        data = load(name)
+        X, y = data.table[[column]], np.asarray(data.y, dtype=np.float64)
+        errors = np.empty((repeats, 2))
+        for repeat in range(repeats):
+            order = np.random.default_rng(repeat).permutation(len(y))
+            train, test = order[:size], order[size:]
+            for place, family in enumerate(("normal", "robust")):
+                encoder = SamplingBayesianEncoder([column], family=family).fit(X.iloc[train], y[train])
+                gap = np.asarray(encoder.transform(X.iloc[test])[:, 0], dtype=np.float64) - y[test]
+                errors[repeat, place] = np.sqrt(np.mean(gap**2))
+        gain = told(1.0 - errors[:, 1] / errors[:, 0])
+        rows.append([f"{name}, {column}, {size:,} rows", f"{errors[:, 0].mean():.4g}", gain])
+    return table_of(["", 'error, `"normal"`', 'gain of `"robust"`, %'], rows)
+
+
+def hours() -> Any:
+    """bike_sharing as it is published, in its order."""
+    return pd.read_csv(Path(os.environ["CATBAYES_DATA"]) / "bike_sharing" / "hour.csv")
+
+
+def trials(repeats: int) -> str:
+    """Attempts that are counted, against shares."""
+    table = hours()
+    X = pd.DataFrame({"hour": table["weekday"].astype(str) + " " + table["hr"].astype(str)})
+    events, attempts = (np.asarray(table[name], dtype=np.float64) for name in ("casual", "cnt"))
+    rows = []
+    for size in (500, 2_000, 8_000):
+        errors = np.empty((repeats, 3))
+        for repeat in range(repeats):
+            order = np.random.default_rng(repeat).permutation(len(X))
+            train, test = order[:size], order[size:]
+            how: tuple[tuple[str, Any, Any], ...] = (
+                ("normal", events / attempts, {}),
+                ("normal", events / attempts, {"sample_weight": attempts[train] / attempts[train].mean()}),
+                ("binomial", events, {"exposure": attempts[train]}),
+            )
+            for place, (family, y, given) in enumerate(how):
+                encoder = SamplingBayesianEncoder(["hour"], family=family).fit(X.iloc[train], y[train], **given)
+                gap = np.asarray(encoder.transform(X.iloc[test])[:, 0], dtype=np.float64) - (events / attempts)[test]
+                errors[repeat, place] = np.sqrt(np.average(gap**2, weights=attempts[test]))
+        gains = [told(1.0 - errors[:, place] / errors[:, 0]) for place in (1, 2)]
+        rows.append([f"{size:,}", f"{errors[:, 0].mean():.4f}", *gains])
+    head = ["rows", 'error, `"normal"`', "gain of weights, %", 'gain of `"binomial"`, %']
+    return table_of(head, rows)
+
+
+def changes(repeats: int) -> str:
+    """False alarms, and doubled rates."""
+    rows = []
+    for family, rate in (
+        ("bernoulli", 0.1),
+        ("bernoulli", 0.2),
+        ("bernoulli", 0.3),
+        ("poisson", 0.3),
+        ("poisson", 1.0),
+    ):
+        random = np.random.default_rng(0)
+        theta = rate * random.gamma(20.0, 0.05, 20)
+        theta[0] = rate
+
+        def draw(mean: Array, family: str = family, random: Any = random) -> Any:
+            return (random.random(len(mean)) < mean).astype(int) if family == "bernoulli" else random.poisson(mean)
+
+        codes = random.integers(0, 20, 20_000)
+        encoder = SamplingBayesianEncoder("all", family=family).fit(codes[:, None], draw(theta[codes]))
+        alarms = 0
+        for _ in range(1_000):
+            codes = random.integers(0, 20, 1_000)
+            alarms += bool(monitor(encoder, codes[:, None], draw(theta[codes])).alarms.any())
+        doubled, found = np.where(np.arange(20) == 0, 2.0, 1.0) * theta, []
+        for size in (100, 200, 400):
+            hits = 0
+            for _ in range(10 * repeats):
+                codes = np.append(np.zeros(size, dtype=int), random.integers(1, 20, 1_000))
+                hits += 0 in monitor(encoder, codes[:, None], draw(doubled[codes])).changed().tolist()
+            found.append(f"{hits / (10 * repeats):.0%}")
+        rows.append([f'`"{family}"`, {rate:g}', f"{alarms} of 1,000", *found])
+    return table_of(["rate", "false alarms", "found in 100 rows", "in 200", "in 400"], rows)
+
+
+def drift(repeats: int) -> str:
+    """Half-lives that are known, and weeks of bicycles."""
+    rows = []
+    for walk in (0.003, 0.01, 0.05):
+        spread = (walk + np.sqrt(walk**2 + 0.8 * walk)) / 2.0  # five rows of variance 1 for each category and batch
+        best = np.log(0.5) / np.log(0.2 / (spread + 0.2))
+        found = []
+        for repeat in range(max(repeats // 2, 3)):
+            random, codes = np.random.default_rng(repeat), np.repeat(np.arange(100), 5)
+            theta, days = random.standard_normal(100), []
+            for _ in range(80):
+                theta = theta + random.normal(0.0, np.sqrt(walk), 100)
+                days.append(gather(pd.DataFrame({"c": codes}), ["c"], random.normal(theta[codes])))
+            found.append(fade(days).half_life)
+        rows.append(
+            [f"walks, {best:.2f}", f"{np.mean(found):.2f} ± {2.0 * np.std(found) / np.sqrt(len(found)):.2f}", ""]
+        )
+    table = hours()
+    week = (pd.to_datetime(table["dteday"]) - pd.Timestamp("2011-01-01")).dt.days // 7
+    X, y = table[["hr"]].astype(str), np.asarray(table["cnt"], dtype=np.float64)
+    weeks = [gather(X[week == number], ["hr"], y[week == number], family="normal") for number in range(week.max())]
+    errors, lives = [], []
+    for last in range(20, len(weeks), 5):
+        faded, new = fade(weeks[:last]), (week == last).to_numpy()
+        lives.append(faded.half_life)
+        pair = []
+        for evidence in (sum(weeks[1:last], weeks[0]), faded.evidence):
+            encoder = SamplingBayesianEncoder(["hr"], family="normal").fit(evidence)
+            gap = np.asarray(encoder.transform(X[new])[:, 0], dtype=np.float64) - y[new]
+            pair.append(np.sqrt(np.mean(gap**2)))
+        errors.append(pair)
+    gains = 1.0 - np.array(errors)[:, 1] / np.array(errors)[:, 0]
+    rows.append(["bike_sharing, hours of the next week", f"{np.median(lives):.1f} weeks", told(gains)])
+    return table_of(["best half-life", "found", "gain over all of the past, %"], rows)
+
+
+PARTS: dict[str, tuple[Callable[[int], str], str]] = {
+    "tails": (tails, "families.md"),
+    "trials": (trials, "families.md"),
+    "changes": (changes, "time.md"),
+    "drift": (drift, "time.md"),
+}
+
+
+def write(part: str, text: str) -> None:
+    """Put a table into its page."""
+    page, name = GUIDE / PARTS[part][1], f"targets-{part}"
+    mark = rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)"
+    after, marks = re.subn(mark, rf"\g<1>\n{text}\n\g<2>", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    if marks != 1:
+        raise SystemExit(f"{page} has {marks} places for {name}: expected one.")
+    page.write_text(after, encoding="utf-8")
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/user_guide")
+    asked = parser.parse_args()
+    for part in asked.parts or PARTS:
+        text = PARTS[part][0](asked.repeats)
+        print(text, flush=True)
+        if asked.write:
+            write(part, text)
+
+
+if __name__ == "__main__":
+    main()
