@@ -11,6 +11,7 @@ import reference
 from cases import PRIORS, make_target, parameters
 from catbayes import (
     BetaBernoulli,
+    BetaBinomial,
     BetaNegativeBinomial,
     DirichletCategorical,
     GammaPoisson,
@@ -312,6 +313,42 @@ def test_normal_draws_have_the_mean_and_covariance_of_the_posterior(family):
     np.testing.assert_allclose(np.atleast_2d(np.cov(normal.T)) / size, covariance / size, atol=0.03)
     if family == "categorical":
         np.testing.assert_allclose(normal.sum(axis=1), 1.0, rtol=1e-12)
+
+
+# ------------------------------------------------------------------------------- means that are far off
+
+
+@pytest.mark.parametrize("n", [1, 7, 40])
+def test_tails_are_those_of_the_predictive_distribution(n):
+    """Counts of ones, events in units, and means; twice the side that they are on."""
+    ones = np.arange(n + 1.0)
+    beta = BetaBernoulli(np.full(n + 1, 2.0), np.full(n + 1, 5.0))
+    told = stats.betabinom(n, 2.0, 5.0)
+    sides = np.where(ones > n * 2 / 7, told.sf(ones - 1), told.cdf(ones))
+    np.testing.assert_allclose(
+        beta.tail(Tally(np.stack([n - ones, ones], axis=1))), np.minimum(1, 2 * sides), rtol=1e-9
+    )
+    shares = Moments(np.full(n + 1, float(n)), ones / n, np.zeros(n + 1))
+    np.testing.assert_allclose(BetaBinomial(beta.alpha, beta.beta).tail(shares), np.minimum(1, 2 * sides), rtol=1e-9)
+    rates = Moments(np.full(n + 1, 2.5), ones / 2.5, np.zeros(n + 1))
+    counts = stats.nbinom(3.0, 4.0 / 6.5)
+    sides = np.minimum(counts.cdf(ones), counts.sf(ones - 1))
+    np.testing.assert_allclose(GammaPoisson(np.full(n + 1, 3.0), 4.0).tail(rates), np.minimum(1, 2 * sides), rtol=1e-9)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "categorical", "normal", "poisson", "binomial", "robust"])
+def test_rows_of_the_posterior_itself_are_seldom_far_off(family):
+    """The tail is below p with a chance of p at most; of numbers, which have no steps, just so often."""
+    random, size = np.random.default_rng(0), 4000
+    many = PRIORS[family].take(np.newaxis).take(np.zeros(size, int))
+    codes = np.repeat(np.arange(size), 12)
+    y = make_target(family, many.sample(random)[codes], random)
+    tail = many.tail(gather(family, y, codes=codes, n_slots=size))
+    for probability in (0.01, 0.1):
+        error = 4 * np.sqrt(probability / size)
+        assert (tail <= probability).mean() < probability + error
+        if family in ("normal", "robust"):
+            assert (tail <= probability).mean() > probability - error
 
 
 # --------------------------------------------------------------- marginal likelihood

@@ -45,8 +45,10 @@ class Changes(Written):
         What was believed of the mean of each, and the mean of its rows in the batch; NaN with three classes or more.
     bayes_factors : ndarray
         How many times likelier its rows are if its θ has moved than if it has not.
-    limit : float
-        Bayes factor from which on a category is said to have changed: the number of categories over `false_alarms`.
+    chances : ndarray
+        At most how likely rows are off by as much, if nothing has changed; of any one category.
+    false_alarms : float
+        Share of batches without change in which some category may be said to have changed.
 
     Examples
     --------
@@ -72,13 +74,14 @@ class Changes(Written):
     before: Array
     now: Array
     bayes_factors: Array
-    limit: float
+    chances: Array
+    false_alarms: float
     library: Any = field(default=None, repr=False)
 
     @property
     def alarms(self) -> Any:
-        """Which of the categories have changed, beyond doubt."""
-        return self.bayes_factors >= self.limit
+        """Which of the categories have changed: their chance is small even among as many as there are."""
+        return self.chances * len(self.chances) <= self.false_alarms
 
     def changed(self) -> Any:
         """The categories that have changed, the surest first.
@@ -154,9 +157,10 @@ def monitor(
     """Compare a batch of new rows with what a fitted encoder knows; the encoder stays as it is.
 
     The Bayes factor of a category is p(its rows | θ has moved) / p(its rows | the posterior of θ), where a θ that has
-    moved is one known from 4, 16 or 64 rows only. If nothing has changed its average is 1, so that it reaches k with a
-    chance of at most 1 / k, and over all categories together at most `false_alarms` of batches hold a false alarm.
-    Targets that vary more than the family says count for as much less.
+    moved is one known from 4, 16 or 64 rows only. A category is said to have changed where the mean of its rows is off
+    by what has a chance of at most `false_alarms` over the number of categories, by the posterior predictive
+    distribution; for a family that does not say it (its method `tail`), the chance is 1 over the Bayes factor, which
+    reaches k at most that often. Targets that vary more than the family says count for as much less.
 
     Parameters
     ----------
@@ -202,8 +206,7 @@ def monitor(
     found = [_compare(encoding, number, batch) for number in range(len(encoding.columns))]
     shares = [np.array(values) for values in zip(*(shares for shares, _ in found), strict=True)]
     parts = [part for _, part in found] if told else []
-    tested = sum(len(part[0]) for part in parts)
-    joined = [np.concatenate([part[i] for part in parts]) if parts else np.empty(0) for i in range(1, 5)]
+    joined = [np.concatenate([part[i] for part in parts]) if parts else np.empty(0) for i in range(1, 6)]
     return Changes(
         columns=[column.name for column in encoding.columns],
         rows=rows,
@@ -216,7 +219,8 @@ def monitor(
         before=joined[1],
         now=joined[2],
         bayes_factors=joined[3],
-        limit=max(tested, 1) / max(false_alarms, np.finfo(np.float64).tiny),
+        chances=joined[4],
+        false_alarms=false_alarms,
         library=encoding.library,
     )
 
@@ -250,12 +254,16 @@ def _compare(encoding: Encoding, number: int, batch: Evidence) -> tuple[Any, Any
     )
     fewer = rows.scaled(1.0 / max(excess, 1.0))
     log_factor = _log_of_changed(family, fewer, encoding.evidence.exposure) - family.log_marginal(fewer)
+    likelier = np.flatnonzero(log_factor > 0.0)  # the others are as they were
+    chance = np.ones(len(both))
+    found = family.take(likelier).tail(fewer.take(likelier))
+    chance[likelier] = np.exp(-log_factor[likelier]) if found is None else found
     means, labels = family.mean()[:, family.location], joint.labels()
     observed = family.observed(rows)
     one = means.shape[1] == 1
     unknown = np.full(len(both), np.nan)
     told = [rows.count, means[:, 0] if one else unknown, observed[:, 0] if one else unknown]
-    return shares, ([labels[slot] for slot in both], *told, np.exp(np.minimum(log_factor, 700.0)))
+    return shares, ([labels[slot] for slot in both], *told, np.exp(np.minimum(log_factor, 700.0)), chance)
 
 
 def _log_of_changed(family: Any, rows: Any, units: float) -> Array:

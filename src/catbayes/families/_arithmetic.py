@@ -86,6 +86,29 @@ def beta_skewness(alpha: Array, beta: Array) -> Array:
     return 2.0 * (beta - alpha) * np.sqrt(total + 1.0) / ((total + 2.0) * np.sqrt(alpha * beta))
 
 
+def beta_binomial_tail(alpha: Array, beta: Array, events: Array, size: Array) -> Array:
+    """How likely it is that so many of n are ones, or more if they are many, or fewer if they are few, times two.
+
+    Chances are added up, from the ends to the number of events, by log C(n, k) B(α + k, β + n - k) / B(α, β).
+    """
+    shape = np.broadcast_shapes(np.shape(alpha), np.shape(events))
+    parts = (np.broadcast_to(values, shape).reshape(-1) for values in (alpha, beta, events, size))
+    found = np.ones(int(np.prod(shape)))
+    for place, (a, b, ones, whole) in enumerate(zip(*parts, strict=True)):
+        n = np.floor(whole + 1e-9)
+        share = ones / whole if whole > 0 else 0.5
+        many = share * (a + b) > a
+        few = (
+            n - np.floor(share * n + 1e-9) if many else np.ceil(share * n - 1e-9)
+        )  # of those that are fewer than usual
+        k, (one, other) = np.arange(few + 1.0), (b, a) if many else (a, b)
+        log_chance = (
+            betaln(one + k, other + n - k) - betaln(one, other) - betaln(k + 1.0, n - k + 1.0) - np.log(n + 1.0)
+        )
+        found[place] = min(1.0, 2.0 * float(np.exp(log_chance).sum()))
+    return found.reshape(shape)
+
+
 def dirichlet_maximum(weight: Array) -> Array:
     """α that maximises Σ_v log B(α + n_v) / B(α), over strength and centre together.
 

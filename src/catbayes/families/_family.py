@@ -275,6 +275,13 @@ class Family(ABC):
             'Use mapping="mean_precision", or another family.'
         )
 
+    def tail(self, statistics: Any) -> Array | None:
+        """At most how likely rows are whose mean is as far off as that of these, θ integrated out; None if unknown.
+
+        For each entry, on the side on which they are off, times two.
+        """
+        return None
+
     @abstractmethod
     def sample(self, random: Random) -> Array:
         """Draw θ once for each entry, exactly, (…, parameter)."""

@@ -10,7 +10,14 @@ from scipy.special import betaincinv, betaln
 
 from catbayes._arrays import column
 from catbayes._validation import Array
-from catbayes.families._arithmetic import beta_shape, beta_skewness, dirichlet_maximum, left_over, small
+from catbayes.families._arithmetic import (
+    beta_binomial_tail,
+    beta_shape,
+    beta_skewness,
+    dirichlet_maximum,
+    left_over,
+    small,
+)
 from catbayes.families._family import Family, Random
 from catbayes.families._normals import Normals
 from catbayes.statistics import Tally
@@ -96,6 +103,10 @@ class BetaBernoulli(Family):
     def quantile(self, probability: float) -> Array:
         """Invert the incomplete beta function."""
         return column(betaincinv(self.alpha, self.beta, probability))
+
+    def tail(self, statistics: Tally) -> Array:
+        """The number of ones among n rows is beta-binomial; of weights, whole numbers that are less extreme."""
+        return beta_binomial_tail(self.alpha, self.beta, statistics.weight[..., 1], statistics.weight.sum(axis=-1))
 
     def sample(self, random: Random) -> Array:
         """θ ~ Beta(α, β)."""

@@ -66,6 +66,10 @@ class BetaBinomial(BetaBernoulli):
         count, mean = statistics.count, statistics.mean
         return type(self)(self.alpha + count * mean, self.beta + count * (1.0 - mean))
 
+    def tail(self, statistics: Any) -> Array:
+        """The same, of events and attempts."""
+        return super().tail(_tally(statistics))
+
     @classmethod
     def observed(cls, statistics: Any) -> Array:
         """Events for each attempt."""

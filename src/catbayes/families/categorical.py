@@ -11,7 +11,7 @@ from scipy.special import betaincinv
 
 from catbayes._arrays import namespace, positive
 from catbayes._validation import Array
-from catbayes.families._arithmetic import beta_shape, dirichlet_maximum, left_over, log_rising
+from catbayes.families._arithmetic import beta_binomial_tail, beta_shape, dirichlet_maximum, left_over, log_rising
 from catbayes.families._family import Family, Random
 from catbayes.families._normals import Normals, SharedNormals
 from catbayes.statistics import Tally
@@ -99,6 +99,12 @@ class DirichletCategorical(Family):
     def quantile(self, probability: float) -> Array:
         """Those of each class by itself."""
         return np.asarray(betaincinv(*self.class_betas(), probability))
+
+    def tail(self, statistics: Tally) -> Array:
+        """That of the class which is furthest off, times the number of classes."""
+        rest, size = self.strength[..., None] - self.alpha, statistics.count[..., None]
+        each = beta_binomial_tail(self.alpha, rest, statistics.weight, size)
+        return np.asarray(np.minimum(1.0, each.min(axis=-1) * self.alpha.shape[-1]))
 
     def sample(self, random: Random) -> Array:
         """Normalise independent Gamma(α_c) draws, in logarithms so that a tiny α cannot underflow to 0/0."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtrit
+from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtr, stdtrit
 
 from catbayes._arrays import column, namespace, positive, precision, where
 from catbayes._validation import Array
@@ -181,6 +181,11 @@ class NormalGamma(Family):
         """A new y is Student's t with 2α degrees of freedom and scale √(β (ν + 1) / (α ν))."""
         scale = np.sqrt(self.beta * (self.strength + 1.0) / (self.alpha * self.strength))
         return np.asarray(self.centre + scale * stdtrit(2.0 * self.alpha, probability))
+
+    def tail(self, statistics: Moments) -> Array:
+        """The mean of n rows is Student's t with 2α degrees of freedom and scale √(β (1 / ν + 1 / n) / α)."""
+        scale = np.sqrt(self.beta / self.alpha * (1.0 / self.strength + 1.0 / positive(statistics.count)))
+        return np.asarray(2.0 * stdtr(2.0 * self.alpha, -np.abs(statistics.mean - self.centre) / scale))
 
     def sample(self, random: Random) -> Array:
         """τ ~ Gamma(α, rate β), then μ ~ N(μ₀, 1 / (ν τ))."""

@@ -133,6 +133,15 @@ class GammaPoisson(Family):
         shape = 1.0 / (1.0 / mean + 1.0 / self.alpha)
         return np.asarray(np.where(few, counted, np.ceil(gammaincinv(shape, probability) * (mean / shape))))
 
+    def tail(self, statistics: Moments) -> Array:
+        """The number of events in n units is negative binomial: α successes, each with probability β / (β + n)."""
+        events, chance = statistics.count * statistics.mean, self.beta / (self.beta + statistics.count)
+        below, above = (
+            nbinom.cdf(np.ceil(events), self.alpha, chance),
+            nbinom.sf(np.floor(events) - 1.0, self.alpha, chance),
+        )
+        return np.asarray(np.minimum(1.0, 2.0 * np.minimum(below, above)))
+
     def sample(self, random: Random) -> Array:
         """λ ~ Gamma(α, rate β)."""
         return column(random.standard_gamma(self.alpha) / self.beta)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import gammaincinv, logsumexp, ndtr, ndtri
 
-from catbayes._arrays import at_least, column, namespace, precision
+from catbayes._arrays import at_least, column, namespace, positive, precision
 from catbayes._validation import Array
 from catbayes.errors import InputError
 from catbayes.families._arithmetic import maximise, no_signal
@@ -220,6 +220,13 @@ class RobustNormal(Family):
             below = (chance * ndtr((middle[..., None] - self.centre) / scale)).sum(axis=-1) < probability
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray(0.5 * (low + high))
+
+    def tail(self, statistics: Moments) -> Array:
+        """The mean of n rows is a mixture of normals."""
+        scale = np.sqrt(1.0 / self.precision + self.noise / positive(statistics.count)[..., None])
+        below = (self._chance() * ndtr((statistics.mean[..., None] - self.centre) / scale)).sum(-1)
+        above = (self._chance() * ndtr((self.centre - statistics.mean[..., None]) / scale)).sum(-1)
+        return np.asarray(2.0 * np.minimum(below, above))
 
     def sample(self, random: Random) -> Array:
         """A part by its chance, then a normal."""
