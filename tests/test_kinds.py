@@ -24,9 +24,10 @@ from catbayes import (
 )
 from catbayes._categories import Categories
 from catbayes._index import Index
+from catbayes._roles import Heard
 from catbayes._walk import Walk, _Path
 from catbayes.families import NormalGamma
-from catbayes.kinds import Bins, Ordinal, Spellings, form_of
+from catbayes.kinds import Bins, Ordinal, Shared, Spellings, form_of
 from catbayes.kinds._spellings import PRODUCTS, Grams
 from catbayes.statistics import Moments
 
@@ -472,6 +473,142 @@ def test_the_form_of_a_form_is_itself(one, other):
     assert isinstance(form_of(other), str)
 
 
+# ---------------------------------------------------------------------------------------- shared columns
+
+
+def games(n_rows=400, n_teams=100, seed=0, opposed=False, agree=1.0):
+    """Games of teams, how good each is at home and away, and what to expect of each game."""
+    random = np.random.default_rng(seed)
+    home, away = random.integers(0, n_teams, (2, n_rows))
+    away = np.where(away == home, (away + 1) % n_teams, away)
+    at_home = random.normal(size=n_teams)
+    abroad = agree * at_home + np.sqrt(1 - agree**2) * random.normal(size=n_teams)
+    expected = 0.5 + at_home[home] + (-1 if opposed else 1) * abroad[away]
+    return pd.DataFrame({"home": home, "away": away}).astype(str), expected, (at_home, abroad)
+
+
+@pytest.mark.parametrize("opposed", [False, True])
+def test_what_other_roles_say_is_what_a_dense_normal_model_says(opposed):
+    random = np.random.default_rng(0)
+    index, held, tie, sign = levels_in("line", 4), 0.4, 3.0, -1.0 if opposed else 1.0
+    counts = random.integers(0, 5, (2, 4)).astype(float)
+    others = [
+        Moments(np.append(n, [1.0, 0.0]), np.append(random.normal(size=4), [0.0, 0.0]), np.ones(6)) for n in counts
+    ]
+    found, variance, outer = Heard(tuple(others), opposed)(NormalGamma(5.0, held, 3.0, 2.0), (tie,)).priors(index, None)
+    centres = [np.average(other.mean[:4], weights=other.count[:4]) for other in others]
+    for slot in range(4):
+        precision = held * np.eye(3) + tie * (3 * np.eye(3) - np.ones((3, 3)))
+        said = np.zeros(3)
+        for role, (other, centre) in enumerate(zip(others, centres, strict=True), 1):
+            precision[role, role] += other.count[slot]
+            said[role] = sign * other.count[slot] * (other.mean[slot] - centre)
+        covariance = np.linalg.inv(precision)
+        assert found.strength[slot] == pytest.approx(1 / covariance[0, 0], rel=1e-10)
+        assert found.centre[slot] - 5.0 == pytest.approx((covariance @ said)[0], rel=1e-9, abs=1e-10)
+        by_chance = sum(covariance[0, r] ** 2 * others[r - 1].count[slot] for r in (1, 2))
+        assert variance[slot] == pytest.approx(by_chance, rel=1e-9)
+    alone = np.linalg.inv(held * np.eye(3) + tie * (3 * np.eye(3) - np.ones((3, 3))))[0, 0]
+    assert outer.strength == pytest.approx(1 / alone, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("family", "opposed"),
+    [(family, opposed) for family in FAMILIES for opposed in (False, True) if family != "categorical" or not opposed],
+)
+def test_roles_that_agree_are_known_from_each_other_and_others_are_not(family, opposed):
+    gained = {1.0: [], 0.0: []}
+    new = pd.DataFrame({"home": range(100), "away": range(100)}).astype(str)
+    for agree, seed in [(agree, seed) for agree in gained for seed in range(6)]:
+        table, expected, skills = games(500, 100, seed, opposed, agree)
+        y = target(family, 1 / (1 + np.exp(-expected)), seed)
+        scores = []
+        for kinds in (None, {("home", "away"): Shared(opposed)}):
+            encoder = SamplingBayesianEncoder(family=family, kinds=kinds, random_state=0).fit(table, y)
+            known = encoder.transform(new).reshape(100, 2, -1)[:, :, -1] + 1e-9 * np.arange(100)[:, None]
+            scores.append(sum(abs(np.corrcoef(known[:, role], skills[role])[0, 1]) for role in (0, 1)))
+        gained[agree].append(scores[1] - scores[0])
+    assert np.mean(gained[1.0]) > 0.05
+    assert np.mean(gained[0.0]) > -0.08
+
+
+def test_a_team_that_was_never_at_home_is_known_from_its_games_away_and_each_role_has_its_mean():
+    random = np.random.default_rng(0)
+    skill = 3.0 * random.normal(size=40)
+    home, away = random.integers(0, 39, 3_000), random.integers(0, 40, 3_000)
+    away = np.where(away == home, 39, away)  # team 39 is never at home
+    table = pd.DataFrame({"home": home, "away": away}).astype(str)
+    y = 10.0 + skill[home] + skill[away] + random.normal(size=3_000)
+    encoder = SamplingBayesianEncoder(kinds={("home", "away"): Shared()}, random_state=0, draws=1.0).fit(table, y)
+    known, unseen = encoder.transform(pd.DataFrame({"home": ["39", "new"], "away": ["0", "0"]}))[:, 0]
+    assert known - unseen == pytest.approx(skill[39], abs=1.5)
+    assert unseen == pytest.approx(y.mean(), abs=1.5)
+    drawn = encoder.sample(pd.DataFrame({"home": ["39", "new"], "away": ["0", "0"]}), 500)[:, :, 0]
+    assert drawn[:, 0].std() < drawn[:, 1].std()
+    file = io.BytesIO()
+    encoder.save(file)
+    loaded = catbayes.load(file)
+    assert loaded.kinds == encoder.kinds
+    np.testing.assert_array_equal(loaded.transform(table), encoder.transform(table))
+    halves = [clone(encoder).fit(table[some], y[some]) for some in (np.s_[:1_000], np.s_[1_000:])]
+    np.testing.assert_allclose((halves[0] + halves[1]).transform(table), encoder.transform(table), rtol=1e-4)
+    halves[0].partial_fit(table[1_000:], y[1_000:])
+    np.testing.assert_allclose(halves[0].transform(table), encoder.transform(table), rtol=1e-4)
+    frame = encoder.to_frames()["known_0"]
+    assert len(frame) == 40
+    twice = clone(encoder).fit(pd.concat([table, table]), np.append(y, y))
+    weighted = clone(encoder).fit(table, y, sample_weight=np.full(3_000, 2.0))
+    np.testing.assert_allclose(weighted.transform(table), twice.transform(table), rtol=1e-4)
+    model = SamplingRegressor(LGBMRegressor(n_estimators=5, verbose=-1, n_jobs=1), clone(encoder), random_state=0)
+    assert np.isfinite(model.fit(table, y).predict(table)).all()
+
+
+@pytest.mark.parametrize("own_target", ["exclude", "cross_fit"])
+def test_noise_in_shared_columns_does_not_give_the_own_target_away(own_target):
+    random = np.random.default_rng(0)
+    found = []
+    for number in range(6):
+        table, _, _ = games(2_000, 600, number)
+        y = random.binomial(1, 0.3, 2_000)
+        settings = {"prior": BetaBernoulli(3.0, 7.0), "kinds": {("home", "away"): Shared()}}
+        encoder = SamplingBayesianEncoder(own_target=own_target, random_state=number, **settings)
+        found.append(np.corrcoef(encoder.fit_transform(table, y)[:, 0], y)[0, 1])
+    assert (-0.3 if own_target == "exclude" else -0.06) < np.mean(found) < 0.03
+
+
+def test_a_tie_between_roles_is_found():
+    random = np.random.default_rng(0)
+    covariance = np.linalg.inv(0.5 * np.eye(2) + 2.0 * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    at_home, abroad = random.multivariate_normal([0.0, 0.0], covariance, 600).T
+    one, other = np.repeat(np.arange(600), 20), random.permutation(np.repeat(np.arange(600), 20))
+    other = np.where(one == other, (other + 1) % 600, other)
+    y = np.append(at_home[one], abroad[other]) + random.normal(size=24_000)  # rows of one role at a time
+    table = pd.DataFrame({"home": [*map(str, one), *[None] * 12_000], "away": [*[None] * 12_000, *map(str, other)]})
+    encoder = SamplingBayesianEncoder(kinds={("home", "away"): Shared()}, missing="prior").fit(table, y)
+    roles = encoder.encoding_.columns[0].posteriors.prior.links
+    assert roles.strengths[0] == pytest.approx(2.0, rel=0.35)
+    assert roles.root.strength == pytest.approx(0.5, rel=0.35)
+
+
+def test_what_cannot_be_shared_is_refused(tmp_path):
+    table, expected, _ = games(100, 10)
+    kinds = {("home", "away"): Shared()}
+    with pytest.raises(InputError, match="hold one category in both"):
+        SamplingBayesianEncoder(kinds=kinds).fit(table.assign(away=table["home"]), expected)
+    with pytest.raises(InputError, match="a tuple of two"):
+        SamplingBayesianEncoder(kinds={"home": Shared()}).fit(table, expected)
+    with pytest.raises(InputError, match="a tuple of two"):
+        SamplingBayesianEncoder(kinds={("home", "away"): Ordinal()}).fit(table, expected)
+    with pytest.raises(InputError, match="twice"):
+        SamplingBayesianEncoder(kinds={**kinds, "home": Spellings()}).fit(table, expected)
+    opposed = SamplingBayesianEncoder(kinds={("home", "away"): Shared(opposed=True)}, family="categorical")
+    with pytest.raises(InputError, match="none is the opposite"):
+        opposed.fit(table, np.arange(100) % 3)
+    table.assign(y=expected).to_parquet(tmp_path / "games.parquet")
+    with pytest.raises(InputError, match="rows in memory"):
+        SamplingBayesianEncoder(kinds=kinds).fit(str(tmp_path / "games.parquet"), "y")
+
+
 # ------------------------------------------------------------------------------------- other engines
 
 
@@ -556,3 +693,24 @@ def test_kinds_that_say_nothing_are_refused_at_once():
         SamplingBayesianEncoder("all", kinds={"a": Ordinal()}, hierarchy={"a": ["b"]}).fit(table, y)
     with pytest.raises(InputError, match="hierarchy or kinds"):
         SamplingBayesianEncoder("all", kinds={"a": Ordinal()}, own_target="ordered").fit(table, y)
+
+
+def test_torch_layers_draw_and_expect_what_the_encoder_does():
+    torch = pytest.importorskip("torch")
+    from catbayes.torch import PosteriorEmbedding
+
+    random = np.random.default_rng(0)
+    table, _, _ = games(500, 20)
+    table = table.assign(
+        hour=random.integers(0, 24, 500),
+        size=random.normal(size=500),
+        city=random.choice(["Oslo", "OSLO", "Rome"], 500),
+    )
+    y = table["hour"] + random.normal(size=500)
+    kinds = {"hour": Ordinal(cyclic=True), "size": Bins(5), "city": Spellings(), ("home", "away"): Shared()}
+    encoder = SamplingBayesianEncoder(kinds=kinds, random_state=0).fit(table, y)
+    layer = PosteriorEmbedding(encoder)
+    codes = layer.codes(table)
+    assert torch.isfinite(layer.train()(codes, torch.tensor(y.to_numpy()))).all()
+    gap = layer.eval()(codes).numpy() - encoder.transform(table)  # means are told as differences
+    assert np.ptp(gap, axis=0).max() < 1e-3

@@ -25,8 +25,9 @@ from catbayes.errors import InputError
 
 __all__ = ["Index", "Leaning", "Level"]
 
-Leaning = Literal["line", "ring", "likeness"]
-"""Beside each other, in a ring the last one beside the first too; or below parents that were found by likeness."""
+Leaning = Literal["line", "ring", "likeness", "roles", "opposed roles"]
+"""Beside each other, in a ring the last one beside the first too; below parents that were found by likeness; or on what
+the same categories say in other columns, or the opposite of it."""
 
 DENSE = 4
 """Keys are looked up in a table of all keys, if there are at most so many times as many of them as rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from catbayes._hierarchy import Likeness, Links
 from catbayes._index import Index
 from catbayes._posteriors import ColumnPrior, Entries
+from catbayes._roles import Heard, Roles
 from catbayes._validation import Array
 from catbayes._walk import Walk
 from catbayes.families import Family
@@ -18,8 +20,10 @@ from catbayes.statistics import Statistics
 __all__ = ["LinkedPrior", "links_of"]
 
 
-def links_of(index: Index) -> type[Links] | type[Walk] | None:
+def links_of(index: Index, others: Sequence[Statistics] = ()) -> type[Links] | type[Walk] | Heard | None:
     """What links the slots of an index; None if nothing does, and all have one prior.
+
+    `others` is what the same categories say in other roles.
 
     Examples
     --------
@@ -30,6 +34,8 @@ def links_of(index: Index) -> type[Links] | type[Walk] | None:
     """
     if index.leaning == "likeness":
         return Likeness
+    if index.leaning in ("roles", "opposed roles"):
+        return Heard(tuple(others), opposed=index.leaning == "opposed roles")
     if index.leaning is not None:
         return Walk
     return Links if index.levels else None
@@ -54,13 +60,13 @@ class LinkedPrior(ColumnPrior):
     """
 
     index: Index
-    links: Links | Walk
+    links: Links | Walk | Roles
     variance: Array  # of the mean of each prior
 
     by_slot: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, index: Index, links: Links | Walk, statistics: Statistics) -> LinkedPrior:
+    def of(cls, index: Index, links: Links | Walk | Roles, statistics: Statistics) -> LinkedPrior:
         """Let every slot know what the statistics tell of the others."""
         own, variance, outer = links.priors(index, statistics)
         return cls(outer, own, index, links, variance)

@@ -30,7 +30,8 @@ def alone(encoder: Any, table: Table, position: int, *, classes: bool, seed: int
     known = encoder.get_params(deep=False)
     encoder.set_params(**{name: None for name in ("interactions", "hierarchy") if name in known})
     if known.get("kinds"):
-        by_position = {find_column(table.names, name, "kinds"): kind for name, kind in known["kinds"].items()}
+        own = [(name, kind) for name, kind in known["kinds"].items() if not isinstance(name, tuple)]
+        by_position = {find_column(table.names, name, "kinds"): kind for name, kind in own}
         encoder.set_params(kinds={0: by_position[position]} if position in by_position else None)
     return together(encoder, table, [position], classes=classes, seed=seed)
 

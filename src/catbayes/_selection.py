@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -13,7 +13,7 @@ from catbayes._categories import canonical_list
 from catbayes._index import Index
 from catbayes._tables import Table, find_column, find_columns
 from catbayes.errors import InputError, warn
-from catbayes.kinds import Kind
+from catbayes.kinds import Kind, Shared
 
 __all__ = ["ColumnSpec", "Selection", "read_parents"]
 
@@ -86,6 +86,15 @@ class Selection:
         """Whether the rows have to be looked at before it is known what is encoded."""
         return self.weigh or self.is_auto
 
+    def peers(self, spec: ColumnSpec, names: list[Any]) -> list[int]:
+        """Positions of the columns that share their categories with a column, as it is told by its kind."""
+        for columns in self.kinds:
+            if isinstance(columns, tuple) and not spec.is_interaction:
+                positions = [find_column(names, column, "kinds") for column in columns]
+                if spec.position in positions:
+                    return [position for position in positions if position != spec.position]
+        return []
+
     @property
     def linked(self) -> tuple[Any, ...]:
         """Columns whose categories lean on each other."""
@@ -93,7 +102,19 @@ class Selection:
 
     def kinds_at(self, names: list[Any]) -> dict[int, Kind]:
         """The kinds of columns, by position."""
-        return {find_column(names, column, "kinds"): kind for column, kind in self.kinds.items()}
+        found: dict[int, Kind] = {}
+        for columns, kind in self.kinds.items():
+            for column in columns if isinstance(columns, tuple) else (columns,):
+                position = find_column(names, column, "kinds")
+                if position in found:
+                    raise InputError(f"kinds names {names[position]!r} twice. Name each column once.")
+                found[position] = kind
+        return found
+
+    def again(self, seen: Iterable[Any]) -> dict[Any, Kind]:
+        """The kinds by which more rows become the categories of these columns."""
+        indices = {column.name: column.index for column in seen}
+        return {name: kind.again(indices[name]) if name in indices else kind for name, kind in self.kinds.items()}
 
     def dropped(self, names: list[Any]) -> list[int]:
         """Positions of the columns that are neither encoded nor passed on."""
@@ -135,7 +156,7 @@ class Selection:
                 f"this was gathered from {[spec.name for spec in specs]}: use the same for both."
             )
 
-    def index(self, spec: ColumnSpec, seen: Index, names: list[Any]) -> Index:
+    def index(self, spec: ColumnSpec, seen: Index, names: list[Any], peers: Sequence[Index] = ()) -> Index:
         """The categories that were seen of a column, with all that they lean on."""
         if spec.is_interaction:
             return seen
@@ -143,7 +164,7 @@ class Selection:
             return seen.nested()
         kind = self.kinds_at(names).get(spec.position)
         if kind is not None:
-            return kind.index(seen, spec.name)
+            return kind.index(seen, spec.name, peers)
         for child, table in self.hierarchy.items():
             if find_column(names, child, "hierarchy") == spec.position:
                 values = seen.sources[0].values
@@ -181,6 +202,12 @@ def _read_kinds(kinds: Any) -> dict[Any, Kind]:
             f"kinds={kinds!r}: expected a dictionary of columns to kinds, such as "
             '{"hour": Ordinal(cyclic=True), "age": Bins(20)}.'
         )
+    for columns, kind in kinds.items():
+        if isinstance(kind, Shared) != (isinstance(columns, tuple) and len(columns) > 1):
+            raise InputError(
+                f"kinds: {columns!r} is a {type(kind).__name__}: expected a column for each kind, and a tuple of two "
+                'or more columns for Shared(), such as {("home", "away"): Shared()}.'
+            )
     return dict(kinds)
 
 

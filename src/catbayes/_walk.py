@@ -18,26 +18,19 @@ are the likeliest of all, θ integrated out: level after level is predicted by t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import minimize
 
+from catbayes._held import LOWEST, centre_of, likeliest, means_of, repeated, told
 from catbayes._index import Index
 from catbayes._validation import Array
-from catbayes.families import Family, no_signal
+from catbayes.families import Family
 from catbayes.priors import Empirical, Prior
-from catbayes.statistics import Moments, Statistics, Tally
+from catbayes.statistics import Statistics
 
 __all__ = ["Walk"]
-
-LOWEST = 1e-3
-"""Strengths κ and ω, in rows, below which nothing is held any more."""
-
-STARTS = 7
-"""The climb begins at the best point of a grid of so many κ and ω."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +69,17 @@ class Walk:
         units: float = 1.0,
     ) -> Walk:
         """Find the likeliest κ and ω; of a prior that is given, κ is the strength."""
-        base, proper = prior.fit(family, column, units)
-        free = isinstance(prior, Empirical)
-        start, path = cls(base if free else proper, (LOWEST,)), _Path.of(index)
+        fitted = prior.fit(family, column, units)
         seen = np.flatnonzero(statistics.count[: index.missing] > 0)
         if len(seen) < 2:
-            return start
-        own, highest = statistics.take(seen), np.log(no_signal(statistics.count.sum()))
-        low = np.log(LOWEST)
+            return cls(fitted[0] if isinstance(prior, Empirical) else fitted[1], (LOWEST,))
+        own, path = statistics.take(seen), _Path.of(index)
 
-        def at(x: Any) -> Walk:
-            return cls(base.worth(np.exp(x[1])) if free else proper, (float(np.exp(x[0])),))
+        def cost(root: Any, step: float) -> float:
+            return -cls(root, (step,))._log_marginal(path, own, seen)
 
-        def cost(x: Any) -> float:
-            return -at(x)._log_marginal(path, own, seen)
-
-        grid = np.linspace(low, highest, STARTS)
-        first = min(product(grid, grid) if free else product(grid), key=cost)
-        how: dict[str, Any] = {"method": "Nelder-Mead", "options": {"xatol": 1e-3, "fatol": 1e-4, "maxiter": 200}}
-        best = minimize(cost, first, bounds=[(low, highest)] * len(first), **how)
-        silent = (low, highest)
-        if free and cost(silent) - best.fun < 1e-2:  # levels that differ by nothing
-            return at(silent)
-        return at(best.x)
+        root, step = likeliest(fitted, prior, float(statistics.count.sum()), cost)
+        return cls(root, (step,))
 
     def _log_marginal(self, path: _Path, own: Statistics, seen: Any) -> float:
         """Log-probability of the rows of the levels that were seen: each given the levels before it.
@@ -106,27 +87,15 @@ class Walk:
         With the Cholesky factor R of the covariance of the means of levels, level k is predicted with the variance
         R_kk² less that of its own rows, and with the mean ȳ_k - R_kk z_k, where R z = ȳ - μ.
         """
-        centre = _centre(self.root)
+        centre = centre_of(self.root)
         noise = 1.0 / own.count
         factor = cholesky(path.covariance(self)[np.ix_(seen, seen)] + np.diag(noise), lower=True)
-        gap = _means(own) - centre
+        gap = means_of(own) - centre
         spread = np.diagonal(factor)
         surprise = spread[:, None] * solve_triangular(factor, gap, lower=True)
         worth = 1.0 / np.maximum(spread**2 - noise, 1e-300)
-        before = self._prior(worth, worth[:, None] * (gap - surprise), type(own))
+        before = told(self.root, worth, worth[:, None] * (gap - surprise), type(own))
         return float(before.log_marginal(own).sum())
-
-    def _prior(self, worth: Array, gap: Array, kind: type[Statistics]) -> Any:
-        """The priors that are worth so many rows; their means lie `gap` / `worth` from the common one, (level, …)."""
-        told = np.maximum(worth - self.root.strength, 0.0)
-        centre = _centre(self.root)
-        if kind is Tally:
-            rows: Any = Tally(np.maximum(told[:, None] * centre + gap, 0.0))
-        else:
-            some = told > 0
-            away = np.divide(gap[:, 0], told, out=np.zeros_like(told), where=some)
-            rows = Moments(told, np.where(some, centre[0] + away, 0.0), np.zeros_like(told))
-        return _repeat(self.root, len(told)).update(rows).varying_as(self.root)
 
     def priors(self, index: Index, statistics: Any) -> tuple[Family, Array, Family]:
         """The prior of every slot and its variance; and that of a category of which nothing is known.
@@ -139,12 +108,12 @@ class Walk:
         inverse = np.linalg.inv(path.precision(self) + np.diag(count))
         known = np.diagonal(inverse)
         share = inverse / known[:, None]
-        gap = np.where(count[:, None] > 0, _means(levels) - _centre(self.root), 0.0) * count[:, None]
+        gap = np.where(count[:, None] > 0, means_of(levels) - centre_of(self.root), 0.0) * count[:, None]
         worth = np.maximum(1.0 / known - count, self.root.strength)
-        own = self._prior(worth, share @ gap - gap, type(levels))
+        own = told(self.root, worth, share @ gap - gap, type(levels))
         others = (share**2) @ count - count
         variance = np.maximum(others, 0.0) / (worth * np.maximum(worth - own.curvature, LOWEST))
-        every = own.join([_repeat(outer.take(0), 2)]).varying_as(self.root)
+        every = own.join([repeated(outer.take(0), 2)]).varying_as(self.root)
         return every, np.append(variance, np.zeros(2)), outer.take(0)
 
 
@@ -179,21 +148,3 @@ class _Path:
         """The variance of levels about their own mean: all that is not common to them."""
         own = self.lengths[1:] if len(self.lengths) > 1 else self.lengths
         return float(np.mean(1.0 / (walk.root.strength + walk.step * np.maximum(own, 0.0))))
-
-
-def _means(statistics: Any) -> Array:
-    """Means of the categories, (category, class), or of one column for numbers; of no rows NaN or anything."""
-    return np.asarray(statistics.mean if statistics.mean.ndim > 1 else statistics.mean[:, None])
-
-
-def _centre(root: Any) -> Array:
-    """The mean of a prior in the place of those: the share of each class, or a number."""
-    if not root.classes:
-        return np.asarray(root.mean()[root.location])
-    ones, others = root.class_betas()
-    share = ones / (ones + others)
-    return np.append(1.0 - share, share) if root.binary else share
-
-
-def _repeat(root: Any, times: int) -> Any:
-    return root.take(np.newaxis).take(np.zeros(times, dtype=np.intp))

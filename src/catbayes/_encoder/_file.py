@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
@@ -244,9 +244,11 @@ def build_encoder(build: Build, header: Any, table: Any) -> Any:
         family = settle_family(settings.family, evidence)
         wanted = family.scaled(evidence.total, 0.0)
 
-        def read_prior(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
+        def read_prior(
+            number: int, seen: Statistics, index: Index, statistics: Statistics, others: Sequence[Statistics]
+        ) -> ColumnPrior:
             record = records[number]
-            kind = links_of(index)
+            kind = links_of(index, others)
             if kind is not None:
                 strengths = tuple(_amount("strengths", strength) for strength in record["strengths"])
                 return LinkedPrior.of(index, kind(_read_prior(record["root"], wanted), strengths), statistics)

@@ -73,7 +73,7 @@ def _write_setting(name: str, value: Any) -> Any:
     if name == "hierarchy":
         return [[write_name(child), _write_parents(parents, child)] for child, parents in value.items()]
     if name == "kinds":
-        return [[write_name(column), _write_setting("kind", kind)] for column, kind in value.items()]
+        return [[_write_names(columns), _write_setting("kind", kind)] for columns, kind in value.items()]
     if name == "family" and isinstance(value, type):
         return family_name(value)
     if isinstance(value, Family):
@@ -87,6 +87,10 @@ def _write_setting(name: str, value: Any) -> Any:
         f"{name}={value!r} cannot be saved, because a file holds no code. Replace it by a plain value first, by "
         f"set_params({name}=…)."
     )
+
+
+def _write_names(columns: Any) -> Any:
+    return [write_name(column) for column in columns] if isinstance(columns, tuple) else write_name(columns)
 
 
 def _write_field(value: Any, name: str) -> Any:
@@ -115,7 +119,8 @@ def _read_setting(name: str, value: Any) -> Any:
     if name == "hierarchy" and value is not None:
         return {child: _read_parents(parents) for child, parents in value}
     if name == "kinds" and value is not None:
-        return {column: _read_setting("kind", kind) for column, kind in value}
+        names = [tuple(columns) if isinstance(columns, list) else columns for columns, _ in value]
+        return {name: _read_setting("kind", kind) for name, (_, kind) in zip(names, value, strict=True)}
     if name == "interactions" and isinstance(value, list):
         return [tuple(interaction) for interaction in value]
     if not isinstance(value, dict):

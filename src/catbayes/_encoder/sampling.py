@@ -72,7 +72,8 @@ class SamplingBayesianEncoder(PosteriorEncoder):
     kinds : dict of column to kind, or None
         What the values of columns are, where they are more than names, by the classes of `catbayes.kinds`:
         `{"hour": Ordinal(cyclic=True), "age": Bins(20)}`.
-        A level leans on its neighbours. With `columns="auto"` these columns are encoded too.
+        Levels lean on neighbours, `"title": Spellings()` on what is called alike, `("home", "away"): Shared()` on the
+        same categories in the other columns. With `columns="auto"` these columns are encoded too.
     family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
         Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes. "lognormal" is
         for amounts > 0 that vary by factors: everything, the posteriors and "mean" included, is then about log y.

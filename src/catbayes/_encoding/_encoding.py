@@ -45,8 +45,8 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 NOTHING = Mean(labels=(), select=slice(0, 0))
 """The mapping of a column of which the categories say it all."""
-MakePrior = Callable[[int, Statistics, Index, Statistics], ColumnPrior]
-"""The prior of the column of a number, from what was seen of it, and from its slots and what they say."""
+MakePrior = Callable[[int, Statistics, Index, Statistics, Sequence[Statistics]], ColumnPrior]
+"""The prior of the column of a number, from what was seen of it, and from what its slots say, in other roles too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +139,12 @@ class Encoding(Written):
         """Learn the prior of every column, and update it."""
         family = settle_family(settings.family, evidence)
 
-        def learn(number: int, seen: Statistics, index: Index, statistics: Statistics) -> ColumnPrior:
+        def learn(
+            number: int, seen: Statistics, index: Index, statistics: Statistics, others: Sequence[Statistics]
+        ) -> ColumnPrior:
             # A column that says nothing has nothing to make a prior of: that of the target itself.
             speaking = seen if seen.varies() else evidence.total
-            kind = links_of(index)
+            kind = links_of(index, others)
             if kind is None:
                 return ColumnPrior.fit(family, settings.prior, speaking, evidence.row_units)
             links = kind.fit(index, statistics, family, settings.prior, speaking, evidence.row_units)
@@ -168,11 +170,13 @@ class Encoding(Written):
 
         def encode(number: int) -> EncodedColumn:
             column = evidence.columns[number]
-            index = settings.selection.index(column, column.index, names)
+            peers = [evidence.at(position) for position in settings.selection.peers(column, names)]
+            index = settings.selection.index(column, column.index, names, [peer.index for peer in peers])
+            others = [_settle_missing(peer, settings).place(index.moved(peer.index), index.n_slots) for peer in peers]
             seen = statistics = _settle_missing(column, settings)
             if index is not column.index:
                 statistics = seen.place(index.moved(column.index), index.n_slots)
-            posteriors = Posteriors.of(index, statistics, make_prior(number, seen, index, statistics))
+            posteriors = Posteriors.of(index, statistics, make_prior(number, seen, index, statistics, others))
             mapping = settings.mapping.bind(posteriors.prior.prior, labels)
             beside = Beside.nothing(index.n_slots)
             if settings.effects:

@@ -28,8 +28,9 @@ from catbayes._estimators._rows import TrainingRows, from_origins, wordy_columns
 from catbayes._estimators._taylor import require_smooth, second_order
 from catbayes._estimators._updating import UpdatedModel
 from catbayes._evidence import Effects
+from catbayes._selection import Selection
 from catbayes._spread import Spread
-from catbayes._tables import Named, Table, find_column
+from catbayes._tables import Named, Table
 from catbayes._types import ByRow, Interactions, Seed, TableLike
 from catbayes._validation import Array, check_count, check_number, check_option, check_weights
 from catbayes.errors import InputError, warn
@@ -247,7 +248,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         if not isinstance(encoder.columns, str) or encoder.columns != "auto":
             return encoder
         found = table.categorical() if table.frame is not None else wordy_columns(table)
-        found = sorted({*found, *(find_column(table.names, column, "kinds") for column in encoder.kinds or ())})
+        found = sorted({*found, *Selection(kinds=encoder.kinds).kinds_at(table.names)})
         if not found:
             warn(
                 "X has no string, categorical, boolean or object column, so there is nothing to encode and the "

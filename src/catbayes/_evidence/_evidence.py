@@ -127,6 +127,10 @@ class Evidence(Written):
         pairs = [pair for column in self.columns for pair in zip(column.parts, column.index.sources, strict=True)]
         return tuple(self.inputs[part] for part in dict.fromkeys(part for part, source in pairs if source.is_text))
 
+    def at(self, position: int) -> ColumnEvidence:
+        """The encoded column that stands at a position of the table."""
+        return next(column for column in self.columns if column.position == position)
+
     def made_of(self, column: ColumnEvidence) -> Any:
         """The name of a column, or those of the columns that it is made of."""
         names = tuple(self.inputs[part] for part in column.parts)

@@ -182,11 +182,7 @@ def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Sele
         for column in like.columns
         if len(column.parts) > 1 and not column.is_interaction
     }
-    kinds = selection.kinds_at(list(like.inputs))
-    again = {
-        column.name: kinds[column.position].again(column.index) for column in like.columns if column.position in kinds
-    }
-    selection = Selection(names, interactions, within, selection.aside, kinds=again)
+    selection = Selection(names, interactions, within, selection.aside, kinds=selection.again(like.columns))
     if like.classes is None:
         return selection, replace(given, family=like.family, classes=None, texts=like.texts)
     classes = [*like.classes.tolist(), *(given.classes if given.classes is not None else ())]

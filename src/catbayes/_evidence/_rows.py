@@ -102,6 +102,9 @@ def read_rows(
         return kind.read(column, names[position], target.family, lambda codes, n: target.gather(codes, weight, n))
 
     read = dict(zip(needed, run(read_column, needed), strict=True))
+    for spec in specs:
+        for peer in selection.peers(spec, names):
+            _require_apart(spec.name, read[spec.position], names[peer], read[peer])
     speaking, candidates, numbers = None, tuple[Candidate, ...](), dict[int, Array]()
     if selection.is_weighed or effects:
         others = [position for position in range(table.n_columns) if position not in selection.dropped(names)]
@@ -146,6 +149,19 @@ def read_rows(
         speaking=speaking,
     )
     return Rows(table, evidence, y, target, weight, codes, fitted)
+
+
+def _require_apart(name: Any, own: tuple[Categories, Codes], other: Any, its: tuple[Categories, Codes]) -> None:
+    """Require that no row holds one category in two roles: what one says of it would be the row's own target."""
+    joint, mine, theirs = own[0].union(its[0])
+    slots = mine[own[1]]
+    both = (slots == theirs[its[1]]) & (slots < joint.missing)
+    if both.any():
+        raise InputError(
+            f"Shared: {int(both.sum())} rows hold one category in both {name!r} and {other!r}, such as "
+            f"{joint.values[slots[both][0]]!r}, so that their own targets would be in what one role says of the other. "
+            "Leave those rows out, or make one of the two missing."
+        )
 
 
 def _slopes(effects: Effects, columns: list[Any], names: list[Any], numbers: Any) -> dict[int, list[int]]:

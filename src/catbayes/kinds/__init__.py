@@ -7,9 +7,10 @@ categories, and which of these lean on each other.
 from catbayes.kinds._bins import Bins, Cuts
 from catbayes.kinds._kind import Kind
 from catbayes.kinds._ordinal import Ordinal
+from catbayes.kinds._shared import Shared
 from catbayes.kinds._spellings import Spellings, form_of
 
-__all__ = ["KINDS", "Bins", "Cuts", "Kind", "Ordinal", "Spellings", "form_of"]
+__all__ = ["KINDS", "Bins", "Cuts", "Kind", "Ordinal", "Shared", "Spellings", "form_of"]
 
-KINDS: dict[str, type[Kind]] = {kind.__name__: kind for kind in (Bins, Ordinal, Spellings)}
+KINDS: dict[str, type[Kind]] = {kind.__name__: kind for kind in (Bins, Ordinal, Shared, Spellings)}
 """By their names."""

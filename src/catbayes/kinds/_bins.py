@@ -80,7 +80,7 @@ class Bins(Kind):
         found = Cuts.at(_apart(edges, family, gather(codes, found.n_slots)))
         return found, found.place(numbers)
 
-    def index(self, seen: Index, name: Any) -> Index:
+    def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
         """The bins, each the neighbour of the next."""
         if not isinstance(seen.sources[0], Cuts):
             raise InputError(f"Bins: column {name!r} was gathered without cuts. Give gather the same kinds.")

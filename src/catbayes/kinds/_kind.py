@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from catbayes._categories import Categories
@@ -31,8 +31,8 @@ class Kind:
         """Find the categories of a column of this name, and the slot of each row."""
         return Categories.of(column)
 
-    def index(self, seen: Index, name: Any) -> Index:
-        """The categories that were seen, with all that they lean on."""
+    def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
+        """The categories that were seen, with all that they lean on; `peers` are those of columns that share them."""
         return seen
 
     def again(self, seen: Index) -> Kind:

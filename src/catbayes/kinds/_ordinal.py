@@ -68,7 +68,7 @@ class Ordinal(Kind):
         categories, codes = Categories.of(column)
         return Categories(categories.values, declared_levels(column)), codes
 
-    def index(self, seen: Index, name: Any) -> Index:
+    def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
         """All levels, each the neighbour of the next."""
         levels = self._in_order(seen.sources[0], name)
         if len(levels) > MOST_LEVELS:

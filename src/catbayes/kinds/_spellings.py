@@ -78,7 +78,7 @@ class Spellings(Kind):
         forms, moved = _forms(categories.values)
         return Categories(forms), np.append(moved, len(forms))[codes]
 
-    def index(self, seen: Index, name: Any) -> Index:
+    def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
         """The forms, below those that they are like."""
         if not seen.sources[0].is_text:
             raise InputError(f"Spellings: column {name!r} holds more than text. Turn it into text first.")

@@ -1,0 +1,82 @@
+"""Priors of categories that are held to a common mean, by κ rows, and told more by others, as ω says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from catbayes._validation import Array
+from catbayes.families import no_signal
+from catbayes.priors import Empirical, Prior
+from catbayes.statistics import Moments, Statistics, Tally
+
+__all__ = ["LOWEST", "centre_of", "likeliest", "means_of", "repeated", "told"]
+
+LOWEST = 1e-3
+"""Strengths κ and ω, in rows, below which nothing is held any more."""
+
+STARTS = 7
+"""The climb begins at the best point of a grid of so many κ and ω."""
+
+
+def likeliest(
+    fitted: tuple[Any, Any], prior: Prior, total: float, cost: Callable[[Any, float], float]
+) -> tuple[Any, float]:
+    """The root, of strength κ, and the ω of least cost; of a `prior` that is given, κ is its own.
+
+    Where nothing beats a root so strong that all categories sit on it, that is the answer.
+    """
+    base, proper = fitted
+    free = isinstance(prior, Empirical)
+    low, high = np.log(LOWEST), np.log(no_signal(total))
+
+    def at(x: Any) -> tuple[Any, float]:
+        return base.worth(np.exp(x[1])) if free else proper, float(np.exp(x[0]))
+
+    def price(x: Any) -> float:
+        return cost(*at(x))
+
+    grid = np.linspace(low, high, STARTS)
+    first = min(product(grid, grid) if free else product(grid), key=price)
+    how: dict[str, Any] = {"method": "Nelder-Mead", "options": {"xatol": 1e-3, "fatol": 1e-4, "maxiter": 200}}
+    best = minimize(price, first, bounds=[(low, high)] * len(first), **how)
+    silent = (low, high)
+    return at(silent if free and price(silent) - best.fun < 1e-2 else best.x)
+
+
+def told(root: Any, worth: Array, gap: Array, kind: type[Statistics]) -> Any:
+    """Priors that are worth so many rows, whose means lie `gap` / `worth` from that of the root, (category, …)."""
+    rows, centre = np.maximum(worth - root.strength, 0.0), centre_of(root)
+    more: Any
+    if kind is Tally:
+        more = Tally(np.maximum(rows[:, None] * centre + gap, 0.0))
+    else:
+        away = np.divide(gap[:, 0], rows, out=np.zeros_like(rows), where=rows > 0)
+        mean = np.where(rows > 0, centre[0] + away, 0.0)
+        if root.support is not None and not root.log_target:  # counts: nobody is told of fewer than none
+            mean = np.maximum(mean, 0.0)
+        more = Moments(rows, mean, np.zeros_like(rows))
+    return repeated(root, len(rows)).update(more).varying_as(root)
+
+
+def means_of(statistics: Any) -> Array:
+    """Means of the categories, (category, class), or of one column for numbers; of no rows NaN or anything."""
+    return np.asarray(statistics.mean if statistics.mean.ndim > 1 else statistics.mean[:, None])
+
+
+def centre_of(root: Any) -> Array:
+    """The mean of a prior in the place of those: the share of each class, or a number."""
+    if not root.classes:
+        return np.asarray(root.mean()[root.location])
+    ones, others = root.class_betas()
+    share = ones / (ones + others)
+    return np.append(1.0 - share, share) if root.binary else share
+
+
+def repeated(root: Any, times: int) -> Any:
+    """One distribution so many times."""
+    return root.take(np.newaxis).take(np.zeros(times, dtype=np.intp))
