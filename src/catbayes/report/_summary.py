@@ -19,7 +19,7 @@ from catbayes._comparison import behind as behind_the_best
 from catbayes._encoder import SamplingBayesianEncoder, describe
 from catbayes._estimators import SamplingClassifier, SamplingRegressor
 from catbayes._random import Purpose, stream
-from catbayes._writing import column, counted, in_rows, number
+from catbayes._writing import counted, in_rows, number
 from catbayes.diagnostics import Leakage, leakage, monitor
 from catbayes.displays import DrawsDisplay
 
