@@ -190,6 +190,12 @@ def test_every_command_has_help_with_an_example(capsys):
         (["compare", "none.csv", "--target", "y"], 1, "No file matches 'none.csv'"),
         (["compare", "part-0.csv", "--target", "paid"], 1, "no column 'paid'"),
         (["compare", "part-0.csv", "--target", "bernoulli", "--encoders", "tarot"], 1, "'tarot' is not one of"),
+        (["compare", "part-0.csv", "--target", "bernoulli", "--encoders", "targt"], 1, "Did you mean 'target'?"),
+        (
+            ["fit", "part-0.csv", "--target", "bernoulli", "--columns", "citty", "-o", "x"],
+            1,
+            "and the table has no such",
+        ),
         (["compare", "part-0.csv", "--target", "bernoulli", "--by", "r2"], 1, "--by r2: expected one of"),
         (["compare", "part-0.csv", "--target", "bernoulli", "--folds", "900"], 1, "--folds 900 for 1000 rows"),
         (

@@ -37,7 +37,10 @@ def in_flags(text: str, flags: dict[str, str]) -> str:
     'y holds 40 numbers: set --family normal, or --id a,b.'
     >>> in_flags("groups and time were both given.", {"groups": "--groups", "time": "--time"})
     '--groups and --time were both given.'
+    >>> in_flags("columns names 'town', and X has no such column. X has 'city'.", {"columns": "--columns"})
+    "--columns names 'town', and the table has no such column. The table has 'city'."
     """
+    text = re.sub(r"(^|\. |: )?\bX (?=has |holds |is )", lambda found: _table(found[1]), text)
     if not flags:
         return text
     names = "|".join(sorted(map(re.escape, flags), key=len, reverse=True))
@@ -46,6 +49,11 @@ def in_flags(text: str, flags: dict[str, str]) -> str:
     if pair:
         return f"{flags[pair[1]]} and {flags[pair[2]]}{text[pair.end() :]}"
     return re.sub(rf"^({names})(?=:| names | holds | has )", lambda found: flags[found[1]], text)
+
+
+def _table(before: str | None) -> str:
+    """What Python calls X, at the beginning of a sentence or inside of it."""
+    return "the table " if before is None else f"{before}{'the' if before == ': ' else 'The'} table "
 
 
 def _plain(value: str) -> str:

@@ -34,6 +34,7 @@ from catbayes._drawing import Draws
 from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes._estimators import SamplingClassifier, SamplingRegressor
 from catbayes._one_column import seed_if_none
+from catbayes._tables import did_you_mean
 from catbayes.errors import InputError
 from catbayes.priors import Scaled
 
@@ -264,7 +265,8 @@ def _names(parameter: str, chosen: Any, known: Mapping[str, Any]) -> list[str]:
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         given = repr(unknown[0]) if unknown else "an empty list"
-        raise InputError(f"{parameter}: {given} is not one of {', '.join(known)}.")
+        near = did_you_mean(unknown[0], list(known)) if unknown else ""
+        raise InputError(f"{parameter}: {given} is not one of {', '.join(known)}.{near}")
     return names
 
 
