@@ -7,6 +7,7 @@ import pytest
 
 from catbayes import InputError, SamplingBayesianEncoder, gather
 from catbayes.diagnostics import monitor
+from catbayes.kinds import Bins, Ordinal
 
 N_CATEGORIES = 20
 
@@ -118,3 +119,15 @@ def test_batches_may_be_gathered_anywhere_weighted_and_combined():
     changes = monitor(three, batch, np.zeros(300, dtype=int))
     assert changes.alarms.all()
     assert np.isnan(changes.before).all()
+
+
+def test_columns_that_are_more_than_names_are_compared_as_they_were_read():
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({"hour": random.integers(0, 24, 4000), "age": random.uniform(18, 80, 4000)})
+    y = (random.random(4000) < 0.3).astype(int)
+    kinds = {"hour": Ordinal(list(range(24)), cyclic=True), "age": Bins(10)}
+    encoder = SamplingBayesianEncoder(["hour", "age"], kinds=kinds).fit(X[:3000], y[:3000])
+    found = monitor(encoder, X[3000:], np.where(X["hour"] == 5, 1, y)[3000:])
+    assert np.bincount(found.of_column).tolist() == [24, 10]
+    assert found.changed().tolist() == [5]
+    assert found.unseen.tolist() == [0.0, 0.0]

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from catbayes._encoder import fitted_encoding, read_table
 from catbayes._encoding import Encoding
-from catbayes._evidence import Evidence, gather
+from catbayes._evidence import Evidence, Given, gather_selected
 from catbayes._sources import is_source
 from catbayes._tables import Table, make_frame
 from catbayes._validation import Array, Codes, check_number
@@ -197,7 +197,8 @@ def monitor(
         X = X if is_source(X) else read_table(X, encoder).native
         if y is None:
             told, y, exposure = False, *_no_target(known, X)
-        batch = gather(X, target=y, weight=weight, exposure=exposure, like=known)
+        given = Given(y, weight, exposure)  # the family is that of what is known
+        batch = gather_selected(X, encoding.settings.selection, given, known)
     if known.classes is not None and batch.classes is not None:
         strangers = [label for label in batch.classes.tolist() if label not in known.classes.tolist()]
         if strangers:
