@@ -156,7 +156,7 @@ class Posteriors:
             record["class"] = [label for _ in slots for label in (labels or range(width))]
         record["count"] = np.repeat(count[slots], width)
         record |= {name: column.reshape(-1) for name, column in columns.items()}
-        share = np.where(count[slots] > 0, 1.0 - count[slots] / chosen.strength, 1.0)
+        share = np.where(count[slots] > 0, (chosen.strength - count[slots]) / chosen.strength, 1.0)
         return record | {"shrinkage": np.repeat(share, width)}
 
     def possible(self) -> Any:
