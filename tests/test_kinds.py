@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,10 +25,11 @@ from catbayes import (
 )
 from catbayes._categories import Categories
 from catbayes._index import Index
+from catbayes._members import Members
 from catbayes._roles import Heard
 from catbayes._walk import Walk, _Path
 from catbayes.families import NormalGamma
-from catbayes.kinds import Bins, Ordinal, Shared, Spellings, form_of
+from catbayes.kinds import Bins, Ordinal, Sets, Shared, Spellings, Tags, form_of
 from catbayes.kinds._spellings import PRODUCTS, Grams
 from catbayes.statistics import Moments
 
@@ -607,6 +609,167 @@ def test_what_cannot_be_shared_is_refused(tmp_path):
     table.assign(y=expected).to_parquet(tmp_path / "games.parquet")
     with pytest.raises(InputError, match="rows in memory"):
         SamplingBayesianEncoder(kinds=kinds).fit(str(tmp_path / "games.parquet"), "y")
+
+
+# ----------------------------------------------------------------------------------------------- sets
+
+
+def carts(n_rows=600, n_members=40, seed=0, averaged=False):
+    """Sets of up to four members, some without any, and what to expect of each."""
+    random = np.random.default_rng(seed)
+    effect, often = random.normal(size=n_members), 1 / np.arange(1, n_members + 1) ** 0.7
+    sets = [random.choice(n_members, random.integers(0, 5), False, often / often.sum()) for _ in range(n_rows)]
+    worth = [effect[some].sum() / (max(len(some), 1) if averaged else 1) for some in sets]
+    return pd.DataFrame({"cart": pd.Series([[f"m{k}" for k in some] for some in sets], dtype=object)}), np.array(worth)
+
+
+@pytest.mark.parametrize("averaged", [0.0, 1.0])
+def test_the_prior_of_a_set_is_what_a_dense_normal_model_says_of_it_without_its_own_rows(averaged):
+    random = np.random.default_rng(0)
+    sets = ("", "a", "a|b", "a|b|c", "b|c", "c|new")
+    index = Sets(sets, vocabulary=("a", "b", "c")).index()
+    count = np.array([2.0, 3.0, 0.0, 5.0, 1.5, 4.0])
+    seen = Moments(np.append(count, [0.0, 0.0]), np.append(7.0 + random.normal(size=6), [0.0, 0.0]), np.ones(8))
+    member, alone = 0.7, 2.5
+    found, variance, _ = Members(NormalGamma(7.0, 1.0, 3.0, 2.0), (member, alone, averaged)).priors(index, seen)
+    rows = np.zeros((6, 5))  # a, b, c, the stranger, and what is in every set
+    for place, text in enumerate(sets):
+        parts = [part for part in text.split("|") if part]
+        for part in parts:
+            rows[place, "abcn".index(part[0])] = 1 / max(len(parts), 1) ** averaged
+    rows[:, 4] = 1.0
+    covariance = rows @ rows.T / member + np.eye(6) / alone
+    covariance[5, :5] = covariance[:5, 5] = (np.delete(rows, 3, 1)[5] @ np.delete(rows, 3, 1)[:5].T) / member
+    for place in range(5):  # the last one holds a stranger, which a dense model would know from its rows
+        others = [k for k in range(5) if k != place and count[k] > 0]
+        known = np.delete(rows, 3, 1)
+        weight = 1 / (1 / count[5] + 1 / alone)  # what the last one tells of the others' members
+        told = covariance[np.ix_(others, others)] + np.diag(1 / count[others])
+        cross = covariance[place, others]
+        told = np.block(
+            [[told, (known[others] @ known[5] / member)[:, None]], [known[others] @ known[5] / member, 0.0]]
+        )
+        told[-1, -1] = known[5] @ known[5] / member + 1 / weight
+        cross = np.append(cross, known[place] @ known[5] / member)
+        gain = np.linalg.solve(told, cross)
+        gaps = np.append(seen.mean[others], seen.mean[5]) - 7.0
+        assert found.centre[place] - 7.0 == pytest.approx(gain @ gaps, rel=1e-10, abs=1e-10)
+        assert 1 / found.strength[place] == pytest.approx(covariance[place, place] - gain @ cross, rel=1e-10)
+    assert (variance[:6] >= 0).all()
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+def test_sets_that_were_never_seen_are_known_from_their_members(averaged):
+    table, worth = carts(1_200, averaged=averaged)
+    y = worth + 0.5 * np.random.default_rng(1).normal(size=1_200)
+    encoder = SamplingBayesianEncoder(kinds={"cart": Tags()}, random_state=0).fit(table[:600], y[:600])
+    member, _, how = encoder.encoding_.columns[0].posteriors.prior.links.strengths
+    assert how == averaged  # sums are told from means
+    effects = np.random.default_rng(0).normal(size=40)  # as they were drawn
+    assert member == pytest.approx(0.25 / np.mean(effects**2), rel=0.4)
+    known = encoder.transform(table[600:])[:, 0]
+    assert np.mean((known - worth[600:]) ** 2) < 0.15 * worth.var()
+    new = pd.DataFrame({"cart": [["m3", "m1"], ["m1", "m3", "m3"], ["m1", "stranger"], [], None]})
+    first, same, strange, empty, missing = encoder.transform(new)[:, 0]
+    assert first == same
+    assert np.isfinite([strange, empty, missing]).all()
+    alone = encoder.transform(new[:1])[0, 0]
+    assert alone == pytest.approx(first, rel=1e-9)  # whatever comes with it
+    drawn = encoder.sample(new, 800)[:, :, 0]
+    np.testing.assert_allclose(drawn.mean(axis=0), encoder.transform(new)[:, 0], atol=0.15)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_sets_help_every_family(family):
+    table, worth = carts(1_500)
+    y = target(family, 1 / (1 + np.exp(-worth)))
+    known = SamplingBayesianEncoder(kinds={"cart": Tags()}, family=family, random_state=0).fit(table[:900], y[:900])
+    assert np.corrcoef(known.transform(table[900:])[:, -1], worth[900:])[0, 1] > 0.6
+
+
+def test_ranks_of_sets_among_draws_are_uniform():
+    random = np.random.default_rng(0)
+    ranks = []
+    for number in range(25):
+        table, worth = carts(500, 30, number)
+        theta = worth + 0.5 * random.normal(size=500)  # what a set is by itself
+        first = table["cart"].map(lambda some: "|".join(sorted(some)))
+        theta = theta[np.array([first.tolist().index(text) for text in first])]
+        y = theta + random.normal(size=500)
+        encoder = SamplingBayesianEncoder(kinds={"cart": Tags()}, draws=1.0, random_state=number).fit(
+            table[:400], y[:400]
+        )
+        new = ~first[400:].isin(first[:400]).to_numpy()
+        ranks.append((encoder.sample(table[400:][new], 99)[:, :, 0] < theta[400:][new]).mean(axis=0)[::3])
+    found = np.concatenate(ranks)
+    assert abs(found.mean() - 0.5) < 0.04
+    assert abs(found.var() - 1 / 12) < 0.012
+
+
+def test_sets_are_read_from_lists_and_text_of_any_library_merged_and_saved(tmp_path):
+    table, worth = carts(600)
+    y = worth + np.random.default_rng(0).normal(size=600)
+    make = SamplingBayesianEncoder(kinds={"cart": Tags(";")}, random_state=0)
+    whole = clone(make).fit(table, y)
+    expected = whole.transform(table)
+    text = pd.DataFrame({"cart": table["cart"].map(lambda some: " ; ".join(reversed(some)))})
+    for same in (text, pl.DataFrame({"cart": table["cart"].tolist()}), pa.table({"cart": table["cart"].tolist()})):
+        np.testing.assert_allclose(clone(make).fit(same, y).transform(same), expected, rtol=1e-9)
+    first, second = clone(make).fit(table[:300], y[:300]), clone(make).fit(text[300:], y[300:])
+    np.testing.assert_allclose((first + second).transform(table), expected, rtol=1e-4)
+    np.testing.assert_allclose((whole - second).transform(table), first.transform(table), rtol=1e-4)
+    np.testing.assert_allclose(
+        clone(first).fit(table[:300], y[:300]).partial_fit(table[300:], y[300:]).transform(table), expected, rtol=1e-4
+    )
+    twice = clone(make).fit(pd.concat([table, table]), np.append(y, y))
+    weighted = clone(make).fit(table, y, sample_weight=np.full(600, 2.0))
+    np.testing.assert_allclose(weighted.transform(table), twice.transform(table), rtol=1e-4)
+    file = io.BytesIO()
+    whole.save(file)
+    new = pd.DataFrame({"cart": ["m1;m2;m3;m4;m5", "nothing known", None]})
+    np.testing.assert_array_equal(catbayes.load(file).transform(new), whole.transform(new))
+    path, output = tmp_path / "rows.parquet", tmp_path / "encoded.parquet"
+    new.to_parquet(path)
+    encode(str(path), whole, str(output))
+    np.testing.assert_allclose(pd.read_parquet(output)["cart_encoded"], whole.transform(new)[:, 0], rtol=1e-9)
+    with pytest.raises(InputError, match="not looked up by its values"):
+        whole.to_sql()
+    with pytest.raises(InputError, match="rows in memory"):
+        clone(make).fit(str(path), "y")
+
+
+def test_models_predict_for_sets_that_were_never_seen():
+    table, worth = carts(900)
+    table = table.assign(shop=np.random.default_rng(0).choice(list("ab"), 900))
+    y = worth + 0.5 * np.random.default_rng(1).normal(size=900)
+    encoder = SamplingBayesianEncoder(kinds={"cart": Tags(), "shop": Spellings()}, interactions=[("cart", "shop")])
+    model = SamplingRegressor(LGBMRegressor(n_estimators=60, verbose=-1, n_jobs=1), encoder, random_state=0)
+    model.fit(table[:600], y[:600])
+    assert np.corrcoef(model.predict(table[600:]), worth[600:])[0, 1] > 0.8
+    assert np.isfinite(model.predict_draws(table[600:], n_draws=3)).all()
+    file = io.BytesIO()
+    model.save(file)
+    np.testing.assert_allclose(catbayes.load(file).predict(table[600:]), model.predict(table[600:]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("own_target", ["exclude", "cross_fit"])
+def test_noise_in_sets_does_not_give_the_own_target_away(own_target):
+    random = np.random.default_rng(0)
+    found = []
+    for number in range(6):
+        table, _ = carts(1_500, 60, number)
+        y = random.binomial(1, 0.3, 1_500)
+        settings = {"prior": BetaBernoulli(3.0, 7.0), "kinds": {"cart": Tags()}}
+        encoder = SamplingBayesianEncoder(own_target=own_target, random_state=number, **settings)
+        found.append(np.corrcoef(encoder.fit_transform(table, y)[:, 0], y)[0, 1])
+    assert (-0.3 if own_target == "exclude" else -0.08) < np.mean(found) < 0.03
+
+
+def test_members_must_be_told_apart():
+    with pytest.raises(InputError, match="not blank"):
+        Tags(" ")
+    with pytest.raises(InputError, match="holds the separator"):
+        SamplingBayesianEncoder(kinds={"c": Tags()}).fit(pd.DataFrame({"c": [["a|b"], ["c"]] * 5}), np.arange(10) / 7)
 
 
 # ------------------------------------------------------------------------------------- other engines

@@ -42,6 +42,7 @@ class Categories:
     _index: dict[Hashable, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     listed: ClassVar[bool] = True  # whether a value is one of them or unseen, which any engine can look up
+    fixed: ClassVar[bool] = False  # whether they stay when they have no rows any more
 
     @property
     def _slot(self) -> dict[Hashable, int]:

@@ -25,9 +25,9 @@ from catbayes.errors import InputError
 
 __all__ = ["Index", "Leaning", "Level"]
 
-Leaning = Literal["line", "ring", "likeness", "roles", "opposed roles"]
-"""Beside each other, in a ring the last one beside the first too; below parents that were found by likeness; or on what
-the same categories say in other columns, or the opposite of it."""
+Leaning = Literal["line", "ring", "likeness", "roles", "opposed roles", "sets"]
+"""Beside each other, in a ring the last one beside the first too; below parents that were found by likeness; on what
+the same categories say in other columns, or the opposite of it; or on the members of a set."""
 
 DENSE = 4
 """Keys are looked up in a table of all keys, if there are at most so many times as many of them as rows."""
@@ -158,6 +158,11 @@ class Index:
     def listed(self) -> bool:
         """Whether every value is one of its column's categories, or unseen; not so where numbers are cut into bins."""
         return all(source.listed for source in self.sources)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether categories stay when they have no rows any more."""
+        return any(source.fixed for source in self.sources)
 
     @property
     def n_slots(self) -> int:

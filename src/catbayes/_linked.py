@@ -10,6 +10,7 @@ import numpy as np
 
 from catbayes._hierarchy import Likeness, Links
 from catbayes._index import Index
+from catbayes._members import Members
 from catbayes._posteriors import ColumnPrior, Entries
 from catbayes._roles import Heard, Roles
 from catbayes._validation import Array
@@ -20,7 +21,9 @@ from catbayes.statistics import Statistics
 __all__ = ["LinkedPrior", "links_of"]
 
 
-def links_of(index: Index, others: Sequence[Statistics] = ()) -> type[Links] | type[Walk] | Heard | None:
+def links_of(
+    index: Index, others: Sequence[Statistics] = ()
+) -> type[Links] | type[Walk] | type[Members] | Heard | None:
     """What links the slots of an index; None if nothing does, and all have one prior.
 
     `others` is what the same categories say in other roles.
@@ -34,6 +37,8 @@ def links_of(index: Index, others: Sequence[Statistics] = ()) -> type[Links] | t
     """
     if index.leaning == "likeness":
         return Likeness
+    if index.leaning == "sets":
+        return Members
     if index.leaning in ("roles", "opposed roles"):
         return Heard(tuple(others), opposed=index.leaning == "opposed roles")
     if index.leaning is not None:
@@ -60,13 +65,13 @@ class LinkedPrior(ColumnPrior):
     """
 
     index: Index
-    links: Links | Walk | Roles
+    links: Links | Walk | Members | Roles
     variance: Array  # of the mean of each prior
 
     by_slot: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, index: Index, links: Links | Walk | Roles, statistics: Statistics) -> LinkedPrior:
+    def of(cls, index: Index, links: Links | Walk | Members | Roles, statistics: Statistics) -> LinkedPrior:
         """Let every slot know what the statistics tell of the others."""
         own, variance, outer = links.priors(index, statistics)
         return cls(outer, own, index, links, variance)
@@ -74,6 +79,10 @@ class LinkedPrior(ColumnPrior):
     def given(self, statistics: Statistics) -> LinkedPrior:
         """Root and strengths stay, and the rest is learnt from these statistics."""
         return self.of(self.index, self.links, statistics)
+
+    def within(self, index: Index, statistics: Statistics) -> LinkedPrior:
+        """The same links in a larger index."""
+        return self.of(index, self.links, statistics)
 
     def update(self, statistics: Statistics) -> Entries:
         """Update the prior of each slot; one without rows stays on it."""

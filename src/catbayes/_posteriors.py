@@ -78,6 +78,10 @@ class ColumnPrior:
         """The priors if only these statistics were known, such as those of the other folds: still the same."""
         return self
 
+    def within(self, index: Index, statistics: Statistics) -> Self:
+        """The priors of the slots of a larger index: still the same."""
+        return self
+
     def update(self, statistics: Statistics) -> Entries:
         """The posterior of every slot; a slot without rows draws from what an unseen one does."""
         posterior = self.prior.update(statistics)

@@ -313,6 +313,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
                [0.5 ]])
         """
         encoding, table = self._fitted(), read_new(X, self)
+        encoding = encoding.knowing(table.column)
         slots = encoding.slots(table.column)
         if self._seen is not None:
             self._seen.warn_of(X, slots, table.n_rows)

@@ -34,7 +34,7 @@ from catbayes._linked import LinkedPrior, links_of
 from catbayes._posteriors import ColumnPrior
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name
-from catbayes.kinds import Bins, Cuts
+from catbayes.kinds import Bins, Cuts, Forms, Sets, Tags
 from catbayes.statistics import Moments, Statistics, Tally
 
 FORMAT, VERSION = "catbayes encoder", 6
@@ -172,6 +172,10 @@ def _write_source(column: ColumnEvidence) -> dict[str, Any]:
     source = column.index.sources[0]
     if isinstance(source, Cuts):
         return {"edges": list(source.edges)}
+    if isinstance(source, Sets):
+        return {"separator": source.separator}
+    if isinstance(source, Forms):
+        return {"forms": True}
     if source.declared is None or len(column.parts) > 1:
         return {}
     return {"declared": write_values(source.declared, f"level of column {column.name!r}")}
@@ -184,6 +188,10 @@ def _read_source(record: dict[str, Any], values: tuple[Any, ...]) -> Categories:
         if found.values != values:
             raise ValueError("the bins are not those of their cuts")
         return found
+    if "separator" in record:
+        return Sets(values, separator=Tags(record["separator"]).separator)
+    if "forms" in record:
+        return Forms(values)
     return Categories(values, tuple(map(read_value, record["declared"])) if "declared" in record else None)
 
 

@@ -73,7 +73,8 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         What the values of columns are, where they are more than names, by the classes of `catbayes.kinds`:
         `{"hour": Ordinal(cyclic=True), "age": Bins(20)}`.
         Levels lean on neighbours, `"title": Spellings()` on what is called alike, `("home", "away"): Shared()` on the
-        same categories in the other columns. With `columns="auto"` these columns are encoded too.
+        same categories in the other columns, `"genres": Tags("|")` on the members of a set.
+        With `columns="auto"` these columns are encoded too.
     family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
         Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes. "lognormal" is
         for amounts > 0 that vary by factors: everything, the posteriors and "mean" included, is then about log y.
@@ -301,6 +302,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         check_count("n_draws", n_draws)
         identity = None if row_id is None else read_row_keys(table, row_id)
         seed = None if random_state is None else new_seed(random_state)
+        encoding = encoding.knowing(table.column)
         blocks = encoding.draws(encoding.slots(table.column), n_draws, seed=seed, identity=identity)
         layout = encoding.layout
         return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])

@@ -40,6 +40,10 @@ class Beside:
         """Draws alone."""
         return cls.sure((), np.empty((n_slots, 0)))
 
+    def take(self, slots: Any) -> Beside:
+        """Those of some slots."""
+        return Beside(self.names, self.values[slots], self.sd[slots], self.spread[slots], self.parts)
+
     def and_then(self, other: Beside) -> Beside:
         """More of them."""
         parts = ((self.values, other.values), (self.sd, other.sd), (self.spread, other.spread))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from catbayes._arrays import TINY
 from catbayes._drawing import Found, LeftOut, draw, draw_strata
 from catbayes._encoding._beside import Beside
 from catbayes._evidence import ColumnEvidence, Target
+from catbayes._index import Index
 from catbayes._posteriors import Entries, Posteriors
 from catbayes._random import Purpose, number_of
 from catbayes._selection import ColumnSpec
@@ -47,6 +48,17 @@ class EncodedColumn(ColumnSpec):
         expectation = expect(mapping, posteriors.entries, spread=spread, seed=seed, stream=stream)
         about = (posteriors, mapping, spread, beside, beside.behind(expectation), stream)
         return cls(seen.position, seen.name, seen.parts, *about)
+
+    def within(self, index: Index, seed: int) -> EncodedColumn:
+        """The same column with more slots, of which no rows were seen."""
+        moved = index.moved(self.posteriors.index)
+        statistics = self.posteriors.statistics.place(moved, index.n_slots)
+        prior = self.posteriors.prior.within(index, statistics)
+        before = np.full(index.n_slots, self.posteriors.index.unseen)
+        before[moved] = np.arange(len(moved))
+        posteriors, beside = Posteriors.of(index, statistics, prior), self.beside.take(before)
+        expectation = expect(self.mapping, posteriors.entries, spread=self.spread, seed=seed, stream=self.stream)
+        return replace(self, posteriors=posteriors, beside=beside, expectation=beside.behind(expectation))
 
     @property
     def outputs(self) -> list[str]:

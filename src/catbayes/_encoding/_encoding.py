@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, TypeVar
 
@@ -33,6 +33,7 @@ from catbayes._validation import Array, Codes, check_option
 from catbayes._writing import Written, counted
 from catbayes.errors import InputError, called_from, caller, warn
 from catbayes.families import Family
+from catbayes.kinds import Sets
 from catbayes.mappings import Mapping, Mean
 from catbayes.priors import Prior
 from catbayes.statistics import Statistics
@@ -194,6 +195,21 @@ class Encoding(Written):
         return cls(settings, evidence, columns, family, layout, seed, library)
 
     # ---------------------------------------------------------------------------------------------- slots
+
+    def knowing(self, column_of: Callable[[int], Any]) -> Encoding:
+        """The encoding with slots for the sets of new rows: those that were not seen lean on their members."""
+
+        def extend(column: EncodedColumn) -> EncodedColumn:
+            index = column.posteriors.index
+            source = index.sources[0]
+            if index.leaning != "sets" or not isinstance(source, Sets):
+                return column
+            more = source.knowing(column_of(column.parts[0]))
+            return column if more is source else column.within(more.index(), self.seed)
+
+        if not any(column.posteriors.index.leaning == "sets" for column in self.columns):
+            return self
+        return replace(self, columns=tuple(self.settings.run(extend, self.columns)))
 
     def slots(self, column_of: Callable[[int], Any]) -> list[Codes]:
         """Slots of rows in every column, once the policies for missing and unseen values agree.

@@ -126,17 +126,21 @@ class Plan:
         def values(name: str) -> Any:
             return table.values(positions[name])
 
-        slots = self.encoding.slots(lambda part: table.column(positions[self.inputs[part]]))
+        def column_of(part: int) -> Any:
+            return table.column(positions[self.inputs[part]])
+
+        encoding = self.encoding.knowing(column_of)
+        slots = encoding.slots(column_of)
         if self.n_draws is None:
-            return self.named([[block] for block in self.encoding.expectation(slots)])
+            return self.named([[block] for block in encoding.expectation(slots)])
         numbers = np.arange(batch.start, batch.start + table.n_rows)
         identity = row_keys((batch.file, numbers) if self.row_id is None else values(self.row_id), table.n_rows)
         if self.target is None:
-            return self.named(self.encoding.draws(slots, self.n_draws, identity=identity))
-        evidence = self.encoding.evidence
+            return self.named(encoding.draws(slots, self.n_draws, identity=identity))
+        evidence = encoding.evidence
         target = read_known_target(values(self.target), evidence.family, evidence.classes, self.target)
         weight = None if self.weight is None else check_weights(values(self.weight), table.n_rows, whole=False)
-        return self.named(self.encoding.draws_without_own(slots, target, weight, self.n_draws, identity))
+        return self.named(encoding.draws_without_own(slots, target, weight, self.n_draws, identity))
 
     def by_slot(self) -> list[dict[str, Array]]:
         """New columns of every slot of each column, where rows have no draws of their own."""

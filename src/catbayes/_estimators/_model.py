@@ -312,7 +312,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
                 raise InputError(f"columns={list(columns)!r}: {strangers[0]!r} is not encoded; those are {names!r}.")
             only = {names.index(name) for name in columns}
         check_count("n_draws", n_draws)
-        draws = [] if self._encoding is None else self._encoding.strata(n_draws)
+        draws = [] if rows.encoding is None else rows.encoding.strata(n_draws)
         return self._stack(rows, rows.drawn(draws, only))
 
     def _predict_average(self, X: Any) -> Array:
@@ -323,11 +323,14 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
             for model in self.estimators_:
                 require_smooth(model)
             return average(second_order(model, rows, self._respond) for model in self.estimators_)
-        doubtful = rows.doubtful(self._draws)
+        tables = self._draws
+        if rows.encoding is not None and rows.encoding is not self._encoding:  # with sets that were not seen
+            tables = DrawnTable.of(rows.encoding, self._n_predicted)
+        doubtful = rows.doubtful(tables)
         if self.predict_with == "mean" or not doubtful.any():
             return self._predict_mean(rows)
         some = rows.take(doubtful)
-        draws = some.drawn([table.whole() for table in self._draws])
+        draws = some.drawn([table.whole() for table in tables])
         drawn = average(over_draws(self.estimators_, some, draws, self._respond))
         if doubtful.all():
             return drawn
@@ -363,7 +366,8 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
 
     def _predict_posterior(self, X: Any, n_draws: int) -> Array:
         """Predictions under draws of the whole posterior, whatever the model was trained with, (draw, row, …)."""
-        rows, encoding = self._read_new(X), self._encoding
+        rows = self._read_new(X)
+        encoding = rows.encoding
         draws = [] if encoding is None else encoding.strata(n_draws, spread=Spread(), slots=rows.reduce())
         return self._stack(rows, rows.drawn(draws))
 

@@ -32,6 +32,8 @@ class NewRows:
     """Rows to predict, read once: their numbers, and where each category stands in the tables of the columns."""
 
     def __init__(self, encoding: Encoding | None, layout: Layout, table: Table) -> None:
+        encoding = encoding.knowing(table.column) if encoding else None
+        self.encoding = encoding
         self.columns = encoding.columns if encoding else ()
         self.row_weight = encoding.evidence.row_weight if encoding else 1.0
         self.layout, self.table = layout, table

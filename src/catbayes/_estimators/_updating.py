@@ -159,6 +159,7 @@ class _Part:
             return TrainingDraws(self.table, layout, lambda k: [])
         known = int(encoding.evidence.total.count.sum())
         seed = int(stream(encoding.seed, Purpose.PART, known).integers(2**31 - 1))
+        encoding = encoding.knowing(self.table.column)
         blocks = [block[0] for block in encoding.draws(encoding.slots(self.table.column), 1, seed=seed)]
         return from_origins(TrainingDraws(self.table, layout, lambda k: blocks))
 

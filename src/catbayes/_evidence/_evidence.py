@@ -261,7 +261,7 @@ class _AlignedColumn:
         """Drop the categories that had rows and have none now."""
         gone = (left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0))
         kept = np.flatnonzero(~gone[:-2])
-        if len(kept) == self.index.missing or not self.index.listed:
+        if len(kept) == self.index.missing or self.index.fixed:
             return self.joined(left)
         slots = np.append(kept, [self.index.missing, self.index.unseen])
         return replace(self.column, index=self.index.keep(kept), statistics=left.take(slots), effects=None)

@@ -106,6 +106,7 @@ class Cuts(Categories):
     edges: tuple[float, ...] = ()
 
     listed: ClassVar[bool] = False
+    fixed: ClassVar[bool] = True
 
     @classmethod
     def at(cls, edges: Sequence[float]) -> Cuts:

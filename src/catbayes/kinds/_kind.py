@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, ClassVar, Self, TypeAlias
 
 from catbayes._categories import Categories
 from catbayes._index import Index
@@ -38,3 +38,36 @@ class Kind:
     def again(self, seen: Index) -> Kind:
         """The kind by which more rows become the same categories."""
         return self
+
+
+class Read(Categories):
+    """Categories whose cells are read before they are looked up."""
+
+    __slots__ = ()
+
+    listed: ClassVar[bool] = False
+
+    def cells(self, column: Any) -> list[Any]:
+        """The cells of a column, each as the category that it is."""
+        raise NotImplementedError
+
+    def of_values(self, values: tuple[Hashable, ...]) -> Self:
+        """Other categories that are read in the same way."""
+        raise NotImplementedError
+
+    def codes(self, column: Any) -> Codes:
+        """Slot of each row of another column."""
+        return Categories.codes(self, self.cells(column))
+
+    def strangers(self, column: Any, most: int = 3) -> list[Hashable]:
+        """Some cells that are not among the categories."""
+        return Categories.strangers(self, self.cells(column), most)
+
+    def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
+        """Join two sets of categories."""
+        joint, mine, theirs = Categories.union(self, other)
+        return self.of_values(joint.values), mine, theirs
+
+    def keep(self, slots: Codes) -> Categories:
+        """Some of the categories."""
+        return self.of_values(Categories.keep(self, slots).values)

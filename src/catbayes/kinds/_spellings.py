@@ -15,7 +15,7 @@ from catbayes._categories import Categories
 from catbayes._index import Index, Level
 from catbayes._validation import Codes, check_count, check_number
 from catbayes.errors import InputError
-from catbayes.kinds._kind import Gather, Kind
+from catbayes.kinds._kind import Gather, Kind, Read
 
 PRODUCTS = 2e8
 """Pairs of forms are compared by the n-grams that they share, which takes so many products at most: the most common
@@ -76,7 +76,7 @@ class Spellings(Kind):
         """Spellings of one form are one category."""
         categories, codes = Categories.of(column)
         forms, moved = _forms(categories.values)
-        return Categories(forms), np.append(moved, len(forms))[codes]
+        return Forms(forms), np.append(moved, len(forms))[codes]
 
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
         """The forms, below those that they are like."""
@@ -124,6 +124,27 @@ class Grams:
         rare = 1.0 + np.log(max(self.matrix.shape[0], 1))
         weight = np.append(self.weight, np.full(counts.shape[1] - len(self.weight), rare))
         return _unit(counts @ sparse.diags(weight))[:, : len(self.weight)]
+
+
+@dataclass(frozen=True, slots=True)
+class Forms(Read):
+    """Forms as categories: every spelling of one has its slot.
+
+    Examples
+    --------
+    >>> Forms(("oslo", "rome")).codes(["OSLO", "Rome!", None, "Kyiv"]).tolist()
+    [0, 1, 2, 3]
+    """
+
+    def cells(self, column: Any) -> list[Any]:
+        """Forms of the cells."""
+        found, codes = Categories.of(column)
+        forms = [*map(form_of, found.values), None]
+        return [forms[code] for code in codes]
+
+    def of_values(self, values: tuple[Hashable, ...]) -> Forms:
+        """Other forms, and those of other spellings."""
+        return Forms(tuple(values))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
