@@ -358,6 +358,69 @@ def test_bins_that_were_cut_apart_are_not_merged_but_parts_go_by_the_first():
     np.testing.assert_allclose(one.transform(numbers), given.transform(numbers), rtol=1e-6)
 
 
+# ------------------------------------------------------------------------------------- one direction
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "categorical"])
+@pytest.mark.parametrize("direction", ["increasing", "decreasing"])
+def test_means_only_go_in_one_direction_if_asked(family, direction):
+    random = np.random.default_rng(0)
+    grade = random.integers(0, 12, 240)
+    chance = 0.2 + 0.05 * (grade if direction == "increasing" else 11 - grade)
+    y, new = target(family, chance), pd.DataFrame({"grade": np.arange(12)})
+    free, held = (
+        SamplingBayesianEncoder(kinds={"grade": Ordinal(monotone=one)}, family=family, random_state=0)
+        for one in (None, direction)
+    )
+    table = pd.DataFrame({"grade": grade})
+    means = held.fit(table, y).transform(new)[:, 0]
+    steps = np.diff(means) * (1 if direction == "increasing" else -1)
+    assert (steps >= -1e-9 * np.abs(means).max()).all()
+    before = free.fit(table, y).encoding_.columns[0].posteriors.entries.family
+    after = held.encoding_.columns[0].posteriors.entries.family
+    np.testing.assert_allclose(after.strength, before.strength, rtol=1e-9)  # as sure as before
+    weight = before.strength[:12]
+    expected = before.mean()[:12, 0]
+    assert weight @ after.mean()[:12, 0] == pytest.approx(
+        weight @ expected, rel=1e-6
+    )  # levels that are pooled share it
+    assert np.isfinite(held.sample(new, 5)).all()
+    file = io.BytesIO()
+    held.save(file)
+    np.testing.assert_array_equal(catbayes.load(file).transform(new), held.transform(new))
+
+
+def test_means_that_go_in_one_direction_stay_as_they_are():
+    table = pd.DataFrame({"grade": np.repeat(np.arange(5), 200)})
+    y = 3.0 * table["grade"] + np.random.default_rng(0).normal(size=1_000)
+    free, held = (
+        SamplingBayesianEncoder(kinds={"grade": Ordinal(monotone=one)}).fit(table, y) for one in (None, "increasing")
+    )
+    np.testing.assert_allclose(held.transform(table[::200]), free.transform(table[::200]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [Ordinal(monotone="increasing"), Bins(100, monotone="decreasing")])
+def test_noise_in_one_direction_does_not_give_the_own_target_away(kind):
+    random, found = np.random.default_rng(0), []
+    for number in range(8):
+        table, y = pd.DataFrame({"k": random.integers(0, 300, 1_500)}), random.binomial(1, 0.3, 1_500)
+        settings = {"prior": BetaBernoulli(3.0, 7.0), "kinds": {"k": kind}}
+        drawn = SamplingBayesianEncoder(random_state=number, **settings).fit_transform(table, y)[:, 0]
+        found.append(np.corrcoef(drawn, y)[0, 1])
+    assert -0.08 < np.mean(found) < 0.03
+
+
+def test_directions_that_make_no_sense_are_refused():
+    with pytest.raises(InputError, match="comes back"):
+        Ordinal(cyclic=True, monotone="increasing")
+    with pytest.raises(InputError, match="expected one of"):
+        Bins(monotone="up")
+    with pytest.raises(InputError, match="rise and fall together"):
+        SamplingBayesianEncoder(kinds={"k": Ordinal(monotone="increasing")}, family="categorical").fit(
+            pd.DataFrame({"k": [1, 2, 3] * 9}), ["a", "b", "c"] * 9
+        )
+
+
 # ------------------------------------------------------------------------------------------ spellings
 
 

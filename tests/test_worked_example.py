@@ -173,9 +173,7 @@ def test_what_a_family_does_not_say_is_refused_in_a_sentence(family):
         worth = Family.worth
 
     table, y = make_queue("noise", 200)
-    with pytest.raises(
-        InputError, match=r"Taciturn does not say how it is given another strength.*Leave hierarchy out"
-    ):
+    with pytest.raises(InputError, match=r"Taciturn does not say how it is given another strength.*Leave those out"):
         SamplingBayesianEncoder(["clerk"], family=Taciturn, hierarchy={"clerk": ["day"]}).fit(table, y)
     with pytest.raises(InputError, match=r"Taciturn does not say the quantiles.*mean_precision"):
         SamplingBayesianEncoder("all", family=Taciturn, mapping=PredictiveQuantiles()).fit(table, y)

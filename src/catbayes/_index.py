@@ -23,8 +23,9 @@ from catbayes._tables import spelled
 from catbayes._validation import Codes
 from catbayes.errors import InputError
 
-__all__ = ["Index", "Leaning", "Level"]
+__all__ = ["Index", "Leaning", "Level", "Monotone"]
 
+Monotone = Literal["increasing", "decreasing"]
 Leaning = Literal["line", "ring", "likeness", "roles", "opposed roles", "sets"]
 """Beside each other, in a ring the last one beside the first too; below parents that were found by likeness; on what
 the same categories say in other columns, or the opposite of it; or on the members of a set."""
@@ -67,6 +68,7 @@ class Index:
     cells: Codes  # (category, source): slots of the sources
     levels: tuple[Level, ...] = ()
     leaning: Leaning | None = None  # how categories lean on each other, where levels do not say it all
+    monotone: Monotone | None = None  # whether means only rise or fall along the order
 
     @classmethod
     def of(cls, sources: Sequence[Categories], codes: Sequence[Codes]) -> tuple[Index, Codes]:
@@ -117,9 +119,9 @@ class Index:
             paths = [path[1:] for path in number]
         return replace(Index.of_column(leaves), levels=tuple(levels))
 
-    def in_order(self, order: Literal["line", "ring"]) -> Index:
+    def in_order(self, order: Literal["line", "ring"], monotone: Monotone | None = None) -> Index:
         """The same categories, each the neighbour of the next."""
-        return replace(self, leaning=order)
+        return replace(self, leaning=order, monotone=monotone)
 
     def starts(self) -> list[int]:
         """The first slot of the nodes of each level, and the end of the last."""

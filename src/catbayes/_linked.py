@@ -14,7 +14,7 @@ from catbayes._members import Members
 from catbayes._posteriors import ColumnPrior, Entries
 from catbayes._roles import Heard, Roles
 from catbayes._validation import Array
-from catbayes._walk import Walk
+from catbayes._walk import Walk, in_one_direction
 from catbayes.families import Family
 from catbayes.statistics import Statistics
 
@@ -87,7 +87,10 @@ class LinkedPrior(ColumnPrior):
     def update(self, statistics: Statistics) -> Entries:
         """Update the prior of each slot; one without rows stays on it."""
         posterior = self.unseen.update(statistics)
-        return Entries(posterior.where(statistics.count > 0, self.unseen), statistics.count, self.variance)
+        chosen = posterior.where(statistics.count > 0, self.unseen)
+        if self.index.monotone is not None:
+            chosen = in_one_direction(chosen, self.prior, self.index)
+        return Entries(chosen, statistics.count, self.variance)
 
     def at(self, slots: Any) -> Family:
         """The priors of the slots."""

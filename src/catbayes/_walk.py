@@ -22,15 +22,17 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
+from scipy.optimize import isotonic_regression
 
 from catbayes._held import LOWEST, centre_of, likeliest, means_of, repeated, told
 from catbayes._index import Index
 from catbayes._validation import Array
+from catbayes.errors import InputError
 from catbayes.families import Family
 from catbayes.priors import Empirical, Prior
-from catbayes.statistics import Statistics
+from catbayes.statistics import Moments, Statistics, Tally
 
-__all__ = ["Walk"]
+__all__ = ["Walk", "in_one_direction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,10 @@ class Walk:
         units: float = 1.0,
     ) -> Walk:
         """Find the likeliest κ and ω; of a prior that is given, κ is the strength."""
+        if index.monotone is not None and family.classes and not family.binary:
+            raise InputError(
+                f"monotone={index.monotone!r}: three classes or more do not rise and fall together. Leave it out."
+            )
         fitted = prior.fit(family, column, units)
         seen = np.flatnonzero(statistics.count[: index.missing] > 0)
         if len(seen) < 2:
@@ -115,6 +121,21 @@ class Walk:
         variance = np.maximum(others, 0.0) / (worth * np.maximum(worth - own.curvature, LOWEST))
         every = own.join([repeated(outer.take(0), 2)]).varying_as(self.root)
         return every, np.append(variance, np.zeros(2)), outer.take(0)
+
+
+def in_one_direction(posterior: Any, root: Any, index: Index) -> Any:
+    """Posteriors whose means only rise or fall along the levels: isotonic regression, each worth as much as it was.
+
+    Levels that would go the other way have one mean, that of all their rows and priors. So the rows of one have a part
+    in the mean of the other, and a row's own target is kept out by folds.
+    """
+    levels, rest = posterior.take(np.arange(index.missing)), posterior.take(np.arange(index.missing, index.n_slots))
+    means, centre = levels.mean()[:, levels.location][:, 0], centre_of(root)
+    found = isotonic_regression(means, weights=levels.strength, increasing=index.monotone == "increasing").x
+    gap = (found - centre[-1])[:, None] * (np.array([-1.0, 1.0]) if root.classes else np.ones(1))
+    kind = Tally if root.classes else Moments
+    moved = told(root.worth(LOWEST * levels.strength.min()), levels.strength, levels.strength[:, None] * gap, kind)
+    return moved.varying_as(levels).join([rest])
 
 
 @dataclass(frozen=True, slots=True)

@@ -380,6 +380,8 @@ class Encoding(Written):
     @property
     def hides(self) -> bool:
         """Whether draws hide that a target was taken out in closed form."""
+        if any(column.posteriors.index.monotone is not None for column in self.columns):
+            return False  # rows of one level have a part in the mean of another
         weight, pairs = self.evidence.row_weight, zip(self.columns, self.evidence.columns, strict=True)
         excess = (column.posteriors.prior.prior.dispersion(seen.statistics, weight) for column, seen in pairs)
         return self.settings.draws.hide(weight * max(excess))

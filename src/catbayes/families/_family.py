@@ -190,7 +190,7 @@ class Family(ABC):
         """The same means, worth so many observations; of an array of distributions, each of them so many."""
         raise InputError(
             f"{type(self).__name__} does not say how it is given another strength (its method `worth`), which "
-            "hierarchies need. Leave hierarchy out, or choose another family."
+            "hierarchies and kinds need. Leave those out, or choose another family."
         )
 
     def around(self, strength: Any) -> Self:

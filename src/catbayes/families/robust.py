@@ -149,8 +149,8 @@ class RobustNormal(Family):
     def around(self, strength: Any) -> Self:
         """What a parent is worth to its children is no number of rows here."""
         raise InputError(
-            'family="robust" knows no hierarchies: how far a child leans on its parent would depend on how wild the '
-            "rows of each are. Leave hierarchy out, or choose another family."
+            'family="robust" knows no hierarchies and kinds: how far one leans on another would depend on how wild the '
+            "rows of each are. Leave those out, or choose another family."
         )
 
     def _chance(self) -> Array:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from catbayes._categories import Categories, numbers_of
-from catbayes._index import Index
+from catbayes._index import Index, Monotone
 from catbayes._validation import Array, Codes, check_count, is_number
 from catbayes.errors import InputError
-from catbayes.kinds._kind import Gather, Kind
+from catbayes.kinds._kind import Gather, Kind, check_monotone
 
 EVIDENCE = 3.0
 """Neighbours stay apart if their difference is e³ = 20 times as likely as none: what is called strong evidence. Chance
@@ -34,6 +34,9 @@ class Bins(Kind):
         neighbours lose nothing by being narrow; fewer ones are easier to tell.
     cyclic : bool, default=False
         Whether the last bin is the neighbour of the first: directions, times of day.
+    monotone : "increasing", "decreasing", or None
+        Whether means only rise, or only fall, from bin to bin: isotonic regression of the posterior means. A row's own
+        target is then kept out by folds.
 
     Examples
     --------
@@ -53,11 +56,13 @@ class Bins(Kind):
     cuts: int | Sequence[float] = 20
     merge: bool = False
     cyclic: bool = False
+    monotone: Monotone | None = None
 
     in_memory: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Hold the cuts, whatever they were given as."""
+        check_monotone(self.monotone, self.cyclic)
         if is_number(self.cuts):
             object.__setattr__(self, "cuts", int(check_count("Bins.cuts", self.cuts, 2)))
             return
@@ -84,12 +89,12 @@ class Bins(Kind):
         """The bins, each the neighbour of the next."""
         if not isinstance(seen.sources[0], Cuts):
             raise InputError(f"Bins: column {name!r} was gathered without cuts. Give gather the same kinds.")
-        return seen.in_order("ring" if self.cyclic else "line")
+        return seen.in_order("ring" if self.cyclic else "line", self.monotone)
 
     def again(self, seen: Index) -> Kind:
         """The same cuts for more rows."""
         source = seen.sources[0]
-        return Bins(source.edges, self.merge, self.cyclic) if isinstance(source, Cuts) else self
+        return Bins(source.edges, self.merge, self.cyclic, self.monotone) if isinstance(source, Cuts) else self
 
 
 @dataclass(frozen=True, slots=True)

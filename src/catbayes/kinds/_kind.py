@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, get_args
 
 from catbayes._categories import Categories
-from catbayes._index import Index
-from catbayes._validation import Codes
+from catbayes._index import Index, Monotone
+from catbayes._validation import Codes, check_option
+from catbayes.errors import InputError
 
 Gather: TypeAlias = Callable[[Codes, int], Any]
 """Statistics of the target by slot, of so many slots."""
@@ -71,3 +72,13 @@ class Read(Categories):
     def keep(self, slots: Codes) -> Categories:
         """Some of the categories."""
         return self.of_values(Categories.keep(self, slots).values)
+
+
+def check_monotone(monotone: Any, cyclic: bool) -> None:
+    """Require a direction, or none; a ring has none."""
+    if monotone is not None:
+        check_option("monotone", monotone, get_args(Monotone))
+        if cyclic:
+            raise InputError(
+                f"monotone={monotone!r} with cyclic=True: what goes round comes back. Leave one of them out."
+            )

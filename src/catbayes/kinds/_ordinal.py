@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from catbayes._categories import Categories, canonical_list, declared_levels
-from catbayes._index import Index
+from catbayes._index import Index, Monotone
 from catbayes._validation import Codes
 from catbayes.errors import InputError
-from catbayes.kinds._kind import Gather, Kind
+from catbayes.kinds._kind import Gather, Kind, check_monotone
 
 MOST_LEVELS = 1000
 """Every level has a part in the prior of every other one: more of them are for bins."""
@@ -32,6 +32,9 @@ class Ordinal(Kind):
     cyclic : bool, default=False
         Whether the last level is the neighbour of the first: hours, weekdays, months. Give all `levels` if not all are
         sure to be seen.
+    monotone : "increasing", "decreasing", or None
+        Whether means only rise, or only fall, from level to level: isotonic regression of the posterior means. A row's
+        own target is then kept out by folds.
 
     Examples
     --------
@@ -52,9 +55,11 @@ class Ordinal(Kind):
 
     levels: Sequence[Any] | None = None
     cyclic: bool = False
+    monotone: Monotone | None = None
 
     def __post_init__(self) -> None:
         """Hold the levels, whatever they were given as."""
+        check_monotone(self.monotone, self.cyclic)
         if self.levels is None:
             return
         if isinstance(self.levels, str) or not len(levels := tuple(canonical_list(list(self.levels)))):
@@ -76,7 +81,7 @@ class Ordinal(Kind):
                 f"Ordinal: column {name!r} has {len(levels)} levels, more than {MOST_LEVELS}. Use Bins() for numbers, "
                 "or leave the order out."
             )
-        return Index.of_column(Categories(levels)).in_order("ring" if self.cyclic else "line")
+        return Index.of_column(Categories(levels)).in_order("ring" if self.cyclic else "line", self.monotone)
 
     def _in_order(self, seen: Categories, name: Any) -> tuple[Any, ...]:
         values: tuple[Any, ...] = seen.values
