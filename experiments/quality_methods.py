@@ -80,7 +80,7 @@ MODELS = {
         CatBoostRegressor,
         {"iterations": 300, "learning_rate": 0.1, "depth": 6},
         quiet={"thread_count": 1, "verbose": 0, "allow_writing_files": False},
-        most_rows=4_000,
+        most_rows=3_000,
         most_folds=3,
     ),
 }
