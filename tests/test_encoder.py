@@ -563,3 +563,23 @@ def test_the_draws_of_an_array_are_those_of_its_parts_and_of_its_file(tmp_path):
     np.testing.assert_allclose(parts.sample(X, 2), whole.sample(X, 2), rtol=1e-9)
     whole.save(tmp_path / "encoder")
     np.testing.assert_array_equal(load(tmp_path / "encoder").sample(X, 2), whole.sample(X, 2))
+
+
+@pytest.mark.parametrize("target", ["classes", "numbers"])
+@pytest.mark.parametrize("settings", [{}, {"own_target": "cross_fit"}, {"draws": 1.0}], ids=str)
+def test_a_column_without_signal_is_exactly_constant(target, settings):
+    """In training and for new rows: trees split on whatever differs, be it by rounding."""
+    seen = 0
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        X = pandas.DataFrame({"c": random.integers(0, 40, 2_000).astype(str)})
+        y = random.integers(0, 2, 2_000) if target == "classes" else random.normal(size=2_000)
+        encoder = SamplingBayesianEncoder(random_state=0, **settings)
+        trained = encoder.fit_transform(X, y)
+        silent = "no signal" in repr(encoder.posteriors_)
+        new = encoder.transform(pandas.DataFrame({"c": [*X["c"].unique(), "unseen", None]}))
+        assert (len(np.unique(trained)) == 1) == (len(np.unique(new)) == 1) == silent
+        if silent:
+            assert trained[0, 0] == new[0, 0]
+        seen += silent
+    assert 0 < seen < 6

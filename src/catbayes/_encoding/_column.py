@@ -47,7 +47,8 @@ class EncodedColumn(ColumnSpec):
         stream = stream_of(seen)
         expectation = expect(mapping, posteriors.entries, spread=spread, seed=seed, stream=stream)
         about = (posteriors, mapping, spread, beside, beside.behind(expectation), stream)
-        return cls(seen.position, seen.name, seen.parts, *about)
+        column = cls(seen.position, seen.name, seen.parts, *about)
+        return replace(column, expectation=column.flattened(column.expectation))
 
     def within(self, index: Index, seed: int) -> EncodedColumn:
         """The same column with more slots, of which no rows were seen."""

@@ -345,7 +345,7 @@ class Encoding(Written):
             drawn, known = found[number] if found else find(number, k)
             column = self.columns[number]
             features = self._draw(column, drawn, (Purpose.TRAIN, column.stream, k), known=known)
-            whole = column.beside.behind(features, slots[number])
+            whole = column.flattened(column.beside.behind(features, slots[number]))
             if number < len(effects):  # of interactions there are none, and they stand behind the others
                 mean, spread = effects[number]
                 noise = stream(self.seed, Purpose.EFFECTS, column.stream, k).standard_normal(mean.shape)
