@@ -1,6 +1,7 @@
 """Levels in an order and numbers in bins: a level leans on its neighbours, as a dense normal model says."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -332,6 +333,13 @@ def test_bins_hold_about_as_many_rows_each_and_missing_stays_missing():
         np.testing.assert_array_equal(again.transform(same)[:, 0].astype(float), [low, high, missing, _])
 
 
+def test_a_bin_begins_with_its_cut():
+    table, y = pd.DataFrame({"age": [17, 18] * 50}), [0.0, 1.0] * 49 + [0.1, 0.9]
+    frame = SamplingBayesianEncoder(kinds={"age": Bins([18])}).fit(table, y).posteriors_["age"].set_index("category")
+    assert frame["count"]["below 18"] == 50
+    assert frame["raw_mean"]["18 or more"] == pytest.approx(0.998)
+
+
 def test_bins_are_merged_where_neighbours_do_not_differ():
     random = np.random.default_rng(0)
     amount = random.uniform(0, 100, 4_000)
@@ -408,6 +416,9 @@ def test_noise_in_one_direction_does_not_give_the_own_target_away(kind):
         drawn = SamplingBayesianEncoder(random_state=number, **settings).fit_transform(table, y)[:, 0]
         found.append(np.corrcoef(drawn, y)[0, 1])
     assert -0.08 < np.mean(found) < 0.03
+    held, free = (SamplingBayesianEncoder(kinds=kinds) for kinds in ({"k": kind}, {"k": replace(kind, monotone=None)}))
+    assert free.fit(table, y).encoding_.hides
+    assert not held.fit(table, y).encoding_.hides  # so that folds serve
 
 
 def test_directions_that_make_no_sense_are_refused():
@@ -718,6 +729,10 @@ def test_the_prior_of_a_set_is_what_a_dense_normal_model_says_of_it_without_its_
         gaps = np.append(seen.mean[others], seen.mean[5]) - 7.0
         assert found.centre[place] - 7.0 == pytest.approx(gain @ gaps, rel=1e-10, abs=1e-10)
         assert 1 / found.strength[place] == pytest.approx(covariance[place, place] - gain @ cross, rel=1e-10)
+    others = np.flatnonzero(count[:5] > 0)  # and the set with a stranger, of which the others know nothing
+    gain = np.linalg.solve(covariance[np.ix_(others, others)] + np.diag(1 / count[others]), covariance[5, others])
+    assert found.centre[5] - 7.0 == pytest.approx(gain @ (seen.mean[others] - 7.0), rel=1e-10)
+    assert 1 / found.strength[5] == pytest.approx(covariance[5, 5] - gain @ covariance[5, others], rel=1e-10)
     assert (variance[:6] >= 0).all()
 
 
