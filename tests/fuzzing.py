@@ -45,6 +45,7 @@ from hypothesis.stateful import (
 
 import reference
 from catbayes import InputError, InputWarning, SamplingBayesianEncoder, gather, load
+from catbayes.families import FAMILIES
 
 TRIED: Counter[str] = Counter()
 """How often each thing was done, for whoever wants to know."""
@@ -289,7 +290,7 @@ WEIGHTS = st.none() | st.floats(0, 10) | st.floats(allow_nan=True)
 SETTINGS = st.fixed_dictionaries(
     {},
     optional={
-        "family": st.sampled_from(["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial"]),
+        "family": st.sampled_from(sorted(FAMILIES)),
         "prior": st.sampled_from(["empirical", 0, 1e-3, 1.0, 1e50]),
         "mapping": st.sampled_from(["mean", "mean_precision", "polynomial", "weight_of_evidence", "identity"]),
         "own_target": st.sampled_from(["exclude", "cross_fit", "ordered", "include"]),
