@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from catbayes._hierarchy import Likeness, Links
 from catbayes._index import Index
 from catbayes._members import Members
@@ -95,7 +93,3 @@ class LinkedPrior(ColumnPrior):
     def at(self, slots: Any) -> Family:
         """The priors of the slots."""
         return self.unseen.take(slots)
-
-    def strength(self, slots: Any) -> Array:
-        """That of each slot."""
-        return np.asarray(self.unseen.strength[slots])

@@ -91,10 +91,6 @@ class ColumnPrior:
         """What rows of some slots draw from if nothing is known of their category."""
         return self.unseen
 
-    def strength(self, slots: Any) -> Array:
-        """How many rows the prior of each of some slots is worth."""
-        return np.broadcast_to(self.prior.strength, np.shape(slots))
-
 
 @dataclass(frozen=True, slots=True)
 class Posteriors:
