@@ -53,8 +53,8 @@ def ours(design: Crossed, z: Array, weight: Array, noise: float | None) -> tuple
     """Means and standard deviations of the effects of each column."""
     equations = Equations.of(design, z, weight)
     found = [learn(equations, np.random.default_rng(seed), noise) for seed in range(N_CHAINS)]
-    means = [design.effects(solve(equations, components)) for components, _, _ in found]
-    deviations = [[np.sqrt(variance) for variance in centred] for _, _, centred in found]
+    means = [design.effects(solve(equations, components)) for components, _ in found]
+    deviations = [[np.sqrt(variance) for variance in variances] for _, variances in found]
     return [np.mean(one, axis=0) - np.mean(one) for one in zip(*means, strict=True)], [
         np.mean(one, axis=0) for one in zip(*deviations, strict=True)
     ]

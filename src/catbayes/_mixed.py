@@ -60,11 +60,13 @@ class Components:
 
 
 class Learnt(NamedTuple):
-    """What is learnt before the terms: the variances, and those of the effects of each column in the posterior."""
+    """What is learnt before the terms: the variances, and those of the effects of each column in the posterior.
+
+    The latter are about the average of the categories that have rows: what μ is hardly matters.
+    """
 
     components: Components
-    variances: list[Array]  # of effects
-    centred: list[Array]  # of effects about the average of the categories that have rows: what μ is hardly matters
+    variances: list[Array]
 
 
 @dataclass(frozen=True)
@@ -219,9 +221,12 @@ class Equations:
     products: Any
     right: Array
     square: float
+    n_rows: float  # that the weights are of: of rates and shares, these say how much a row tells, and not how many
 
     @classmethod
-    def of(cls, design: Crossed, z: Array, weight: Array, origin: float | None = None) -> Equations:
+    def of(
+        cls, design: Crossed, z: Array, weight: Array, origin: float | None = None, n_rows: float | None = None
+    ) -> Equations:
         """Add up products over the rows; the origin is the mean as a rule, so that nothing is lost by rounding."""
         if origin is None:
             origin = float(weight @ z) / max(float(weight.sum()), TINY)
@@ -231,7 +236,8 @@ class Equations:
         else:
             products = _Products.of(design, weight)
         weighted = weight * about
-        return cls(design, z, weight, origin, products, design.sums(weighted), float(weighted @ about))
+        sums = design.sums(weighted), float(weighted @ about)
+        return cls(design, z, weight, origin, products, *sums, float(weight.sum()) if n_rows is None else n_rows)
 
     def without(self, rows: Codes) -> Equations:
         """What the other rows say."""
@@ -254,7 +260,8 @@ class Equations:
             return self
         size = MOST_PRODUCTS // len(self.design.sizes) ** 2
         rows = np.sort(random.choice(len(self.z), size, replace=False))
-        return Equations.of(self.design.take(rows), self.z[rows], self.weight[rows])
+        n_rows = self.n_rows * size / len(self.z)
+        return Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], n_rows=n_rows)
 
 
 def solve(equations: Equations, components: Components) -> Array:
@@ -303,25 +310,24 @@ def learn(
         chain.sweep()
     # A conditional mean and a conditional variance at each sweep make a steadier estimate than the draws themselves.
     design = equations.design
-    sums = [np.zeros((2, 3, size)) for size in design.sizes]
+    sums = [np.zeros((3, size)) for size in design.sizes]
     drawn = []
     n_sweeps = BRIEF if brief else int(np.clip(WORK // chain.n_products, FEWEST_SWEEPS, MOST_SWEEPS))
     for _ in range(n_sweeps):
         for total, (mean, variance), count in zip(sums, chain.sweep(), chain.counts, strict=True):
             centred, within = _centred(mean, variance, count > 0)
-            total += [[mean, mean**2, variance], [centred, centred**2, within]]
+            total += [centred, centred**2, within]
         drawn.append([chain.noise, chain.numbers, *chain.shares()])
     usual = np.mean(np.sqrt(drawn), axis=0) ** 2
-    noise, numbers = np.minimum(usual[:2], WIDEST**2 * chain.widest).tolist()
+    noise, numbers = np.minimum(usual[:2], [chain.noisiest, WIDEST**2 * chain.widest]).tolist()
     components = Components(noise, chain.variances(noise, np.mean(drawn, axis=0)[2:]), numbers)
     found = [total / n_sweeps for total in sums]
-    variances = [np.maximum(total[:, 1] - total[:, 0] ** 2, 0.0) + total[:, 2] for total in found]
+    variances = [np.maximum(square - mean**2, 0.0) + within for mean, square, within in found]
     if sample is not equations:  # all rows know more of what tells categories apart than some of them
         shares = [components.noise / variance for variance in components.columns]
         counts = zip(variances, chain.counts, design.counts(equations.weight), shares, strict=True)
-        for one, few, every, share in counts:
-            one[1] *= (few + share) / (every + share)
-    return Learnt(components, [one[0] for one in variances], [one[1] for one in variances])
+        variances = [one * (few + share) / (every + share) for one, few, every, share in counts]
+    return Learnt(components, variances)
 
 
 def _centred(mean: Array, variance: Array, seen: Any) -> tuple[Array, Array]:
@@ -340,7 +346,8 @@ class _Chain:
         self.total = max(float(equations.weight.sum()), TINY)
         spread = max((equations.square - equations.right[0] ** 2 / self.total) / self.total, TINY)
         self.widest = min(most, spread)  # the square of the scale of the priors of standard deviations
-        self.noise = spread / 2.0 if noise is None else noise
+        self.noisiest = WIDEST**2 * spread * self.total / max(equations.n_rows, TINY)
+        self.noise = self.noisiest / WIDEST**2 / 2.0 if noise is None else noise
         self.columns = [spread / 2.0 / len(design.sizes)] * len(design.sizes)
         self.factors = [np.sqrt(variance) for variance in self.columns]
         self.numbers = spread / 2.0 / max(design.numbers.shape[1], 1)
@@ -367,8 +374,8 @@ class _Chain:
         if self.known is None:
             squares += self.total * move**2 - 2.0 * move * float(left[0])
             drawn = max(squares, ROUNDING * self.equations.square, TINY)
-            drawn /= self.random.chisquare(max(self.total - 1.0, 1.0))
-            self.noise = min(drawn, WIDEST**2 * self.widest)
+            drawn /= self.random.chisquare(max(self.equations.n_rows - 1.0, 1.0))
+            self.noise = min(drawn, self.noisiest)
         return found
 
     def _draw_numbers(self) -> None:

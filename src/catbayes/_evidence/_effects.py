@@ -165,16 +165,21 @@ class RowEffects:
         target: Target,
         weight: Array | None,
         slopes: Mapping[int, Sequence[int]] | None = MappingProxyType({}),
+        n_rows: float | None = None,
     ) -> RowEffects:
-        """Learn the variances of all terms, then the terms; `slopes` of columns by number, None to look for them."""
+        """Learn the variances of all terms, then the terms; `slopes` of columns by number, None to look for them.
+
+        `n_rows` is how many rows the weights stand for, if they have been multiplied by an exposure.
+        """
         scale, y = scale_of(target), target.parts()
         weight = np.ones(y.shape[1]) if weight is None else weight
+        n_rows = float(weight.sum()) if n_rows is None else n_rows
         unit = float(np.ptp(y[:, weight > 0])) if scale.linear and weight.any() else 1.0  # no square of it overflows
         y = y / (unit or 1.0)
         functions = functions_of(numbers, y, weight)
         design = Crossed(tuple(slots for slots, _ in columns), tuple(size for _, size in columns), functions)
         if slopes is None:
-            slopes = worth_a_slope(numbers, [Part.of(design, scale, one, weight) for one in y[:MOST_PARTS]])
+            slopes = worth_a_slope(numbers, [Part.of(design, scale, one, weight, n_rows) for one in y[:MOST_PARTS]])
         used = weight > 0
         own = [tuple(Slope.of(p, numbers[p][used]) for p in slopes.get(number, ())) for number in range(len(columns))]
         every = [(number, slope) for number, found in enumerate(own) for slope in found]
@@ -187,7 +192,7 @@ class RowEffects:
             sizes=(*design.sizes, *(design.sizes[number] for number, _ in every)),
             factors=(*[None] * len(columns), *(lines[slope.position] for _, slope in every)),
         )
-        parts = tuple(Part.of(design, scale, one, weight) for one in y)
+        parts = tuple(Part.of(design, scale, one, weight, n_rows) for one in y)
         found = [part.learn(number) for number, part in enumerate(parts)]
         components = tuple(components for components, _, _ in found)
         terms = [terms for _, terms, _ in found]

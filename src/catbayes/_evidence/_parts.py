@@ -45,12 +45,14 @@ class Part:
     scale: Scale
     y: Array
     weight: Array
+    n_rows: float  # that the weights stand for, whatever the exposure of each
     equations: Equations | None = None  # of numbers; those of classes and rates change with each step
 
     @classmethod
-    def of(cls, design: Crossed, scale: Scale, y: Array, weight: Array) -> Part:
+    def of(cls, design: Crossed, scale: Scale, y: Array, weight: Array, n_rows: float) -> Part:
         """With the equations of numbers, which stay."""
-        return cls(design, scale, y, weight, Equations.of(design, y, weight) if scale.linear else None)
+        equations = Equations.of(design, y, weight, n_rows=n_rows) if scale.linear else None
+        return cls(design, scale, y, weight, n_rows, equations)
 
     def without(self, rows: Codes) -> Part:
         """The same, some rows left out."""
@@ -62,21 +64,21 @@ class Part:
         """Variances of the terms, the terms, and the posterior variance of the effects of each column."""
         score = self._start()
         for step in range(NEWTON_STEPS):
-            equations = self.equations or Equations.of(self.design, *self._working(score))
+            equations = self.equations or Equations.of(self.design, *self._working(score), n_rows=self.n_rows)
             if step in LEARN_AT:
-                random = stream(0, Purpose.EFFECTS, number, step)
+                random = stream(0, Purpose.EFFECTS, number, step, int(brief))
                 learnt = learn(equations, random, self.scale.noise, self.scale.most, brief)
             terms = solve(equations, learnt.components)
             score, move = self._next(score, terms)
             if self.scale.linear or (move < SETTLED and step >= LEARN_AT[-1]):
                 break
-        return learnt.components, Terms(terms, self.design.counts(equations.weight)), learnt.centred
+        return learnt.components, Terms(terms, self.design.counts(equations.weight)), learnt.variances
 
     def solve(self, components: Components) -> Terms:
         """All terms, by variances that are known."""
         score = self._start()
         for _ in range(NEWTON_STEPS):
-            equations = self.equations or Equations.of(self.design, *self._working(score))
+            equations = self.equations or Equations.of(self.design, *self._working(score), n_rows=self.n_rows)
             terms = solve(equations, components)
             score, move = self._next(score, terms)
             if self.scale.linear or move < SETTLED:

@@ -86,7 +86,7 @@ def read_rows(
     weight = check_weights(weight, n_rows, whole)
     y = np.asarray(y)
     target = read_target(y, family, n_rows, classes, exposed=exposure is not None)
-    units = 1.0
+    units, n_weighed = 1.0, None if weight is None else float(weight.sum())
     if exposure is None:
         target.family.check_unexposed()
     else:
@@ -135,7 +135,8 @@ def read_rows(
         slopes = (
             None if effects.slopes == "auto" else _slopes(effects, [column.name for column in single], names, numbers)
         )
-        fitted = RowEffects.fit(list(zip(rows, sizes, strict=True)), numbers, target, weight, slopes)
+        coded = list(zip(rows, sizes, strict=True))
+        fitted = RowEffects.fit(coded, numbers, target, weight, slopes, n_rows if n_weighed is None else n_weighed)
         columns = tuple(replace(column, effects=table) for column, table in zip_longest(columns, fitted.columns))
     evidence = Evidence(
         columns=columns,
@@ -176,14 +177,23 @@ def _slopes(effects: Effects, columns: list[Any], names: list[Any], numbers: Any
                 f"effects.slopes: {number!r} is no column of numbers that differ and are not encoded; those are "
                 f"{known!r}."
             )
-        found.setdefault(columns.index(column), []).append(names.index(number))
+        positions = found.setdefault(columns.index(column), [])
+        if names.index(number) in positions:
+            raise InputError(f"effects.slopes names {number!r} twice for {column!r}. Name each one once.")
+        positions.append(names.index(number))
     return found
 
 
 def _numbers(table: Table, positions: Sequence[int]) -> dict[int, Array]:
     """The columns that hold numbers, and differ."""
     found = {position: _as_numbers(table, position) for position in positions}
-    return {p: values for p, values in found.items() if values is not None and (values != values[0]).any()}
+    return {p: values for p, values in found.items() if values is not None and _differ(values)}
+
+
+def _differ(values: Array) -> bool:
+    """Whether a column holds more than one number, or gaps beside one."""
+    known = values[~np.isnan(values)]
+    return known.size > 0 and (known.size < values.size or bool((known != known[0]).any()))
 
 
 def _as_numbers(table: Table, position: int) -> Array | None:
