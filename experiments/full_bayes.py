@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._mixed import Crossed, Equations, learn, solve
+from catbayes._gibbs import learn
+from catbayes._mixed import Crossed, Equations, solve
 from catbayes._validation import Array
 
 SCHOOLS = [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0], [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]

@@ -15,7 +15,8 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 
 from catbayes import Effects, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
-from catbayes._mixed import Components, Crossed, Equations, learn, solve
+from catbayes._gibbs import learn
+from catbayes._mixed import Components, Crossed, Equations, solve
 from catbayes._spread import Spread
 from catbayes.errors import InputError
 

@@ -129,8 +129,8 @@ class EffectTable:
     def spread(self, temperature: float | None) -> Array:
         """How far from the mean effects are drawn, as posteriors are: see `Spread`.
 
-        It goes by the number of rows alone. The posterior's own standard deviation is larger where the target of a
-        category is unusual, and would tell so.
+        It goes by how much the rows of a category tell. The posterior's own standard deviation is larger where the
+        target of a category is unusual, and would say so.
         """
         factor = np.sqrt(self.known) if temperature is None else temperature
         return np.asarray(factor * np.sqrt(1.0 - self.known) * self.scale)

@@ -14,7 +14,8 @@ import numpy as np
 
 from catbayes._arrays import TINY
 from catbayes._evidence._scale import Scale
-from catbayes._mixed import Components, Crossed, Equations, learn, solve
+from catbayes._gibbs import learn
+from catbayes._mixed import Components, Crossed, Equations, solve
 from catbayes._random import Purpose, stream
 from catbayes._validation import Array, Codes
 
