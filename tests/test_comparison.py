@@ -525,6 +525,7 @@ def test_the_first_one_waits_for_nobody_if_it_can_be_finished(monkeypatch, budge
     quick = {"models": ["linear"], "repeats": 1, "cv": 5, "progress": lambda done, total, what: told.append(what)}
     result = compare(X, y, encoders={"slow": Sluggish(), "late": "target"}, time_budget=budget, **quick)
     assert [cell.encoder for cell in result.cells if cell.done] == finished
+    assert ("1 of 2 had no time: allow more" in result.sentence) == (budget == 150)
     assert told[:2] == ["slow + logistic"] * 2
     assert (told[2] == "slow + logistic") == (budget == 300)
 

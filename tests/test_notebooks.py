@@ -78,7 +78,9 @@ def test_posteriors_are_told_column_by_column(things):
     assert f"{len(seen)}  1,500" in line
     assert f"{signal:.4f}" in line
     assert f"{weight:.4f}" in line
-    assert "no signal" in next(line for line in shown.splitlines() if line.startswith("colour"))
+    without = next(line for line in shown.splitlines() if line.startswith("colour"))
+    assert "no signal" in without
+    assert "0.0000  " in without
 
 
 def test_what_was_not_run_is_no_verdict_and_has_no_times(things):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from catbayes._comparison._rows import Rows
-from catbayes._comparison._running import Cell
+from catbayes._comparison._running import TIME_UP, Cell
 from catbayes._comparison._scores import MEASURES, OF_TASK, written
 from catbayes._plotting import GREY, drawable, height_of_rows, label_rows, new_axes
 from catbayes._scoring import corrected_interval, overlap_of
@@ -243,8 +243,11 @@ class Comparison:
         if ties:
             others = "another cannot" if len(ties) == 1 else f"{len(ties)} others cannot"
             said += f"{others.capitalize()} be told from it by these folds. "
-        if self.unranked:
-            said += f"{len(self.unranked)} of {len(self.cells)} did not run or failed. "
+        late = sum(cell.status.endswith(TIME_UP) for cell in self.unranked)
+        if late:
+            said += f"{late} of {len(self.cells)} had no time: allow more, or compare on a sample of the rows. "
+        if len(self.unranked) > late:
+            said += f"{len(self.unranked) - late} of {len(self.cells)} did not run or failed. "
         return said + self._against_target_encoder()
 
     def _against_target_encoder(self) -> str:

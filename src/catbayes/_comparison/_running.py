@@ -21,6 +21,9 @@ from catbayes._validation import Codes, check_count, is_number
 from catbayes.errors import InputError
 from catbayes.families import FOR_NUMBERS
 
+TIME_UP = "the time was up"
+"""Why a cell was not run, where nobody interrupted."""
+
 Progress = Callable[[int, int, str], None]
 Folds = list[tuple[Codes, Codes]]
 
@@ -127,7 +130,7 @@ def run(
     unless nothing is finished yet: of the others nobody knows what they take.
     """
     cells = [_cell(contestant, rows, seed) for contestant in found]
-    first, why = 0, "the time was up"
+    first, why = 0, TIME_UP
     try:
         with deadline(end) as alarm, threadpool_limits(1, "openmp"):
             for folds in repeats:

@@ -76,7 +76,7 @@ def describe(column: EncodedColumn) -> dict[str, Any]:
     return {
         "categories": count.size,
         "rows": float(count.sum()),
-        "signal": _signal(column.family.mean()[seen][:, prior.location], count),
+        "signal": 0.0 if column.is_silent else _signal(column.family.mean()[seen][:, prior.location], count),
         "prior_mean": float(mean[0]) if mean.size == 1 else np.nan,
         "prior_strength": strength,
         "mostly_prior": int((share > 0.5).sum()),
