@@ -43,7 +43,7 @@ WEIGHT = RANDOM.random(N) + 0.5
 @pytest.mark.parametrize("family", TARGETS)
 def test_features_are_those_of_a_loop_over_the_rows_before(family, weighted):
     table, y, weight = pd.DataFrame({"city": CITY, "day": DAY}), TARGETS[family], WEIGHT if weighted else None
-    encoder = SamplingBayesianEncoder(family=family, own_target=Ordered("day"), draws=0.0)
+    encoder = SamplingBayesianEncoder(family=family, own_target=Ordered("day"), draws=0.0, prior=0.01)
     found = encoder.fit_transform(table, y, sample_weight=weight)
     prior = [np.asarray(values) for values in encoder.encoding_.columns[0].posteriors.prior.prior.arrays().values()]
     weights = np.ones(N) if weight is None else weight
@@ -64,7 +64,7 @@ def test_the_rows_before_are_none_one_two_and_so_on(kind):
 
 def test_each_draw_has_an_order_of_its_own_and_the_same_at_every_call():
     table, y = pd.DataFrame({"city": CITY}), TARGETS["bernoulli"]
-    encoder = SamplingBayesianEncoder(own_target="ordered", draws=0.0, random_state=0)
+    encoder = SamplingBayesianEncoder(own_target="ordered", draws=0.0, prior=0.01, random_state=0)
     draws = encoder.fit_draws(table, y)
     assert (draws.features(0) != draws.features(1)).mean() > 0.9
     np.testing.assert_array_equal(draws.features(1), draws.features(1))

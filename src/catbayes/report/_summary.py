@@ -57,7 +57,7 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
     >>> payments = make_transactions(300)
     >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], cv=2, repeats=1)
     >>> [column["name"] for column in summarise(result, time_budget=0)["columns"]]
-    ['merchant', 'city', 'channel', 'device']
+    ['merchant', 'city', 'device', 'channel']
     """
     rows = comparison.rows
     end = None if time_budget is None else time.monotonic() + time_budget
