@@ -36,6 +36,7 @@ from catbayes.statistics import Moments
 
 FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial"]
 ORDERS = ["line", "ring"]
+TURNED = {"home": "away", "away": "home"}
 
 
 def laplacian(n_levels, order):
@@ -650,6 +651,26 @@ def test_noise_in_shared_columns_does_not_give_the_own_target_away(own_target):
         encoder = SamplingBayesianEncoder(own_target=own_target, random_state=number, **settings)
         found.append(np.corrcoef(encoder.fit_transform(table, y)[:, 0], y)[0, 1])
     assert (-0.3 if own_target == "exclude" else -0.06) < np.mean(found) < 0.03
+
+
+@pytest.mark.parametrize("own_target", ["exclude", "cross_fit"])
+def test_rows_of_one_group_do_not_give_each_other_away_by_their_other_role(own_target):
+    """A game as two rows, seen from either side: what one says at home, the other says away."""
+    random = np.random.default_rng(0)
+    found = []
+    for number in range(8):
+        table, _, _ = games(150, 100, number)
+        both = pd.DataFrame({role: np.append(table[role], table[other]) for role, other in TURNED.items()})
+        y, game = random.normal(size=150), np.arange(150)
+        encoder = SamplingBayesianEncoder(
+            own_target=own_target,
+            random_state=number,
+            prior=NormalGamma(0.0, 2.0, 3.0, 2.0),
+            kinds={("home", "away"): Shared()},
+        )
+        features = encoder.fit_transform(both, np.append(y, y), groups=np.append(game, game))
+        found.append(np.corrcoef(features[:, 0], np.append(y, y))[0, 1])
+    assert abs(np.mean(found)) < 0.08
 
 
 def test_a_tie_between_roles_is_found():

@@ -74,9 +74,10 @@ class LinkedPrior(ColumnPrior):
         own, variance, outer = links.priors(index, statistics)
         return cls(outer, own, index, links, variance)
 
-    def given(self, statistics: Statistics) -> LinkedPrior:
+    def given(self, statistics: Statistics, others: Sequence[Statistics] = ()) -> LinkedPrior:
         """Root and strengths stay, and the rest is learnt from these statistics."""
-        return self.of(self.index, self.links, statistics)
+        links = self.links.given(others) if isinstance(self.links, Roles) else self.links
+        return self.of(self.index, links, statistics)
 
     def within(self, index: Index, statistics: Statistics) -> LinkedPrior:
         """The same links in a larger index."""

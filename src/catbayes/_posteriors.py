@@ -74,8 +74,11 @@ class ColumnPrior:
         """Make the prior from statistics, those of the column itself as a rule, of rows with so much exposure."""
         return cls(*prior.fit(family, statistics, units))
 
-    def given(self, statistics: Statistics) -> Self:
-        """The priors if only these statistics were known, such as those of the other folds: still the same."""
+    def given(self, statistics: Statistics, others: Sequence[Statistics] = ()) -> Self:
+        """The priors if only these statistics were known, such as those of the other folds: still the same.
+
+        `others` is what the same categories say in other roles.
+        """
         return self
 
     def within(self, index: Index, statistics: Statistics) -> Self:
@@ -118,9 +121,9 @@ class Posteriors:
         """Update the prior of every slot by its rows."""
         return cls(index, statistics, prior, prior.update(statistics))
 
-    def given(self, statistics: Statistics) -> Entries:
-        """Posteriors after other statistics, such as those of the other folds."""
-        return self.prior.given(statistics).update(statistics)
+    def given(self, statistics: Statistics, others: Sequence[Statistics] = ()) -> Entries:
+        """Posteriors after other statistics, such as those of the other folds; `others` are those of other roles."""
+        return self.prior.given(statistics, others).update(statistics)
 
     def record(self, labels: Sequence[Any] | None, coverage: float = 0.9) -> dict[str, Any]:
         """One row per category (and class), as columns ready for a frame.

@@ -12,7 +12,8 @@ target in the other, ȳ - μ_r has the other sign. κ and ω make this role's ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ class Heard:
 
     others: tuple[Statistics, ...]
     opposed: bool = False
+    whole: tuple[Statistics, ...] = ()  # which the means of roles are those of, if `others` are some of the rows only
 
     def __call__(self, root: Any, strengths: tuple[float, ...]) -> Roles:
         """Links of these strengths."""
@@ -96,6 +98,11 @@ class Roles:
     strengths: tuple[float, ...]  # of the tie
     heard: Heard
 
+    def given(self, others: Sequence[Statistics]) -> Roles:
+        """The same links, if only these statistics were known of the other roles, such as those of the other folds."""
+        whole = self.heard.whole or self.heard.others
+        return replace(self, heard=replace(self.heard, others=tuple(others), whole=whole))
+
     def heard_of(self, index: Index) -> tuple[Any, Array]:
         """The prior of every category by what the other roles say, and the variance of its mean."""
         held, tie, n_roles = float(self.root.strength), self.strengths[0], len(self.heard.others) + 1
@@ -104,7 +111,9 @@ class Roles:
         rest: Array = 1.0 - tie * np.sum([1.0 / each for each in known], axis=0)
         worth = held + tie * (n_roles - 1) - tie * (1.0 - rest) / rest
         share = [tie / each / rest for each in known]
-        gap: Array = np.sum([part[:, None] * _gaps(other) for part, other in zip(share, some, strict=True)], axis=0)
+        every = [other.take(np.arange(index.missing)) for other in self.heard.whole or self.heard.others]
+        gaps = [_gaps(other, _centre(whole)) for other, whole in zip(some, every, strict=True)]
+        gap: Array = np.sum([part[:, None] * each for part, each in zip(share, gaps, strict=True)], axis=0)
         prior = told(self.root, worth, -gap if self.heard.opposed else gap, type(some[0]))
         by_chance = np.sum([part**2 * other.count for part, other in zip(share, some, strict=True)], axis=0)
         return prior, by_chance / (worth * np.maximum(worth - prior.curvature, LOWEST))
@@ -118,8 +127,12 @@ class Roles:
         return every, np.append(variance, np.zeros(2)), outer.take(0)
 
 
-def _gaps(other: Any) -> Array:
-    """Sums of y - μ in each category, μ the mean of all rows of the role."""
+def _centre(role: Any) -> Array:
+    """The mean of all rows of a role; that of some folds would tell the folds, and so the targets, apart."""
+    return means_of(role.total()) if role.count.any() else np.zeros((1, 1))
+
+
+def _gaps(other: Any, centre: Array) -> Array:
+    """Sums of y - μ in each category."""
     count, means = other.count[:, None], means_of(other)
-    centre = means_of(other.total()) if count.any() else 0.0
     return np.where(count > 0, count * (np.where(count > 0, means, 0.0) - centre), 0.0)

@@ -19,7 +19,7 @@ from catbayes._encoding._column import EncodedColumn
 from catbayes._encoding._effects import effects_beside
 from catbayes._encoding._features import Layout, TrainingDraws
 from catbayes._encoding._kept import Kept
-from catbayes._encoding._own_target import Ordered, OwnTarget
+from catbayes._encoding._own_target import ColumnRows, Ordered, OwnTarget
 from catbayes._evidence import ColumnEvidence, Effects, Evidence, Rows, Target, settle_family
 from catbayes._index import Index
 from catbayes._keyed import Keys
@@ -245,6 +245,11 @@ class Encoding(Written):
 
         return self.settings.run(find, zip(self.columns, rows.evidence.columns, strict=True))
 
+    def _roles(self, column: EncodedColumn, rows: Rows) -> tuple[Codes, ...]:
+        """Slots that rows have in the other roles of a column's categories."""
+        peers = [rows.evidence.at(place) for place in self.settings.selection.peers(column, list(rows.evidence.inputs))]
+        return tuple(column.posteriors.index.moved(peer.index)[rows.slots(peer)] for peer in peers)
+
     def _read(self, categories: Categories, values: Any, name: Any) -> Codes:
         """Slots of the rows of a column of the table; errors where a policy calls for one."""
         codes = categories.codes(values)
@@ -329,9 +334,11 @@ class Encoding(Written):
         about: dict[str, bool] = {"hides": self.hides, "known": any(column.has_known for column in self.columns)}
         split = strategy.split(rows, groups, seed=self.seed, **about)
         slots = self.slots_of(rows)
+        roles = [self._roles(column, rows) for column in self.columns]
+        told = [ColumnRows(own, rows.target, rows.weight, others) for own, others in zip(slots, roles, strict=True)]
 
         def find(number: int, k: int = 0) -> tuple[Found | LeftOut, Found]:
-            return strategy.find(self.columns[number], slots[number], rows.target, rows.weight, split, k)
+            return strategy.find(self.columns[number], told[number], split, k)
 
         effects: list[tuple[Array, Array]] = []
         if rows.effects is not None:

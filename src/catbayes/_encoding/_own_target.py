@@ -17,11 +17,13 @@ from catbayes._categories import Categories
 from catbayes._drawing import Draws, Found, LeftOut
 from catbayes._encoding._column import EncodedColumn
 from catbayes._evidence import Rows, Target
+from catbayes._index import Index
 from catbayes._posteriors import Entries
 from catbayes._random import Purpose, stream
 from catbayes._tables import Table, find_column
 from catbayes._validation import Array, Codes, check_count, is_number
 from catbayes.errors import InputError, warn
+from catbayes.statistics import Statistics
 
 __all__ = ["CrossFit", "Exclude", "Include", "Ordered", "OwnTarget", "resolve_own_target"]
 
@@ -38,6 +40,20 @@ class Split:
     hidden: bool = False  # whether targets are taken out in closed form
     rank: Codes | None = None
     seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRows:
+    """The rows of one column: the slot, target and weight of each, and its slots in other roles of the categories."""
+
+    slots: Codes
+    target: Target
+    weight: Array | None
+    roles: tuple[Codes, ...] = ()
+
+    def gather(self, slots: Codes, index: Index, train: Codes) -> Statistics:
+        """What some of the rows say of these slots."""
+        return self.target.gather(slots, self.weight, index.n_slots, train, index.unseen)
 
 
 class OwnTarget(ABC):
@@ -79,9 +95,7 @@ class OwnTarget(ABC):
         return [(every, every)]
 
     @abstractmethod
-    def find(
-        self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
-    ) -> tuple[Found | LeftOut, Found]:
+    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found | LeftOut, Found]:
         """What draw k of each row comes from, and what its known outputs are functions of."""
 
 
@@ -98,11 +112,9 @@ class Include(OwnTarget):
 
     word: ClassVar[str] = "include"
 
-    def find(
-        self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
-    ) -> tuple[Found, Found]:
+    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found, Found]:
         """The posterior of the category."""
-        found = Found(column.entries, slots)
+        found = Found(column.entries, rows.slots)
         return found, found
 
 
@@ -145,11 +157,9 @@ class CrossFit(OwnTarget):
         """Folds of `cv`."""
         return read_folds(self.cv, rows.target, rows.y, groups, seed)
 
-    def find(
-        self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
-    ) -> tuple[Found | LeftOut, Found]:
+    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found | LeftOut, Found]:
         """The posterior of the other folds."""
-        found = _cross_fit(column, slots, target, weight, split.folds)
+        found = _cross_fit(column, rows, split.folds)
         return found, found
 
 
@@ -181,16 +191,14 @@ class Exclude(CrossFit):
         folds = self.folds(rows, groups, seed) if known or not hidden else []
         return Split(folds, hidden)
 
-    def find(
-        self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
-    ) -> tuple[Found | LeftOut, Found]:
+    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found | LeftOut, Found]:
         """The posterior without the row, or of the other folds."""
         if not split.hidden:
-            return CrossFit.find(self, column, slots, target, weight, split, k)
-        known = Found(column.entries, slots)
+            return CrossFit.find(self, column, rows, split, k)
+        known = Found(column.entries, rows.slots)
         if split.folds:
-            known = _cross_fit(column, slots, target, weight, split.folds, sure=True)
-        return column.left_out(slots, target, weight), known
+            known = _cross_fit(column, rows, split.folds, sure=True)
+        return column.left_out(rows.slots, rows.target, rows.weight), known
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,15 +251,13 @@ class Ordered(OwnTarget):
             warn('own_target="ordered" makes no folds, so groups do nothing.')
         return Split(rank=None if self.column is None else read_order(rows.table, self.column), seed=seed)
 
-    def find(
-        self, column: EncodedColumn, slots: Codes, target: Target, weight: Array | None, split: Split, k: int
-    ) -> tuple[Found, Found]:
+    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found, Found]:
         """The posterior of the rows before, in time or in an order of this draw."""
         rank = split.rank
         if rank is None:
-            rank = stream(split.seed, Purpose.ORDER, k).permutation(len(slots))
+            rank = stream(split.seed, Purpose.ORDER, k).permutation(len(rows.slots))
         index = column.posteriors.index
-        before = target.gather_before(slots, rank, weight, index.n_slots, index.unseen)
+        before = rows.target.gather_before(rows.slots, rank, rows.weight, index.n_slots, index.unseen)
         found = Found.each(column.posteriors.given(before))
         return found, found
 
@@ -284,29 +290,22 @@ def splitter_of(own_target: Any) -> BaseCrossValidator | None:
     return GroupKFold() if is_number(cv) else cv
 
 
-def _cross_fit(
-    column: EncodedColumn,
-    slots: Codes,
-    target: Target,
-    weight: Array | None,
-    folds: list[Fold],
-    sure: bool = False,
-) -> Found:
+def _cross_fit(column: EncodedColumn, rows: ColumnRows, folds: list[Fold], sure: bool = False) -> Found:
     """Posteriors of every fold from its training rows, one fold after the other, and each row's place among them.
 
     The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row that
     no fold holds out is encoded as if its category were unseen. If `sure`, what the other folds say counts for as many
     rows as the category has: how precisely it is known is then the same in training as in prediction.
     """
-    index, entries = column.posteriors.index, column.entries
+    index, entries, slots = column.posteriors.index, column.entries, rows.slots
     place = np.full(len(slots), index.unseen, dtype=np.intp)
     parts = []
     for number, (train, test) in enumerate(folds):
-        statistics = target.gather(slots, weight, index.n_slots, train, index.unseen)
+        statistics = rows.gather(slots, index, train)
         if sure:
             every, some = column.posteriors.statistics.count, statistics.count
             statistics = statistics.scaled(np.divide(every, some, out=np.ones_like(some), where=some > 0))
-        other = column.posteriors.given(statistics)
+        other = column.posteriors.given(statistics, [rows.gather(role, index, train) for role in rows.roles])
         parts.append(Entries(other.family, other.count, entries.prior_variance))
         place[test] = number * index.n_slots + slots[test]
     return Found(Entries.join(parts), place)
