@@ -341,6 +341,16 @@ def test_a_bin_begins_with_its_cut():
     assert frame["raw_mean"]["18 or more"] == pytest.approx(0.998)
 
 
+def test_bins_of_numbers_that_differ_in_their_last_digits_have_names_of_their_own():
+    nanoseconds = pd.DataFrame({"time": 1_700_000_000_000_000_000 + 10_000 * np.arange(400)})
+    y = np.random.default_rng(0).normal(size=400)
+    encoder = SamplingBayesianEncoder(["time"], kinds={"time": Bins(20)}).fit(nanoseconds, y)
+    assert encoder.posteriors_["time"]["category"].nunique() == 20
+    file = io.BytesIO()
+    encoder.save(file)
+    np.testing.assert_array_equal(catbayes.load(file).transform(nanoseconds), encoder.transform(nanoseconds))
+
+
 def test_bins_are_merged_where_neighbours_do_not_differ():
     random = np.random.default_rng(0)
     amount = random.uniform(0, 100, 4_000)

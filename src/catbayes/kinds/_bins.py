@@ -116,7 +116,7 @@ class Cuts(Categories):
     @classmethod
     def at(cls, edges: Sequence[float]) -> Cuts:
         """Bins between these numbers."""
-        names = [f"{edge:.12g}" for edge in edges]
+        names = _apart_in_writing(edges)
         inner = [f"{low} to {high}" for low, high in pairwise(names)]
         labels = [f"below {names[0]}", *inner, f"{names[-1]} or more"] if names else ["any"]
         return cls(tuple(labels), edges=tuple(edges))
@@ -161,6 +161,12 @@ def _numbers(column: Any, name: Any) -> Array:
         raise InputError(
             f"Bins: column {name!r} holds more than numbers. Leave it out, or turn it into numbers."
         ) from error
+
+
+def _apart_in_writing(edges: Sequence[float]) -> list[str]:
+    """The edges in twelve digits, or in as many more as tell them apart; seventeen tell any two numbers apart."""
+    written = ([f"{edge:.{digits}g}" for edge in edges] for digits in range(12, 18))
+    return next(names for names in written if len(set(names)) == len(edges))
 
 
 def _quantiles(numbers: Array, n_bins: int) -> tuple[float, ...]:
