@@ -44,6 +44,34 @@ def test_at_most_one_in_a_hundred_batches_without_change_gives_an_alarm(family):
     assert alarms <= 10
 
 
+@pytest.mark.parametrize(("at_fit", "now"), [(None, 20.0), (20.0, None), (20.0, 20.0)])
+def test_weights_of_a_batch_are_no_rows(at_fit, now):
+    random, alarms = np.random.default_rng(0), 0
+    theta, codes = make_theta("bernoulli", random), random.integers(0, N_CATEGORIES, 20_000)
+    weight = None if at_fit is None else np.full(20_000, at_fit)
+    y = make_y("bernoulli", theta[codes], random)
+    encoder = SamplingBayesianEncoder("all").fit(codes[:, None], y, sample_weight=weight)
+    for _ in range(100):
+        codes = random.integers(0, N_CATEGORIES, 2000)
+        y = make_y("bernoulli", theta[codes], random)
+        alarms += monitor(encoder, codes[:, None], y, None if now is None else np.full(2000, now)).alarms.any()
+    assert alarms <= 3
+    assert 0 in monitor(encoder, np.zeros((400, 1), dtype=int), np.tile([0, 1], 200)).changed()
+
+
+def test_exposure_of_a_batch_says_more_of_its_rates():
+    random, codes = np.random.default_rng(0), np.repeat(np.arange(N_CATEGORIES), 200)
+    encoder = SamplingBayesianEncoder("all", family="poisson")
+    encoder.fit(codes[:, None], random.poisson(5.0, len(codes)), exposure=np.full(len(codes), 5.0))
+    batch, alarms = np.repeat(np.arange(N_CATEGORIES), 20), 0
+    for _ in range(100):
+        y = random.poisson(100.0, len(batch))
+        alarms += monitor(encoder, batch[:, None], y, exposure=np.full(len(batch), 100.0)).alarms.any()
+    assert alarms <= 3
+    y = random.poisson(np.where(batch == 0, 120.0, 100.0))
+    assert 0 in monitor(encoder, batch[:, None], y, exposure=np.full(len(batch), 100.0)).changed()
+
+
 @pytest.mark.parametrize("family", ["bernoulli", "binomial", "poisson", "negative_binomial", "normal", "robust"])
 def test_a_doubled_rate_is_found_within_200_rows_and_no_other(family):
     random = np.random.default_rng(1)

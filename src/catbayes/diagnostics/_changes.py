@@ -250,7 +250,7 @@ def _compare(encoding: Encoding, number: int, batch: Evidence) -> tuple[Any, Any
     both = both[posteriors.entries.count[place[both]] > 0]
     slots, rows = place[both], now.take(both)
     family = posteriors.entries.family.take(slots)
-    excess = encoding.evidence.row_weight * posteriors.prior.prior.dispersion(
+    excess = _rows_as_one(encoding.evidence, batch) * posteriors.prior.prior.dispersion(
         known.statistics, encoding.evidence.row_weight
     )
     fewer = rows.scaled(1.0 / max(excess, 1.0))
@@ -265,6 +265,11 @@ def _compare(encoding: Encoding, number: int, batch: Evidence) -> tuple[Any, Any
     unknown = np.full(len(both), np.nan)
     told = [rows.count, means[:, 0] if one else unknown, observed[:, 0] if one else unknown]
     return shares, ([labels[slot] for slot in both], *told, np.exp(np.minimum(log_factor, 700.0)), chance)
+
+
+def _rows_as_one(known: Evidence, batch: Evidence) -> float:
+    """The weight of a row of the batch; exposure says more of a target, which its dispersion at fit knows already."""
+    return batch.row_weight * known.exposure / batch.exposure
 
 
 def _log_of_changed(family: Any, rows: Any, units: float) -> Array:
