@@ -44,6 +44,20 @@ def test_at_most_one_in_a_hundred_batches_without_change_gives_an_alarm(family):
     assert alarms <= 10
 
 
+@pytest.mark.parametrize("n_rows", [40, 1000])
+def test_outliers_are_no_change(n_rows):
+    alarms = 0
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        theta, codes = random.normal(0.0, 0.5, N_CATEGORIES), random.integers(0, N_CATEGORIES, 4000)
+        encoder = SamplingBayesianEncoder("all", family="robust")
+        encoder.fit(codes[:, None], theta[codes] + random.standard_t(3, 4000))
+        for _ in range(5):
+            codes = random.integers(0, N_CATEGORIES, n_rows)
+            alarms += monitor(encoder, codes[:, None], theta[codes] + random.standard_t(3, n_rows)).alarms.any()
+    assert alarms <= 5  # of 200, of which chance makes two
+
+
 @pytest.mark.parametrize(("at_fit", "now"), [(None, 20.0), (20.0, None), (20.0, 20.0)])
 def test_weights_of_a_batch_are_no_rows(at_fit, now):
     random, alarms = np.random.default_rng(0), 0

@@ -222,11 +222,18 @@ class RobustNormal(Family):
         return np.asarray(0.5 * (low + high))
 
     def tail(self, statistics: Moments) -> Array:
-        """The mean of n rows is a mixture of normals."""
-        scale = np.sqrt(1.0 / self.precision + self.noise / positive(statistics.count)[..., None])
+        """The mean of n rows is a mixture of normals, of which no variance is less than that of these rows.
+
+        An outlier moves the mean, and shows in the variance too: rows that have one are wild, not changed. Of a single
+        row nobody can tell.
+        """
+        count = statistics.count[..., None]
+        more = np.where(count > 1.0, count - 1.0, np.inf)
+        noise = np.maximum(self.noise, statistics.m2[..., None] / more)
+        scale = np.sqrt(1.0 / self.precision + noise / positive(count))
         below = (self._chance() * ndtr((statistics.mean[..., None] - self.centre) / scale)).sum(-1)
         above = (self._chance() * ndtr((self.centre - statistics.mean[..., None]) / scale)).sum(-1)
-        return np.asarray(2.0 * np.minimum(below, above))
+        return np.where(statistics.count > 1.0, 2.0 * np.minimum(below, above), 1.0)
 
     def sample(self, random: Random) -> Array:
         """A part by its chance, then a normal."""
