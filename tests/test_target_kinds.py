@@ -22,6 +22,7 @@ from catbayes import (
     gather,
     load,
 )
+from catbayes.kinds import Bins, Ordinal, Shared, Spellings, Tags
 from catbayes.statistics import Moments
 
 N_RANKS = 20
@@ -297,6 +298,19 @@ def test_noise_with_heavy_tails_does_not_give_the_own_target_away(per_category):
     assert abs(spearmanr(model.predict(encoder.transform(category)), new)[0]) < 0.08
     encoder.set_params(own_target="include")
     assert spearmanr(encoder.fit_transform(category, y)[:, 0], y)[0] > (0.3 if per_category == 4 else 0.03)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [{"b": Ordinal()}, {"b": Bins(4)}, {"a": Spellings()}, {("a", "c"): Shared()}, {"a": Tags()}],
+    ids=lambda kinds: type(next(iter(kinds.values()))).__name__,
+)
+def test_kinds_of_heavy_tails_are_refused(kinds):
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({"a": random.choice(list("xyz"), 200), "b": random.integers(0, 9, 200)})
+    X["c"] = random.choice(list("uvw"), 200)
+    with pytest.raises(InputError, match="knows no hierarchies and kinds"):
+        SamplingBayesianEncoder(["a", "b", "c"], kinds=kinds, family="robust").fit(X, random.standard_t(2, 200))
 
 
 def test_hierarchies_of_heavy_tails_are_refused_and_comparisons_are_not():

@@ -148,6 +148,7 @@ class Encoding(Written):
             kind = links_of(index, others)
             if kind is None:
                 return ColumnPrior.fit(family, settings.prior, speaking, evidence.row_units)
+            family.check_linked()
             links = kind.fit(index, statistics, family, settings.prior, speaking, evidence.row_units)
             return LinkedPrior.of(index, links, statistics)
 

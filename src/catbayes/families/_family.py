@@ -114,6 +114,11 @@ class Family(ABC):
             cls.check_target(lowest, highest)
 
     @classmethod
+    def check_linked(cls) -> None:
+        """Refuse categories that lean on each other, where the family knows of none; most know them."""
+        return
+
+    @classmethod
     def check_unexposed(cls) -> None:
         """Refuse a table without exposure, if the family cannot do without."""
         return

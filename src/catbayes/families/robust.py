@@ -146,8 +146,9 @@ class RobustNormal(Family):
         more = (strength / self.strength)[..., None]
         return type(self)(self.centre, self.precision * more, self.noise, self.log_chance)
 
-    def around(self, strength: Any) -> Self:
-        """What a parent is worth to its children is no number of rows here."""
+    @classmethod
+    def check_linked(cls) -> None:
+        """What one category is worth to another is no number of rows here."""
         raise InputError(
             'family="robust" knows no hierarchies and kinds: how far one leans on another would depend on how wild the '
             "rows of each are. Leave those out, or choose another family."
