@@ -949,6 +949,17 @@ def test_what_cannot_be_used_is_refused(kinds, message):
         SamplingBayesianEncoder(kinds=kinds).fit(table, np.arange(1500) / 7)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("missing", ["category", "prior"])
+@pytest.mark.parametrize("kind", [Ordinal(), Ordinal([1, 2]), Bins(5), Spellings(), Tags()], ids=repr)
+def test_columns_without_a_value_are_encoded_by_the_mean(kind, missing):
+    table, y = pd.DataFrame({"a": pd.Series([None] * 60, dtype=object)}), np.random.default_rng(0).normal(3.0, size=60)
+    encoder = SamplingBayesianEncoder(["a"], kinds={"a": kind}, missing=missing, random_state=0)
+    assert np.abs(encoder.fit_transform(table, y) - y.mean()).max() < 0.5
+    new = pd.DataFrame({"a": pd.Series([None, "1" if isinstance(kind, Spellings | Tags) else 1], dtype=object)})
+    np.testing.assert_allclose(encoder.transform(new)[:, 0], y.mean(), atol=0.5)
+
+
 def test_kinds_that_say_nothing_are_refused_at_once():
     with pytest.raises(InputError, match="each level once"):
         Ordinal(["S", "S"])

@@ -65,7 +65,7 @@ class Members:
         base, proper = prior.fit(family, column, units)
         low, highest = np.log(LOWEST), np.log(no_signal(statistics.count.sum()))
         designs = [_Design.of(index, averaged) for averaged in (0.0, 1.0)]
-        if not isinstance(prior, Empirical):
+        if not isinstance(prior, Empirical) or not statistics.count[: index.missing].any():
             return cls(proper, (float(proper.strength), float(proper.strength), 1.0))
 
         sets = statistics.take(np.arange(index.missing))
@@ -119,7 +119,7 @@ class Members:
         rest = np.maximum(1.0 - weight * inner, 1e-12)
         mean = (design.spread(effect) - (weight * inner)[:, None] * gap) / rest[:, None]
         worth = 1.0 / (inner / rest + design.strange / member + 1.0 / alone)
-        prior = told(self.root.worth(LOWEST * np.minimum(1.0, worth.min())), worth, worth[:, None] * mean, type(sets))
+        prior = told(self.root.worth(LOWEST * worth.min(initial=1.0)), worth, worth[:, None] * mean, type(sets))
         by_chance = np.maximum(inner / rest - member * design.quadratic(np.asarray(inverse @ inverse)) / rest**2, 0.0)
         return prior.varying_as(self.root), by_chance * worth / np.maximum(worth - prior.curvature, LOWEST)
 

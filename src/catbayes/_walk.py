@@ -167,5 +167,5 @@ class _Path:
 
     def apart(self, walk: Walk) -> float:
         """The variance of levels about their own mean: all that is not common to them."""
-        own = self.lengths[1:] if len(self.lengths) > 1 else self.lengths
+        own = self.lengths[1:] if len(self.lengths) > 1 else np.zeros(1)
         return float(np.mean(1.0 / (walk.root.strength + walk.step * np.maximum(own, 0.0))))
