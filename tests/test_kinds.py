@@ -708,6 +708,10 @@ def test_what_cannot_be_shared_is_refused(tmp_path):
         SamplingBayesianEncoder(kinds={("home", "away"): Ordinal()}).fit(table, expected)
     with pytest.raises(InputError, match="twice"):
         SamplingBayesianEncoder(kinds={**kinds, "home": Spellings()}).fit(table, expected)
+    three = table.assign(referee=["r"] * 100)
+    assert SamplingBayesianEncoder(kinds={("home", "away", "referee"): Shared()}).fit(three, expected)
+    with pytest.raises(InputError, match="expected two columns"):
+        SamplingBayesianEncoder(kinds={("home", "away", "referee"): Shared(opposed=True)}).fit(three, expected)
     opposed = SamplingBayesianEncoder(kinds={("home", "away"): Shared(opposed=True)}, family="categorical")
     with pytest.raises(InputError, match="none is the opposite"):
         opposed.fit(table, np.arange(100) % 3)

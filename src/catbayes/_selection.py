@@ -208,6 +208,11 @@ def _read_kinds(kinds: Any) -> dict[Any, Kind]:
                 f"kinds: {columns!r} is a {type(kind).__name__}: expected a column for each kind, and a tuple of two "
                 'or more columns for Shared(), such as {("home", "away"): Shared()}.'
             )
+        if isinstance(kind, Shared) and kind.opposed and len(columns) > 2:
+            raise InputError(
+                f"kinds: {columns!r} are Shared(opposed=True): expected two columns. Of three, two would be opposed to "
+                "the third, and so not to each other."
+            )
     return dict(kinds)
 
 

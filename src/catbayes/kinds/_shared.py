@@ -22,7 +22,8 @@ class Shared(Kind):
     ----------
     opposed : bool, default=False
         Whether what is good for the target in one role is bad for it in the others: of a team that often wins, the
-        target "the home team wins" is high if it is at home, and low if it is away. For numbers and two classes.
+        target "the home team wins" is high if it is at home, and low if it is away. For two columns, and
+        for numbers and two classes.
 
     Examples
     --------
