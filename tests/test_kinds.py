@@ -364,6 +364,22 @@ def test_bins_are_merged_where_neighbours_do_not_differ():
     assert noise == ()
 
 
+def test_weights_are_no_evidence_that_bins_differ_and_rows_without_one_cut_nothing():
+    random = np.random.default_rng(0)
+    table, weight = pd.DataFrame({"amount": np.arange(400.0)}), np.where(np.arange(400) < 200, 0.0, 100.0)
+    for y in (random.normal(size=400), random.binomial(1, 0.5, 400)):
+        for heavy in (np.full(400, 100.0), weight):
+            merged = SamplingBayesianEncoder(["amount"], kinds={"amount": Bins(20, merge=True)})
+            merged.fit(table, y, sample_weight=heavy)
+            assert merged.encoding_.columns[0].posteriors.index.sources[0].edges == ()
+        cut = SamplingBayesianEncoder(["amount"], kinds={"amount": Bins(4)}).fit(table, y, sample_weight=weight)
+        assert cut.encoding_.columns[0].posteriors.index.sources[0].edges == (250.0, 300.0, 350.0)
+    step = np.where(table["amount"] < 200, 0.0, 2.0) + random.normal(size=400)
+    merged = SamplingBayesianEncoder(["amount"], kinds={"amount": Bins(20, merge=True)})
+    merged.fit(table, step, sample_weight=np.full(400, 100.0))
+    assert len(merged.encoding_.columns[0].posteriors.index.sources[0].edges) == 1
+
+
 def test_bins_that_were_cut_apart_are_not_merged_but_parts_go_by_the_first():
     table, chance = smooth()
     numbers, y = table + np.random.default_rng(0).random((len(table), 1)), target("normal", chance)
@@ -708,6 +724,9 @@ def test_what_cannot_be_shared_is_refused(tmp_path):
         SamplingBayesianEncoder(kinds={("home", "away"): Ordinal()}).fit(table, expected)
     with pytest.raises(InputError, match="twice"):
         SamplingBayesianEncoder(kinds={**kinds, "home": Spellings()}).fit(table, expected)
+    weight = np.append(0.0, np.ones(99))
+    one = table.assign(away=[table["home"][0], *table["away"][1:]])
+    assert SamplingBayesianEncoder(kinds=kinds).fit(one, expected, sample_weight=weight)
     three = table.assign(referee=["r"] * 100)
     assert SamplingBayesianEncoder(kinds={("home", "away", "referee"): Shared()}).fit(three, expected)
     with pytest.raises(InputError, match="expected two columns"):

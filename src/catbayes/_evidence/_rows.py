@@ -20,6 +20,7 @@ from catbayes._selection import ColumnSpec, Selection
 from catbayes._tables import Table, called_columns, no_column
 from catbayes._validation import Array, Codes, check_weights
 from catbayes.errors import InputError
+from catbayes.kinds import Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +96,18 @@ def read_rows(
     needed = sorted({part for spec in specs for part in spec.parts})
     kinds = selection.kinds_at(names)
 
+    said = Said(target.family, lambda codes, n_slots: target.gather(codes, weight, n_slots), weight)
+
     def read_column(position: int) -> tuple[Categories, Codes]:
         column, kind = table.column(position), kinds.get(position)
         if kind is None:
             return Categories.of(column)
-        return kind.read(column, names[position], target.family, lambda codes, n: target.gather(codes, weight, n))
+        return kind.read(column, names[position], said)
 
     read = dict(zip(needed, run(read_column, needed), strict=True))
     for spec in specs:
         for peer in selection.peers(spec, names):
-            _require_apart(spec.name, read[spec.position], names[peer], read[peer])
+            _require_apart(spec.name, read[spec.position], names[peer], read[peer], weight)
     speaking, candidates, numbers = None, tuple[Candidate, ...](), dict[int, Array]()
     if selection.is_weighed or effects:
         others = [position for position in range(table.n_columns) if position not in selection.dropped(names)]
@@ -152,11 +155,13 @@ def read_rows(
     return Rows(table, evidence, y, target, weight, codes, fitted)
 
 
-def _require_apart(name: Any, own: tuple[Categories, Codes], other: Any, its: tuple[Categories, Codes]) -> None:
+def _require_apart(
+    name: Any, own: tuple[Categories, Codes], other: Any, its: tuple[Categories, Codes], weight: Array | None
+) -> None:
     """Require that no row holds one category in two roles: what one says of it would be the row's own target."""
     joint, mine, theirs = own[0].union(its[0])
     slots = mine[own[1]]
-    both = (slots == theirs[its[1]]) & (slots < joint.missing)
+    both = (slots == theirs[its[1]]) & (slots < joint.missing) & (True if weight is None else weight > 0.0)
     if both.any():
         raise InputError(
             f"Shared: {int(both.sum())} rows hold one category in both {name!r} and {other!r}, such as "

@@ -5,13 +5,26 @@ categories, and which of these lean on each other.
 """
 
 from catbayes.kinds._bins import Bins, Cuts
-from catbayes.kinds._kind import Kind
+from catbayes.kinds._kind import Kind, Said
 from catbayes.kinds._ordinal import Ordinal
 from catbayes.kinds._shared import Shared
 from catbayes.kinds._spellings import Forms, Spellings, form_of
 from catbayes.kinds._tags import Sets, Tags
 
-__all__ = ["KINDS", "Bins", "Cuts", "Forms", "Kind", "Ordinal", "Sets", "Shared", "Spellings", "Tags", "form_of"]
+__all__ = [
+    "KINDS",
+    "Bins",
+    "Cuts",
+    "Forms",
+    "Kind",
+    "Ordinal",
+    "Said",
+    "Sets",
+    "Shared",
+    "Spellings",
+    "Tags",
+    "form_of",
+]
 
 KINDS: dict[str, type[Kind]] = {kind.__name__: kind for kind in (Bins, Ordinal, Shared, Spellings, Tags)}
 """By their names."""

@@ -13,7 +13,7 @@ from catbayes._categories import Categories, numbers_of
 from catbayes._index import Index, Monotone
 from catbayes._validation import Array, Codes, check_count, is_number
 from catbayes.errors import InputError
-from catbayes.kinds._kind import Gather, Kind, check_monotone
+from catbayes.kinds._kind import Kind, Said, check_monotone
 
 EVIDENCE = 3.0
 """Neighbours stay apart if their difference is e³ = 20 times as likely as none: what is called strong evidence. Chance
@@ -74,15 +74,15 @@ class Bins(Kind):
             raise InputError(f"Bins.cuts={self.cuts!r}: expected a number of bins, or numbers that rise to cut at.")
         object.__setattr__(self, "cuts", tuple(edges.tolist()))
 
-    def read(self, column: Any, name: Any, family: Any, gather: Gather) -> tuple[Categories, Codes]:
+    def read(self, column: Any, name: Any, said: Said) -> tuple[Categories, Codes]:
         """Cut the numbers, and join what does not differ."""
         numbers = _numbers(column, name)
-        edges = _quantiles(numbers, self.cuts) if isinstance(self.cuts, int) else self.cuts
+        edges = _quantiles(said.counting(numbers), self.cuts) if isinstance(self.cuts, int) else self.cuts
         found = Cuts.at(edges)
         codes = found.place(numbers)
         if not self.merge or not isinstance(self.cuts, int) or len(edges) < 1:
             return found, codes
-        found = Cuts.at(_apart(edges, family, gather(codes, found.n_slots)))
+        found = Cuts.at(_apart(edges, said, said.gather(codes, found.n_slots)))
         return found, found.place(numbers)
 
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
@@ -178,11 +178,15 @@ def _quantiles(numbers: Array, n_bins: int) -> tuple[float, ...]:
     return tuple(edges[edges > known.min()].tolist())
 
 
-def _apart(edges: Sequence[float], family: Any, statistics: Any) -> list[float]:
-    """The cuts between neighbours that differ: the least likely of the others goes first."""
-    prior = family.empirical(statistics) if statistics.varies() else None
+def _apart(edges: Sequence[float], said: Said, statistics: Any) -> list[float]:
+    """The cuts between neighbours that differ: the least likely of the others goes first.
+
+    Rows count for one each, whatever their weights are, and for less where targets vary more than the family says.
+    """
+    prior = said.family.empirical(statistics) if statistics.varies() else None
     if prior is None:
         return []
+    statistics = statistics.scaled(1.0 / max(said.row_weight * prior.dispersion(statistics, said.row_weight), 1.0))
     bins, left = [statistics.take([slot]) for slot in range(len(edges) + 1)], list(edges)
     alone = [float(prior.log_marginal(one)[0]) for one in bins]
 

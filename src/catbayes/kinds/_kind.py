@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, ClassVar, Self, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, get_args
 
+from catbayes._arrays import TINY
 from catbayes._categories import Categories
 from catbayes._index import Index, Monotone
-from catbayes._validation import Codes, check_option
+from catbayes._validation import Array, Codes, check_option
 from catbayes.errors import InputError
 
-Gather: TypeAlias = Callable[[Codes, int], Any]
-"""Statistics of the target by slot, of so many slots."""
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the rows of a table say of its target, for kinds whose categories are made by it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> said = Said(family=None, gather=lambda codes, n_slots: None, weight=np.array([0.0, 20.0, 20.0]))
+    >>> said.counting(np.array([7.0, 8.0, 9.0])).tolist(), said.row_weight
+    ([8.0, 9.0], 20.0)
+    """
+
+    family: Any
+    gather: Callable[[Codes, int], Any]  # statistics of the target by slot, of so many slots
+    weight: Array | None = None  # of each row
+
+    def counting(self, values: Array) -> Array:
+        """The values of rows that have a weight."""
+        return values if self.weight is None else values[self.weight > 0.0]
+
+    @property
+    def row_weight(self) -> float:
+        """Σ w² / Σ w: the weight of a row, in the eyes of a row."""
+        return 1.0 if self.weight is None else float((self.weight**2).sum() / max(self.weight.sum(), TINY))
 
 
 class Kind:
@@ -28,7 +53,7 @@ class Kind:
 
     in_memory: ClassVar[bool] = False  # whether categories are made of rows in memory, and no engine counts them
 
-    def read(self, column: Any, name: Any, family: Any, gather: Gather) -> tuple[Categories, Codes]:
+    def read(self, column: Any, name: Any, said: Said) -> tuple[Categories, Codes]:
         """Find the categories of a column of this name, and the slot of each row."""
         return Categories.of(column)
 

@@ -10,7 +10,7 @@ from catbayes._categories import Categories, canonical_list, declared_levels
 from catbayes._index import Index, Monotone
 from catbayes._validation import Codes
 from catbayes.errors import InputError
-from catbayes.kinds._kind import Gather, Kind, check_monotone
+from catbayes.kinds._kind import Kind, Said, check_monotone
 
 MOST_LEVELS = 1000
 """Every level has a part in the prior of every other one: more of them are for bins."""
@@ -68,7 +68,7 @@ class Ordinal(Kind):
             raise InputError(f"Ordinal: levels={self.levels!r}: expected each level once, and none that is missing.")
         object.__setattr__(self, "levels", levels)
 
-    def read(self, column: Any, name: Any, family: Any, gather: Gather) -> tuple[Categories, Codes]:
+    def read(self, column: Any, name: Any, said: Said) -> tuple[Categories, Codes]:
         """Values are names; the type of the column may say their order."""
         categories, codes = Categories.of(column)
         return Categories(categories.values, declared_levels(column)), codes

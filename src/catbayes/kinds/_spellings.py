@@ -15,7 +15,7 @@ from catbayes._categories import Categories
 from catbayes._index import Index, Level
 from catbayes._validation import Codes, check_count, check_number
 from catbayes.errors import InputError
-from catbayes.kinds._kind import Gather, Kind, Read
+from catbayes.kinds._kind import Kind, Read, Said
 
 PRODUCTS = 2e8
 """Pairs of forms are compared by the n-grams that they share, which takes so many products at most: the most common
@@ -72,7 +72,7 @@ class Spellings(Kind):
         check_number("Spellings.vaguely", self.vaguely, 0.0, self.alike)
         check_count("Spellings.size", self.size)
 
-    def read(self, column: Any, name: Any, family: Any, gather: Gather) -> tuple[Categories, Codes]:
+    def read(self, column: Any, name: Any, said: Said) -> tuple[Categories, Codes]:
         """Spellings of one form are one category."""
         categories, codes = Categories.of(column)
         forms, moved = _forms(categories.values)

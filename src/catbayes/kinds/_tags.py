@@ -14,7 +14,7 @@ from catbayes._index import Index
 from catbayes._tables import spelled
 from catbayes._validation import Codes
 from catbayes.errors import InputError
-from catbayes.kinds._kind import Gather, Kind, Read
+from catbayes.kinds._kind import Kind, Read, Said
 
 MOST_MEMBERS = 500
 """Members with an effect of their own; rarer ones count as members of which nothing is known."""
@@ -55,7 +55,7 @@ class Tags(Kind):
         if not isinstance(self.separator, str) or not self.separator.strip():
             raise InputError(f"Tags: separator={self.separator!r}: expected text that is not blank, such as '|'.")
 
-    def read(self, column: Any, name: Any, family: Any, gather: Gather) -> tuple[Categories, Codes]:
+    def read(self, column: Any, name: Any, said: Said) -> tuple[Categories, Codes]:
         """Sets of the same members are one category."""
         categories, codes = Categories.of(_cells(column, self.separator))
         return Sets(categories.values, separator=self.separator), codes
