@@ -88,7 +88,7 @@ bench-estimators: $(VENV)/.dev  ## cost and score of copies, members and rounds;
 bench-interactions: $(VENV)/.dev  ## pairs of columns against CatBoost's own; needs CATBAYES_DATA, half an hour
 	$(RUN)/python benchmarks/interactions.py
 
-bench-quality: $(VENV)/.dev  ## us against others on every table, published folds, and noise; needs CATBAYES_DATA, two hours or so
+bench-quality: $(VENV)/.dev  ## us against others on every table, published folds, and noise; needs CATBAYES_DATA, a day on two cores
 	OMP_NUM_THREADS=1 $(RUN)/python -m experiments.quality --all --folder results --page docs/quality.md
 
 bench-doubt: $(VENV)/.dev  ## whether the next target lies where it was said to, beside others; needs CATBAYES_DATA, an hour
