@@ -1001,6 +1001,23 @@ def test_kinds_that_say_nothing_are_refused_at_once():
         SamplingBayesianEncoder("all", kinds={"a": Ordinal()}, own_target="ordered").fit(table, y)
 
 
+def test_rows_by_themselves_are_told_why_one_direction_needs_folds(tmp_path):
+    torch = pytest.importorskip("torch")
+    from catbayes.torch import PosteriorEmbedding
+
+    table, chance = smooth(400)
+    y = target("normal", chance)
+    encoder = SamplingBayesianEncoder(["hour"], kinds={"hour": Ordinal(monotone="increasing")}).fit(table, y)
+    layer = PosteriorEmbedding(encoder)
+    codes, path = layer.codes(table), tmp_path / "hours.parquet"
+    assert torch.isfinite(layer.train()(codes)).all()
+    table.assign(y=y).to_parquet(path)
+    with pytest.raises(InputError, match="monotone: rows of one level of 'hour'"):
+        layer(codes, torch.tensor(y))
+    with pytest.raises(InputError, match="monotone: rows of one level of 'hour'"):
+        encode(str(path), encoder, str(tmp_path / "new.parquet"), n_draws=1, target="y")
+
+
 def test_torch_layers_draw_and_expect_what_the_encoder_does():
     torch = pytest.importorskip("torch")
     from catbayes.torch import PosteriorEmbedding

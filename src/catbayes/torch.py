@@ -163,6 +163,7 @@ class PosteriorEmbedding(nn.Module):
                 f"own_target={self._encoding.settings.own_target!r} needs all rows together: train on "
                 "SamplingBayesianEncoder.fit_draws."
             )
+        self._encoding.refuse_one_way()
         if not self._encoding.hides:
             raise InputError(
                 "Draws with these settings do not hide that a target was taken out of them (draws.temperature, "

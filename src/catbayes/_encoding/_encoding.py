@@ -388,11 +388,25 @@ class Encoding(Written):
     @property
     def hides(self) -> bool:
         """Whether draws hide that a target was taken out in closed form."""
-        if any(column.posteriors.index.monotone is not None for column in self.columns):
+        if self._one_way:
             return False  # rows of one level have a part in the mean of another
         weight, pairs = self.evidence.row_weight, zip(self.columns, self.evidence.columns, strict=True)
         excess = (column.posteriors.prior.prior.dispersion(seen.statistics, weight) for column, seen in pairs)
         return self.settings.draws.hide(weight * max(excess))
+
+    @property
+    def _one_way(self) -> list[Any]:
+        """Names of the columns whose means only rise or fall."""
+        return [column.name for column in self.columns if column.posteriors.index.monotone is not None]
+
+    def refuse_one_way(self) -> None:
+        """Refuse to take a target out of one posterior, where it has a part in others."""
+        if self._one_way:
+            raise InputError(
+                f"monotone: rows of one level of {self._one_way[0]!r} have a part in the means of others, so that "
+                "folds alone keep a row's own target out, which rows by themselves have not. Use fit_transform or "
+                "fit_draws, or leave monotone out."
+            )
 
     def _keys(self, purpose: Purpose, column: EncodedColumn, n_draws: int) -> list[tuple[int, int, int]]:
         return [(purpose, column.stream, k) for k in range(n_draws)]

@@ -174,6 +174,7 @@ def _require_hidden(encoding: Encoding, weight: str | None) -> None:
             "target: effects=True needs all rows together to keep a row's own target out, which fit_transform has and "
             "a stream of rows has not. Use effects=False here."
         )
+    encoding.refuse_one_way()
     if any(column.has_known for column in encoding.columns) or not encoding.hides:
         raise InputError(
             "target: with these settings of the encoder a draw would not hide that the row's own target was "
