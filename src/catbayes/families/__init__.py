@@ -13,12 +13,12 @@ from catbayes.families._normals import Normals
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.binomial import BetaBinomial
 from catbayes.families.categorical import DirichletCategorical
-from catbayes.families.exponential import GammaExponential
 from catbayes.families.lognormal import LogNormalGamma
 from catbayes.families.negative_binomial import BetaNegativeBinomial
 from catbayes.families.normal import NormalGamma
 from catbayes.families.poisson import GammaPoisson
 from catbayes.families.robust import RobustNormal
+from catbayes.families.survival import GammaExponential
 
 __all__ = [
     "FAMILIES",
