@@ -46,4 +46,4 @@ class IgnoresTheCategory(StandardScaler):
         return self
 
     def transform(self, X):
-        return X[:, [1]]
+        return X[:, [-1]]

@@ -155,6 +155,8 @@ def test_training_features_of_noise_do_not_give_the_own_target_away(family, clum
     y, exposure = make(mean, random)
     encoder = SamplingBayesianEncoder("all", family=family, random_state=0)
     feature = encoder.fit_transform(category[:, None], y, exposure=exposure)[:, 0]
+    if np.ptp(feature) == 0.0:  # no signal was found, and nothing is told
+        return
     for own in (y / exposure, exposure):
         within = [spearmanr(feature[category == c], own[category == c])[0] for c in range(40)]
         assert abs(np.mean(within)) < 0.25

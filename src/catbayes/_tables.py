@@ -296,8 +296,7 @@ def name_of(y: Any) -> str | None:
     return str(names[0]) if len(names) == 1 and names[0] not in (None, "") else None
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(np.ndarray[Any, Any]):
     """A target in memory that is called as another one was, before it was read.
 
     Examples
@@ -309,16 +308,19 @@ class Named:
     'paid'
     """
 
-    values: np.ndarray[Any, Any]
-    name: str | None
+    name: str | None = None
+
+    @classmethod
+    def of(cls, values: Any, name: str | None) -> Named:
+        """Values, by a name."""
+        found = np.asarray(values).view(cls)
+        found.name = name
+        return found
 
     @classmethod
     def like(cls, y: Any, values: np.ndarray[Any, Any]) -> Named:
         """Other values, by the name of a target."""
-        return cls(values, name_of(y))
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
+        return cls.of(values, name_of(y))
 
 
 def make_frame(record: dict[str, Any], library: Any) -> Any:

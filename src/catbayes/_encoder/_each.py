@@ -42,7 +42,7 @@ def fit_each(
     for name, encoder in encoders.items():
         labels = {"classes": classes[name]} if classes and name in classes else {}
         with naming(name):
-            y = targets[name] if isinstance(name, int) else Named(targets[name], str(name))
+            y = targets[name] if isinstance(name, int) else Named.of(targets[name], str(name))
             results.append(getattr(encoder, method)(X, y, sample_weight=weights[name], **labels, **given))
     return results
 
