@@ -6,7 +6,7 @@ import polars
 import pytest
 
 from catbayes import InputError, SamplingBayesianEncoder, gather
-from catbayes.diagnostics import monitor
+from catbayes.diagnostics import Changes, monitor
 from catbayes.kinds import Bins, Ordinal
 
 N_CATEGORIES = 20
@@ -124,6 +124,26 @@ def test_the_bayes_factor_is_that_of_the_definition():
     assert found.bayes_factors[0] == pytest.approx(wanted, rel=1e-10)
     assert found.now[0] == pytest.approx(0.7)
     assert found.before[0] == pytest.approx(alpha / (alpha + beta))
+
+
+def test_the_surest_changes_come_first_by_the_chance_that_decides():
+    """Bayes factors, which may go otherwise, part ties only."""
+    found = Changes(
+        columns=["c"],
+        rows=4.0,
+        **dict.fromkeys(["unseen", "missing", "missing_before"], np.zeros(1)),
+        of_column=np.zeros(4, dtype=int),
+        categories=["a", "b", "c", "d"],
+        **dict.fromkeys(["counts", "before", "now"], np.ones(4)),
+        bayes_factors=np.array([50.0, 400.0, 80.0, 90.0]),
+        chances=np.array([1e-4, 0.3, 1e-6, 1e-4]),
+        false_alarms=0.01,
+    )
+    assert found.changed().tolist() == ["c", "d", "a"]
+    frame = found.frame()
+    assert frame["category"].tolist() == ["c", "d", "a", "b"]
+    assert frame["chance"].tolist() == [1e-6, 1e-4, 1e-4, 0.3]
+    assert frame["changed"].tolist() == [True, True, True, False]
 
 
 def test_shares_of_unseen_and_missing_values_need_no_target():

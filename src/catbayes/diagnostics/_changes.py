@@ -83,6 +83,11 @@ class Changes(Written):
         """Which of the categories have changed: their chance is small even among as many as there are."""
         return self.chances * len(self.chances) <= self.false_alarms
 
+    @property
+    def surest(self) -> Any:
+        """Numbers of the categories by their chances, the least likely first: alarms are ahead of the others."""
+        return np.lexsort((-self.bayes_factors, self.chances))
+
     def changed(self) -> Any:
         """The categories that have changed, the surest first.
 
@@ -99,18 +104,17 @@ class Changes(Written):
         >>> monitor(SamplingBayesianEncoder().fit(X, y), X, y).changed().tolist()
         []
         """
-        found = np.flatnonzero(self.alarms)
         names = np.empty(len(self.categories), dtype=object)
         names[:] = self.categories
-        return names[found[np.argsort(-self.bayes_factors[found], kind="stable")]]
+        return names[self.surest[: int(self.alarms.sum())]]
 
     def frame(self) -> Any:
-        """All categories as a frame, those that changed most first, in the library that the table came in.
+        """All categories as a frame, the surest changes first, in the library that the table came in.
 
         Returns
         -------
         frame
-            Column, category, rows, both means, Bayes factor, and whether it has changed.
+            Column, category, rows, both means, Bayes factor, chance, and whether it has changed.
 
         Examples
         --------
@@ -120,7 +124,7 @@ class Changes(Written):
         >>> monitor(SamplingBayesianEncoder().fit(X, y), X, y).frame()["changed"].tolist()
         [False, False]
         """
-        order = np.argsort(-self.bayes_factors, kind="stable")
+        order = self.surest
         return make_frame(
             {
                 "column": [self.columns[self.of_column[i]] for i in order],
@@ -129,6 +133,7 @@ class Changes(Written):
                 "before": self.before[order],
                 "now": self.now[order],
                 "bayes_factor": self.bayes_factors[order],
+                "chance": self.chances[order],
                 "changed": self.alarms[order],
             },
             self.library,

@@ -264,7 +264,7 @@ def _changes(rows: Rows, seed: int) -> dict[str, Any]:
         | {"compared": int(counts["compared"][i]), "changed": int(counts["changed"][i])}
         for i, name in enumerate(found.columns)
     ]
-    surest = np.argsort(-found.bayes_factors, kind="stable")[: min(int(found.alarms.sum()), MOST_CHANGED)]
+    surest = found.surest[: min(int(found.alarms.sum()), MOST_CHANGED)]
     named = [
         {"column": str(found.columns[found.of_column[i]]), "name": _shortened(found.categories[i])}
         | {"before": number(found.before[i]), "now": number(found.now[i]), "factor": f"{found.bayes_factors[i]:.2g}"}
