@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -14,7 +14,7 @@ from catbayes.families import no_signal
 from catbayes.priors import Empirical, Prior
 from catbayes.statistics import Moments, Statistics, Tally
 
-__all__ = ["LOWEST", "centre_of", "likeliest", "means_of", "repeated", "told"]
+__all__ = ["LOWEST", "centre_of", "climb", "likeliest", "means_of", "repeated", "told"]
 
 LOWEST = 1e-3
 """Strengths κ and ω, in rows, below which nothing is held any more."""
@@ -41,11 +41,32 @@ def likeliest(
         return cost(*at(x))
 
     grid = np.linspace(low, high, STARTS)
-    first = min(product(grid, grid) if free else product(grid), key=price)
-    how: dict[str, Any] = {"method": "Nelder-Mead", "options": {"xatol": 1e-3, "fatol": 1e-4, "maxiter": 200}}
-    best = minimize(price, first, bounds=[(low, high)] * len(first), **how)
+    value, best = climb(price, product(grid, grid) if free else product(grid), (low, high), near=(1e-3, 1e-4), most=200)
     silent = (low, high)
-    return at(silent if free and price(silent) - best.fun < 1e-2 else best.x)
+    return at(silent if free and price(silent) - value < 1e-2 else best)
+
+
+def climb(
+    cost: Callable[[Any], float],
+    starts: Iterable[Sequence[float]],
+    bounds: tuple[float, float],
+    near: tuple[float, float] = (1e-2, 1e-2),
+    most: int = 300,
+) -> tuple[float, Any]:
+    """The least cost and where it is, from the best of some starts: logarithms of strengths, all within the bounds.
+
+    `near` is how near both must be, the place and the cost, and `most` the steps. No slopes are asked for.
+
+    Examples
+    --------
+    >>> value, place = climb(lambda x: (x[0] - 1.0) ** 2, [(-2.0,), (3.0,)], bounds=(-5.0, 5.0))
+    >>> round(float(place[0]), 1)
+    1.0
+    """
+    first = min(starts, key=cost)
+    options: dict[str, Any] = {"xatol": near[0], "fatol": near[1], "maxiter": most}
+    found = minimize(cost, first, bounds=[bounds] * len(first), method="Nelder-Mead", options=options)
+    return float(found.fun), found.x
 
 
 def told(root: Any, worth: Array, gap: Array, kind: type[Statistics]) -> Any:

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from catbayes._arrays import positive
+from catbayes._held import climb, repeated
 from catbayes._index import Index
 from catbayes._validation import Array
 from catbayes.families import Family, likeliest_strength, no_signal
@@ -90,7 +90,7 @@ class Links:
         """
         levels = self._propagate(index, statistics)
         outer = self._outer()
-        behind, variances = [_repeat(outer[0], 2)], [levels[0].variance, np.zeros(2)]
+        behind, variances = [repeated(outer[0].take(0), 2)], [levels[0].variance, np.zeros(2)]
         for number, level in enumerate(levels[1:], start=1):  # unseen children of each node
             below = level.prior.update(level.statistics)
             variances.append(_variance(level.prior, below, level.variance))
@@ -118,7 +118,7 @@ class Links:
             known.append(told[-1].take(child).place(level.above[child], len(level.names)))
         outer = self._outer()
         n_top = len(known[-1].count)
-        levels = [_Beliefs(known[-1], _repeat(outer[-1], n_top), np.zeros(n_top))]
+        levels = [_Beliefs(known[-1], repeated(outer[-1].take(0), n_top), np.zeros(n_top))]
         for number in reversed(range(len(index.levels))):
             above, parent = index.levels[number].above, levels[0]
             rest, prior = parent.statistics.take(above) - told[number], parent.prior.take(above)
@@ -197,12 +197,11 @@ class Likeness(Links):
             return -float(prior.varying_as(base).take(leaves).log_marginal(own).sum())
 
         start = np.clip(np.log(float(base.strength)), LOWEST, highest)
-        how: dict[str, Any] = {"method": "Nelder-Mead", "options": {"xatol": 1e-2, "fatol": 1e-2, "maxiter": 300}}
-        best = minimize(cost, [start] * n_levels, bounds=[(LOWEST, highest)] * n_levels, **how)
+        value, best = climb(cost, [[start] * n_levels], (LOWEST, highest))
         silent = [highest] * n_levels
-        if cost(silent) - best.fun < 1e-2:  # leaves that differ by nothing
+        if cost(silent) - value < 1e-2:  # leaves that differ by nothing
             return cls(base, tuple(np.exp(silent)))
-        return cls(base, tuple(np.exp(best.x).tolist()))
+        return cls(base, tuple(np.exp(best).tolist()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +228,3 @@ def _message(statistics: Any, strength: float, curvature: float | Array) -> Any:
     """What children tell of their parent: n rows no more than n (ν - v₂) / (n + ν) would."""
     share = np.maximum(strength - curvature, 0.0) / (statistics.count + strength)
     return statistics.scaled(np.minimum(share, 1.0))
-
-
-def _repeat(family: Any, times: int) -> Any:
-    return family.take(np.zeros(times, dtype=np.intp))

@@ -15,12 +15,13 @@ whether effects add up or are averaged are the likeliest of a linear mixed model
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
-from catbayes._held import LOWEST, centre_of, means_of, repeated, told
+from catbayes._held import LOWEST, centre_of, climb, means_of, repeated, told
 from catbayes._index import Index
 from catbayes._validation import Array, Codes
 from catbayes.families import Family, no_signal
@@ -74,13 +75,10 @@ class Members:
             return cls(base, (*np.exp(x), design.averaged))._cost(design, sets)
 
         grid = np.linspace(low, highest, STARTS)
-        points = [(member, alone) for member in grid for alone in grid]
-        how: dict[str, Any] = {"method": "Nelder-Mead", "options": {"xatol": 1e-2, "fatol": 1e-2, "maxiter": 80}}
         found = []
         for design in designs:
-            first = min(points, key=lambda x: cost(x, design))
-            best = minimize(cost, first, (design,), bounds=[(low, highest)] * 2, **how)
-            found.append((float(best.fun), (*np.exp(best.x).tolist(), design.averaged)))
+            value, best = climb(partial(cost, design=design), product(grid, grid), (low, highest), most=80)
+            found.append((value, (*np.exp(best).tolist(), design.averaged)))
         value, strengths = min(found)
         silent = (highest, highest)
         if cost(silent, designs[1]) - value < 1e-2:
