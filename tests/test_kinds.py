@@ -1037,3 +1037,42 @@ def test_torch_layers_draw_and_expect_what_the_encoder_does():
     assert torch.isfinite(layer.train()(codes, torch.tensor(y.to_numpy()))).all()
     gap = layer.eval()(codes).numpy() - encoder.transform(table)  # means are told as differences
     assert np.ptp(gap, axis=0).max() < 1e-3
+
+
+def test_ranks_of_shared_categories_among_draws_are_uniform():
+    """Teams are as good at home as away, or nearly so; whom they meet is noise to a column by itself."""
+    random, ranks = np.random.default_rng(0), []
+    for number in range(20):
+        both, own = random.normal(size=40), 0.4 * random.normal(size=(2, 40))
+        home, away = np.repeat(np.arange(40), 8), random.permutation(np.repeat(np.arange(40), 8))
+        met = home != away
+        home, away = home[met], away[met]
+        home_worth, away_worth = both + own[0], both + own[1]
+        y = home_worth[home] + away_worth[away] + random.normal(size=len(home))
+        table = pd.DataFrame({"home": np.char.add("t", home.astype(str)), "away": np.char.add("t", away.astype(str))})
+        encoder = SamplingBayesianEncoder(kinds={("home", "away"): Shared()}, draws=1.0, random_state=number)
+        encoder.fit(table, y)
+        new = pd.DataFrame({"home": [f"t{team}" for team in range(40)], "away": "t0"})
+        truth = home_worth + away_worth.mean()
+        ranks.append((encoder.sample(new, 99)[:, :, 0] < truth).mean(axis=0)[::4])
+    found = np.concatenate(ranks)
+    assert abs(found.mean() - 0.5) < 0.05
+    assert abs(found.var() - 1 / 12) < 0.015
+
+
+def test_ranks_of_spellings_among_draws_are_uniform():
+    random, ranks = np.random.default_rng(0), {True: [], False: []}
+    for number in range(15):
+        words = ["".join(random.choice(list("abcdefghijklmnopqrstuvwxyz"), 12)) for _ in range(30)]
+        names = np.array([word + end for word in words for end in (" i", " ii", " iii", " iv", " v")])
+        theta = np.repeat(random.normal(size=30), 5) + 0.5 * random.normal(size=150)
+        seen = np.arange(150) % 5 != 4
+        code = np.repeat(np.flatnonzero(seen), 4)
+        encoder = SamplingBayesianEncoder(kinds={"name": Spellings()}, draws=1.0, random_state=number)
+        encoder.fit(pd.DataFrame({"name": names[code]}), theta[code] + random.normal(size=len(code)))
+        rank = (encoder.sample(pd.DataFrame({"name": names}), 99)[:, :, 0] < theta).mean(axis=0)
+        for known in ranks:
+            ranks[known].append(rank[seen == known][:: 4 if known else 1])
+    for some in map(np.concatenate, ranks.values()):
+        assert abs(some.mean() - 0.5) < 0.05
+        assert abs(some.var() - 1 / 12) < 0.02
