@@ -548,6 +548,27 @@ def test_strengths_of_few_children_that_differ_much_are_found():
     assert 1 / near + 1 / far == pytest.approx(4.0**2, rel=0.3)
 
 
+@pytest.mark.parametrize("seed", [19, 20, 21, 22])
+def test_strengths_are_found_wherever_the_climb_begins(seed):
+    """It begins at the strength that spellings would have as names, of which the logarithm is nearly 0 here."""
+    random = np.random.default_rng(seed)
+    jobs = ("librarian", "driver", "clerk", "nurse", "cook", "pilot", "baker", "smith")
+    titles = np.array([f"{job} {rank}" for job in jobs for rank in ("i", "ii", "iii", "iv")])
+    mean = np.repeat(random.normal(size=8), 4) + 0.3 * random.normal(size=32)
+    codes = random.integers(0, 32, 400)
+    table, y = pd.DataFrame({"title": titles[codes]}), mean[codes] + random.normal(size=400)
+    encoder = SamplingBayesianEncoder(kinds={"title": Spellings()}).fit(table, y)
+    found, leaves = encoder.encoding_.columns[0].posteriors, np.arange(32)
+    links = found.prior.links
+
+    def likely(strengths):
+        told = replace(links, strengths=tuple(strengths)).priors(found.index, found.statistics)[0]
+        return told.take(leaves).log_marginal(found.statistics.take(leaves)).sum()
+
+    steps = np.exp(0.7 * np.vstack([np.eye(3), -np.eye(3)]))
+    assert max(likely(links.strengths * step) for step in steps) < likely(links.strengths) + 0.02
+
+
 def test_100_000_spellings_are_never_compared_pair_by_pair():
     random = np.random.default_rng(0)
     forms = ["".join(random.choice(list("abcdefgh"), 9)) for _ in range(20_000)]  # few letters: n-grams are common

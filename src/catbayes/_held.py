@@ -52,19 +52,24 @@ def climb(
     bounds: tuple[float, float],
     near: tuple[float, float] = (1e-2, 1e-2),
     most: int = 300,
+    step: float | None = None,
 ) -> tuple[float, Any]:
     """The least cost and where it is, from the best of some starts: logarithms of strengths, all within the bounds.
 
-    `near` is how near both must be, the place and the cost, and `most` the steps. No slopes are asked for.
+    `near` is how near both must be, the place and the cost, and `most` the steps. The first ones are a twentieth of the
+    start, or `step`: a start near 0 would be taken for the end. No slopes are asked for.
 
     Examples
     --------
-    >>> value, place = climb(lambda x: (x[0] - 1.0) ** 2, [(-2.0,), (3.0,)], bounds=(-5.0, 5.0))
+    >>> value, place = climb(lambda x: (x[0] - 1.0) ** 2, [(-2.0,), (0.0,)], bounds=(-5.0, 5.0), step=1.0)
     >>> round(float(place[0]), 1)
     1.0
     """
     first = min(starts, key=cost)
     options: dict[str, Any] = {"xatol": near[0], "fatol": near[1], "maxiter": most}
+    if step is not None:
+        inward = np.where(np.asarray(first) + step > bounds[1], -step, step)
+        options["initial_simplex"] = np.vstack([first, first + np.diag(inward)])
     found = minimize(cost, first, bounds=[bounds] * len(first), method="Nelder-Mead", options=options)
     return float(found.fun), found.x
 

@@ -197,7 +197,7 @@ class Likeness(Links):
             return -float(prior.varying_as(base).take(leaves).log_marginal(own).sum())
 
         start = np.clip(np.log(float(base.strength)), LOWEST, highest)
-        value, best = climb(cost, [[start] * n_levels], (LOWEST, highest))
+        value, best = climb(cost, [[start] * n_levels], (LOWEST, highest), step=1.0)
         silent = [highest] * n_levels
         if cost(silent) - value < 1e-2:  # leaves that differ by nothing
             return cls(base, tuple(np.exp(silent)))

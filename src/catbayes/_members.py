@@ -77,7 +77,7 @@ class Members:
         grid = np.linspace(low, highest, STARTS)
         found = []
         for design in designs:
-            value, best = climb(partial(cost, design=design), product(grid, grid), (low, highest), most=80)
+            value, best = climb(partial(cost, design=design), product(grid, grid), (low, highest), most=80, step=1.0)
             found.append((value, (*np.exp(best).tolist(), design.averaged)))
         value, strengths = min(found)
         silent = (highest, highest)

@@ -59,7 +59,7 @@ class Spellings(Kind):
     4  police officer 3   20.0  like 'police officer'
     >>> new = pd.DataFrame({"title": ["POLICE OFFICER!", "Police Officer 4", "Librarian"]})
     >>> encoder.transform(new).round(1)[:, 0].tolist()
-    [7.0, 7.7, 6.1]
+    [7.0, 7.9, 6.1]
     """
 
     alike: float = 0.5
