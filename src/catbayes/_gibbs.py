@@ -103,7 +103,10 @@ class _Chain:
         self.counts = design.counts(equations.weight)
         self.terms = np.zeros(design.starts[-1])
         self.places = [slice(start, end) for start, end in pairwise(design.starts)]
-        self.rows = [products.of_rows(start, end) for start, end in pairwise(design.starts)]
+        self.crossed = [products.crossed_of(start, end) for start, end in pairwise(design.starts)]
+        # What μ, the numbers and the effects tell each other is added up once a sweep: there are many lines.
+        self.first = np.concatenate([np.zeros(len(products.lines)), products.sides[:, 0]])
+        self.by_numbers, self.by_effects = np.zeros(len(products.sides)), np.zeros(len(products.lines))
         self.nested = list(_nested(design))
         self.gram = products.lines[1:, 1:] + (ALIKE * self.total + TINY) * np.eye(len(products.lines) - 1)
         self.n_products = products.n_products
@@ -115,7 +118,7 @@ class _Chain:
         found = [self._draw_column(number) for number in range(len(self.columns))]
         for below, above, parents in self.nested:
             self._exchange(below, above, parents)
-        left = self.equations.right - self.equations.products @ self.terms
+        left = self._left()
         squares = self.equations.square - float(self.terms @ (self.equations.right + left))
         shift = float(left[0]) / self.total
         move = shift + np.sqrt(self.noise / self.total) * self.random.standard_normal()
@@ -127,26 +130,33 @@ class _Chain:
             self.noise = min(drawn, self.noisiest)
         return found
 
+    def _left(self) -> Array:
+        """What all terms leave over, summed over the rows of each."""
+        products, end = self.equations.products, self.design.starts[0]
+        by_lines, effects = self.terms[:end], self.terms[end:]
+        self.by_effects = effects @ products.sides
+        told = products.lines @ by_lines + self.by_effects, self.by_numbers + products.crossed @ effects
+        return np.asarray(self.equations.right - np.concatenate(told) - self.terms[0] * self.first)
+
     def _draw_numbers(self) -> None:
         design, size = self.design, self.design.numbers.shape[1]
         end, products = 1 + size, self.equations.products
-        by_lines, effects = self.terms[:end], self.terms[end:]
         penalties = design.penalties(Components(self.noise, tuple(self.columns), self.numbers))[1:end]
-        left = self.equations.right[1:end] - products.lines[1:, 0] * by_lines[0] - effects @ products.sides[:, 1:]
+        left = self.equations.right[1:end] - products.lines[1:, 0] * self.terms[0] - self.by_effects[1:]
         root = np.linalg.cholesky(self.gram + np.diag(penalties))
         half = solve_triangular(root, left, lower=True, check_finite=False)
         drawn = half + np.sqrt(self.noise) * self.random.standard_normal(size)
         weights = solve_triangular(root, drawn, lower=True, trans="T", check_finite=False)
-        self.terms[1:end] = weights
+        self.terms[1:end], self.by_numbers = weights, products.sides[:, 1:] @ weights
         n_shrunk = size - design.n_free
         if n_shrunk:
             squares = float((weights[:n_shrunk] ** 2).sum()) + self.widest / n_shrunk
             self.numbers = squares / self.random.chisquare(1.0 + n_shrunk)
 
     def _draw_column(self, number: int) -> tuple[Array, Array]:
-        place, count, (sides, crossed) = self.places[number], self.counts[number], self.rows[number]
-        end = self.design.starts[0]
-        told = sides @ self.terms[:end] + crossed @ self.terms[end:] - count * self.terms[place]
+        place, count, end = self.places[number], self.counts[number], self.design.starts[0]
+        told = self.crossed[number] @ self.terms[end:] - count * self.terms[place] + self.terms[0] * self.first[place]
+        told += self.by_numbers[place.start - end : place.stop - end]
         left = self.equations.right[place] - told  # what the other terms leave over, summed over each category
         precision = count + self.noise / self.columns[number]
         mean = left / precision

@@ -159,15 +159,14 @@ class _Products:
             [self.lines @ by_lines + effects @ self.sides, self.sides @ by_lines + self.crossed @ effects]
         )
 
-    def of_rows(self, start: int, end: int) -> tuple[Array, Any]:
-        """The products of some effects with all lines, and with all effects."""
-        places = slice(start - len(self.lines), end - len(self.lines))
-        return self.sides[places], self.crossed[places]
+    def crossed_of(self, start: int, end: int) -> Any:
+        """The products of some effects with all effects."""
+        return self.crossed[start - len(self.lines) : end - len(self.lines)]
 
 
 @dataclass(frozen=True)
 class _ByRows:
-    """The same, by a pass over the rows each time: of large tables, the products themselves would not fit."""
+    """The same, by a pass over the rows each time: of terms that are many, there are more products than rows."""
 
     design: Crossed
     weight: Array
@@ -201,13 +200,20 @@ class Equations:
 
     @classmethod
     def of(
-        cls, design: Crossed, z: Array, weight: Array, origin: float | None = None, n_rows: float | None = None
+        cls,
+        design: Crossed,
+        z: Array,
+        weight: Array,
+        origin: float | None = None,
+        n_rows: float | None = None,
+        added_up: bool = False,
     ) -> Equations:
-        """Add up products over the rows; the origin is the mean as a rule, so that nothing is lost by rounding."""
+        """Add up products over the rows, if they are fewer; the origin is the mean, so that rounding takes nothing."""
         if origin is None:
             origin = float(weight @ z) / max(float(weight.sum()), TINY)
         about = z - origin
-        if len(z) * len(design.sizes) ** 2 > MOST_PRODUCTS:
+        large = len(z) * len(design.sizes) ** 2 > MOST_PRODUCTS
+        if large or (not added_up and design.starts[-1] > len(z)):
             products: Any = _ByRows(design, weight, design.lines.T @ (weight[:, None] * design.lines))
         else:
             products = _Products.of(design, weight)
@@ -221,7 +227,7 @@ class Equations:
         weight[rows] = 0.0
         if isinstance(self.products, _ByRows):
             return Equations.of(self.design, self.z, weight, self.origin)
-        held = Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], self.origin)
+        held = Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], self.origin, added_up=True)
         return replace(
             self,
             weight=weight,
@@ -231,13 +237,13 @@ class Equations:
         )
 
     def sampled(self, random: np.random.Generator) -> Equations:
-        """Those of so many rows that their products fit."""
+        """Those of all rows, or of so many that their products fit, added up."""
         if not isinstance(self.products, _ByRows):
             return self
-        size = MOST_PRODUCTS // len(self.design.sizes) ** 2
+        size = min(MOST_PRODUCTS // len(self.design.sizes) ** 2, len(self.z))
         rows = np.sort(random.choice(len(self.z), size, replace=False))
         n_rows = self.n_rows * size / len(self.z)
-        return Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], n_rows=n_rows)
+        return Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], n_rows=n_rows, added_up=True)
 
 
 def solve(equations: Equations, components: Components) -> Array:
