@@ -257,7 +257,7 @@ class RobustNormal(Family):
         return Normals.of(self.mean(), np.sqrt(self.variance()), 0.0 * self.mean())
 
     def normal_error(self) -> Array:
-        """Parts off by d standard deviations cost φ(0) d, wider by a factor r at most 0.242 times the logarithm of it."""
+        """Parts off by d standard deviations cost φ(0) d, and parts r times as wide at most 0.242 log r."""
         scale = np.sqrt(self.variance())
         off, wider = np.abs(self.centre - self.mean()) / scale, 0.5 * np.abs(np.log(self.precision * scale**2))
         return np.asarray((self._chance() * (0.3990 * off + 0.2420 * wider)).sum(-1))
