@@ -20,6 +20,7 @@ import pickle
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections import Counter
 from decimal import Decimal
@@ -411,7 +412,7 @@ def main():
                 finding = f"{type(error).__name__}: {error}"
                 if isinstance(error, KeyboardInterrupt):
                     raise
-                print(finding, *getattr(error, "__notes__", []), sep="\n", file=sys.stderr)
+                traceback.print_exception(error, limit=-3)
                 break
     given.write.parent.mkdir(parents=True, exist_ok=True)
     record = {"seconds": round(time.monotonic() - start), "finding": finding, "tried": dict(TRIED)}

@@ -305,3 +305,16 @@ def test_numbers_longer_than_any_float_are_refused():
 def test_a_column_without_a_value_is_named():
     with pytest.raises(InputError, match="Column 'n' holds no value, and HistGradientBoostingClassifier"):
         SamplingClassifier(random_state=0).fit(X.assign(n=NAN), Y)
+
+
+@pytest.mark.parametrize("family", ["normal", "robust"])
+def test_a_difference_that_has_no_square_is_none(family):
+    table = pandas.DataFrame({"c": list("aaabbb")})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for tiny in (7e-113, 0.0):
+            found = SamplingBayesianEncoder(family=family, random_state=0).fit(table, [1.0, 0.0, 0.0, 0.0, 0.0, tiny])
+            np.testing.assert_array_equal(found.transform(table[:4]), found.transform(table[:4]))
+            if tiny:
+                expected = found.posteriors_["c"]["mean"].to_numpy()
+    np.testing.assert_array_equal(found.posteriors_["c"]["mean"].to_numpy(), expected)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
 
 from catbayes._arrays import TINY
 from catbayes._estimators._held_out import HeldOut, Told
@@ -115,7 +116,9 @@ class UsualError:
             n_iter_no_change=5,
             random_state=seed,
         )
-        return cls(plain.noise, plain.trust, trees.fit(_looked_at(told), np.maximum(size / plain(told), 1e-6), weight))
+        with threadpool_limits(1, user_api="openmp"):  # of small trees, threads would only wait for each other
+            trees.fit(_looked_at(told), np.maximum(size / plain(told), 1e-6), weight)
+        return cls(plain.noise, plain.trust, trees)
 
     def __call__(self, told: Told) -> Array:
         """That of each row."""

@@ -255,4 +255,8 @@ def _read_numbers(y: np.ndarray[Any, Any], family: type[Family], exposed: bool) 
     low, high = float(values.min()), float(values.max())
     check_size(low, high, log=family.log_target)
     (family.check_events if exposed else family.check_target)(low, high)
-    return Target(np.log(values) if family.log_target else values, family)
+    if family.log_target:
+        return Target(np.log(values), family)
+    # The squares of such differences are no numbers.
+    nothing = (values != 0.0) & (np.abs(values) < NEAREST * (high - low))
+    return Target(np.where(nothing, 0.0, values) if nothing.any() else values, family)
