@@ -456,3 +456,14 @@ def test_a_column_of_noise_makes_no_row_rare():
     model = Keeping(Ridge(), calibrate=3, random_state=0).fit(X, y)
     assert model.held_.told.known.shape == (700, 2)
     assert model.held_.relevant.tolist() == [0]
+
+
+def test_no_count_is_said_to_be_below_zero():
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({"c": random.choice(list("abcdef"), 400)})
+    y = random.poisson(X["c"].map(dict(zip("abcdef", [0.1, 0.2, 0.5, 1.0, 3.0, 9.0], strict=True)))).astype(float)
+    model = SamplingRegressor(Ridge(), SamplingBayesianEncoder(family="poisson"), calibrate=5, random_state=0).fit(X, y)
+    lower, upper = model.predict_interval(X)
+    assert lower.min() == 0.0
+    assert ((lower <= y) & (y <= upper)).mean() > 0.88
+    assert model.sample_targets(X[:9], 50, random_state=0).min() >= 0.0

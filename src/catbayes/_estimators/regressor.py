@@ -251,12 +251,17 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         calibration, told = self._calibrated("sample_targets"), self._tell(X)
         random = stream(new_seed(random_state), Purpose.NEXT_TARGET)
         levels = random.random((check_count("n_draws", n_draws), len(told.response)))
-        return np.asarray(calibration.at(told, levels))
+        return self._possible(calibration.at(told, levels))
 
     def _quantiles(self, name: str, X: Any, levels: Sequence[float]) -> Array:
         """Quantiles of the next target, (level, row)."""
         calibration = self._calibrated(name)
-        return np.asarray(calibration.at(self._tell(X), np.reshape(levels, (-1, 1))))
+        return self._possible(calibration.at(self._tell(X), np.reshape(levels, (-1, 1))))
+
+    def _possible(self, targets: Any) -> Array:
+        """Targets that the family of the encoder takes: no counts below zero, no shares above one."""
+        support = None if self.encoder_ is None else self.encoder_.family_.support
+        return np.asarray(targets if support is None else np.clip(targets, 0.0, support.most))
 
     def _calibration_of(self, held: HeldOut, seed: int) -> NextTarget:
         return NextTarget.of(held, seed)
