@@ -16,7 +16,6 @@ the tables into docs/user_guide/kinds.md.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from catbayes import SamplingBayesianEncoder, SamplingRegressor
 from catbayes._validation import Array
 from catbayes.datasets import load
 from catbayes.kinds import Bins, Kind, Ordinal, Spellings
+from experiments.page import put
 
 PAGE = Path(__file__).parents[1] / "docs" / "user_guide" / "kinds.md"
 SIZES = (500, 2_000, 8_000)
@@ -152,16 +152,6 @@ def titles(repeats: int) -> str:
 PARTS: dict[str, Callable[[int], str]] = {"hours": hours, "bins": bins, "titles": titles}
 
 
-def write(part: str, text: str) -> None:
-    """Put a table into the page."""
-    before, name = PAGE.read_text(encoding="utf-8"), f"kinds-{part}"
-    mark = rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)"
-    after, marks = re.subn(mark, rf"\g<1>\n{text}\n\g<2>", before, flags=re.DOTALL)
-    if marks != 1:
-        raise SystemExit(f"{PAGE} has {marks} places for {name}: expected one.")
-    PAGE.write_text(after, encoding="utf-8")
-
-
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -173,7 +163,7 @@ def main() -> None:
         found = PARTS[part](asked.repeats)
         print(f"{part}\n\n{found}\n", flush=True)
         if asked.write:
-            write(part, found)
+            put(PAGE, f"kinds-{part}", found)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +60,12 @@ def signed(value: float | None, digits: int = 4) -> str:
 def called(name: str) -> str:
     """What something is called on the page."""
     return NAMES.get(name, name)
+
+
+def put(page: Path, name: str, text: str) -> None:
+    """Put a table between the marks of its name on a page that is written by hand."""
+    mark = rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)"
+    after, marks = re.subn(mark, rf"\g<1>\n{text}\n\g<2>", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    if marks != 1:
+        raise SystemExit(f"{page} has {marks} places for {name}: expected one.")
+    page.write_text(after, encoding="utf-8")

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from catbayes import SamplingBayesianEncoder, fade, gather
 from catbayes._validation import Array
 from catbayes.datasets import load
 from catbayes.diagnostics import monitor
+from experiments.page import put
 
 GUIDE = Path(__file__).parents[1] / "docs" / "user_guide"
 
@@ -194,16 +194,6 @@ PARTS: dict[str, tuple[Callable[[int], str], str]] = {
 }
 
 
-def write(part: str, text: str) -> None:
-    """Put a table into its page."""
-    page, name = GUIDE / PARTS[part][1], f"targets-{part}"
-    mark = rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)"
-    after, marks = re.subn(mark, rf"\g<1>\n{text}\n\g<2>", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    if marks != 1:
-        raise SystemExit(f"{page} has {marks} places for {name}: expected one.")
-    page.write_text(after, encoding="utf-8")
-
-
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -215,7 +205,7 @@ def main() -> None:
         text = PARTS[part][0](asked.repeats)
         print(text, flush=True)
         if asked.write:
-            write(part, text)
+            put(GUIDE / PARTS[part][1], f"targets-{part}", text)
 
 
 if __name__ == "__main__":

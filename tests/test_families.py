@@ -79,12 +79,12 @@ class Mixture:
 
     def ppf(self, probability):
         mean, chances, parts = self.mean(), self.chance, self.parts.kwds or self.parts.args
-        return np.array(
-            [
-                optimize.brentq(lambda x: chance @ stats.norm(c, s).cdf(x) - probability, m - 99, m + 99, xtol=1e-13)  # noqa: B023
-                for m, chance, c, s in zip(mean, chances, *parts, strict=True)
-            ]
-        )
+
+        def beyond(x, chance, centre, scale):
+            return chance @ stats.norm(centre, scale).cdf(x) - probability
+
+        mixed = zip(mean, chances, *parts, strict=True)
+        return np.array([optimize.brentq(beyond, m - 99, m + 99, args=(*part,), xtol=1e-13) for m, *part in mixed])
 
     def stats(self, _):
         m, var = self.mean(), self.var()

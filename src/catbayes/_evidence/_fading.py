@@ -201,9 +201,9 @@ class _Past:
         shares = 0.5 ** (np.diff(self.when) / half_life)
         value = 0.0
         for batches in self.columns:
-            known = [batches[0]]
+            known: list[Any] = [batches[0]]  # statistics of one kind
             for share, batch in zip(shares, batches[1:], strict=True):
-                known.append(known[-1].scaled(float(share)) + batch)  # type: ignore[operator]  # of one kind
+                known.append(known[-1].scaled(float(share)) + batch)
             prior = ColumnPrior.fit(self.family, self.prior, known[-1], self.units)
             for before, share, batch in zip(known, shares, batches[1:], strict=False):
                 seen = np.flatnonzero(batch.count > 0)

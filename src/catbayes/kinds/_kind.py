@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, get_args
@@ -66,20 +67,20 @@ class Kind:
         return self
 
 
-class Read(Categories):
+class Read(Categories, ABC):
     """Categories whose cells are read before they are looked up."""
 
     __slots__ = ()
 
     listed: ClassVar[bool] = False
 
+    @abstractmethod
     def cells(self, column: Any) -> list[Any]:
         """The cells of a column, each as the category that it is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def of_values(self, values: tuple[Hashable, ...]) -> Self:
         """Other categories that are read in the same way."""
-        raise NotImplementedError
 
     def codes(self, column: Any) -> Codes:
         """Slot of each row of another column."""
