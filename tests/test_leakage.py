@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from catbayes import (
     ConjugateMomentEncoder,
     Draws,
+    Kept,
     PredictiveQuantiles,
     SamplingBayesianEncoder,
     SamplingClassifier,
@@ -220,3 +221,22 @@ def test_predictive_quantiles_of_one_to_five_rows_do_not_give_the_own_target_awa
     leaked, _, correlation = quantile_scores(family, "include")
     assert leaked > 0.05
     assert correlation > 0.3
+
+
+@pytest.mark.parametrize("kind", ["codes", "one_hot"])
+def test_beside_one_of_many_categories_a_row_knows_those_before_it_only(kind):
+    random = np.random.default_rng(0)
+    city, y = np.tile([f"c{n}" for n in range(100)], 4), random.integers(0, 2, 400)
+
+    def features(own_target, most, **settings):
+        kept = Kept(kind, most=most, only_signal=False)
+        encoder = SamplingBayesianEncoder(own_target=own_target, keep_categories=kept, prior=5, **settings)
+        return encoder.set_params(random_state=0).fit_draws(pandas.DataFrame({"city": city}), y)
+
+    hidden, ordered, few = features("exclude", None), features("ordered", None), features("exclude", 30)
+    for k in range(3):
+        np.testing.assert_array_equal(hidden.features(k), ordered.features(k))
+    step = [within_category(draws.features(0)[:, 0], city, y) for draws in (hidden, few)]
+    assert step[1] < step[0] - 0.1  # nobody is told of few's categories, whose own target leaves the larger step
+    by_folds = features("exclude", None, draws=0.1), features("cross_fit", None, draws=0.1)
+    np.testing.assert_array_equal(by_folds[0].features(0), by_folds[1].features(0))

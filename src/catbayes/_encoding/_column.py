@@ -36,17 +36,25 @@ class EncodedColumn(ColumnSpec):
     mapping: Mapping
     spread: Spread
     beside: Beside
+    names_rare: bool  # whether a model comes to know which one of its many categories a row has
     expectation: Array
     stream: int  # which random numbers are its own, whatever encoder of this seed it is in
 
     @classmethod
     def of(
-        cls, seen: ColumnEvidence, posteriors: Posteriors, mapping: Mapping, spread: Spread, beside: Beside, seed: int
+        cls,
+        seen: ColumnEvidence,
+        posteriors: Posteriors,
+        mapping: Mapping,
+        spread: Spread,
+        beside: Beside,
+        names_rare: bool,
+        seed: int,
     ) -> EncodedColumn:
         """Work out what is expected of every slot; the mapping is bound to the column's prior."""
         stream = stream_of(seen)
         expectation = expect(mapping, posteriors.entries, spread=spread, seed=seed, stream=stream)
-        about = (posteriors, mapping, spread, beside, beside.behind(expectation), stream)
+        about = (posteriors, mapping, spread, beside, names_rare, beside.behind(expectation), stream)
         column = cls(seen.position, seen.name, seen.parts, *about)
         return replace(column, expectation=column.flattened(column.expectation))
 

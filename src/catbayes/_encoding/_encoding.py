@@ -188,7 +188,8 @@ class Encoding(Written):
             if settings.kept is not None and settings.kept.applies(column, evidence):
                 beside = beside.and_then(settings.kept.table(column, index))
                 mapping = NOTHING if settings.kept.replaces(column, mapping) else mapping
-            return EncodedColumn.of(column, posteriors, mapping, settings.draws.spread, beside, seed)
+            known = settings.kept is not None and settings.kept.names_rare(column, evidence)
+            return EncodedColumn.of(column, posteriors, mapping, settings.draws.spread, beside, known, seed)
 
         columns = tuple(settings.run(encode, range(len(evidence.columns))))
         effects = [seen.effects for seen in evidence.columns] if settings.effects else []
@@ -347,10 +348,11 @@ class Encoding(Written):
             effects = rows.effects.without(strategy.folds(rows, groups, self.seed), temperature)
 
         every = range(len(self.columns))
-        found = [] if strategy.renewed else self.settings.run(find, every)
+        lasting = [number for number in every if not strategy.renewed(self.columns[number], split)]
+        found = dict(zip(lasting, self.settings.run(find, lasting), strict=True))
 
         def block(number: int, k: int) -> Array:
-            drawn, known = found[number] if found else find(number, k)
+            drawn, known = found[number] if number in found else find(number, k)
             column = self.columns[number]
             features = self._draw(column, drawn, (Purpose.TRAIN, column.stream, k), known=known)
             whole = column.flattened(column.beside.behind(features, slots[number]))

@@ -22,6 +22,8 @@ __all__ = ["KeepCategories", "Kept", "resolve_kept"]
 
 KeepCategories = Literal["codes", "one_hot"]
 """The words of the parameter `keep_categories`."""
+FEW = 30
+"""Categories of a column that are few, so that each of them has many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Kept:
     """
 
     kind: KeepCategories = "codes"
-    most: int | None = 30
+    most: int | None = FEW
     only_signal: bool = True
     instead: bool = False
 
@@ -69,6 +71,13 @@ class Kept:
         if column.is_interaction or (self.most is not None and column.index.missing > self.most):
             return False
         return not self.only_signal or evidence.speaking is None or column.name in evidence.speaking
+
+    def names_rare(self, column: ColumnEvidence, evidence: Evidence) -> bool:
+        """Tell whether a model comes to know which one of many categories a row has, of a column or within a pair."""
+        of_column = (seen for seen in evidence.columns if seen.position in column.parts and not seen.is_interaction)
+        return column.index.missing > FEW and any(
+            seen.index.missing > FEW and self.applies(seen, evidence) for seen in of_column
+        )
 
     def replaces(self, column: ColumnEvidence, mapping: Mapping) -> bool:
         """Tell whether the posterior of a column takes as many numbers as there are categories, to say no more."""

@@ -67,7 +67,6 @@ class OwnTarget(ABC):
 
     __slots__ = ()
     word: ClassVar[str]  # shorthand
-    renewed: ClassVar[bool] = False  # whether every draw has entries of its own
 
     @property
     def by_row(self) -> bool:
@@ -93,6 +92,10 @@ class OwnTarget(ABC):
         """Folds for what only folds can keep a row's target out of; without any, every row knows all rows."""
         every = np.arange(len(rows.target.values))
         return [(every, every)]
+
+    def renewed(self, column: EncodedColumn, split: Split) -> bool:
+        """Whether every draw of the column has entries of its own, and not all of them the same."""
+        return False
 
     @abstractmethod
     def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found | LeftOut, Found]:
@@ -169,7 +172,9 @@ class Exclude(CrossFit):
 
     It has no part but for its share in the prior that all rows have in common. Folds serve
     everything that is not drawn a row at a time (`Draws(per="category")`, a temperature below 0.3, heavy weights,
-    counts far from Poisson's, the precision of "mean_precision"), and rows that come in groups.
+    counts far from Poisson's, the precision of "mean_precision"), and rows that come in groups. Where a model comes
+    to know which one of many categories a row has (`Kept(most=None)`), it would read the step, and folds hide it from
+    few rows no better: of such columns and their pairs a row knows the rows before it only, as in `Ordered`.
 
     Parameters
     ----------
@@ -189,12 +194,18 @@ class Exclude(CrossFit):
         """Make folds, where something needs them."""
         hidden = hides and groups is None
         folds = self.folds(rows, groups, seed) if known or not hidden else []
-        return Split(folds, hidden)
+        return Split(folds, hidden, seed=seed)
+
+    def renewed(self, column: EncodedColumn, split: Split) -> bool:
+        """Where the order of the rows serves, there is one for each draw."""
+        return split.hidden and column.names_rare and not column.posteriors.prior.by_slot
 
     def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found | LeftOut, Found]:
-        """The posterior without the row, or of the other folds."""
+        """The posterior without the row, of the other folds, or of the rows before."""
         if not split.hidden:
             return CrossFit.find(self, column, rows, split, k)
+        if self.renewed(column, split):
+            return Ordered().find(column, rows, split, k)
         known = Found(column.entries, rows.slots)
         if split.folds:
             known = _cross_fit(column, rows, split.folds, sure=True)
@@ -223,7 +234,6 @@ class Ordered(OwnTarget):
     column: Any = None
 
     word: ClassVar[str] = "ordered"
-    renewed: ClassVar[bool] = True
 
     @property
     def by_row(self) -> bool:
@@ -250,6 +260,10 @@ class Ordered(OwnTarget):
         if groups is not None:
             warn('own_target="ordered" makes no folds, so groups do nothing.')
         return Split(rank=None if self.column is None else read_order(rows.table, self.column), seed=seed)
+
+    def renewed(self, column: EncodedColumn, split: Split) -> bool:
+        """Without a time, every draw has an order of its own."""
+        return split.rank is None
 
     def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found, Found]:
         """The posterior of the rows before, in time or in an order of this draw."""
