@@ -1,8 +1,8 @@
 """What is left of files when processes die, disks fill up and two write at once.
 
-A child of this process runs a command of ours on files made for it, and is killed at a random moment, or may write no
-more than so many bytes to a file. Afterwards every input is as it was, and the output is the old one or the new one,
-whole.
+A child of this process runs a command of ours on files made for it, and is killed at a random moment of its life, or of
+the time in which it writes, or may write no more than so many bytes to a file. Afterwards every input is as it was, and
+the output is the old one or the new one, whole.
 
 `python tests/faults.py --kills 200` tries more than `tests/test_faults.py` does, and writes what it saw to
 `build/reliability/faults.json`.
@@ -35,7 +35,9 @@ import catbayes
 import catbayes._cli._files
 from catbayes.__main__ import main as command_line
 
-N_ROWS = 5_000
+N_ROWS = 20_000
+SENTENCE = 400
+"""Bytes that a full disk still has room for: the sentence that says so."""
 COMMANDS = {
     "fit": ["fit", "rows.parquet", "--target", "y", "-o", "new.model", "--force"],
     "encode": ["encode", "rows.parquet", "--model", "old.model", "-o", "new.parquet", "--force"],
@@ -69,6 +71,7 @@ def contents(folder):
 
 
 def leftovers(folder):
+    """What is not yet, or never was, given the name of an output."""
     return [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
@@ -103,8 +106,21 @@ def wait(process):
     return os.waitstatus_to_exitcode(status), time.monotonic() - start
 
 
+def goes_on(process):
+    return os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
+def writes(process, folder):
+    """Wait until a child has begun to write its output, or ended; returns whether it writes."""
+    while goes_on(process):
+        if leftovers(folder):
+            return True
+        time.sleep(0.0002)
+    return False
+
+
 class Trial:
-    """Files, and what each command makes of them when nothing happens."""
+    """Files, and what each command makes of them when nothing happens, in how many seconds of life and of writing."""
 
     def __init__(self, folder):
         self.folder, self.fresh = Path(folder) / "now", Path(folder) / "fresh"
@@ -114,10 +130,14 @@ class Trial:
         assert wait(child(first, self.fresh))[0] == 0, (self.fresh / "said").read_text()
         (self.fresh / "said").unlink()
         self.before = contents(self.fresh)
-        self.after, self.seconds, self.sizes = {}, {}, {}
+        self.after, self.seconds, self.writing, self.sizes = {}, {}, {}, {}
         for name, arguments in COMMANDS.items():
             self.restore()
-            code, self.seconds[name] = wait(child(arguments, self.folder))
+            start, process = time.monotonic(), child(arguments, self.folder)
+            assert writes(process, self.folder), (name, (self.folder / "said").read_text())
+            before = time.monotonic() - start
+            code, self.writing[name] = wait(process)
+            self.seconds[name] = before + self.writing[name]
             assert code == 0, (name, (self.folder / "said").read_text())
             self.after[name] = self.files()
             self.sizes[name] = (self.folder / OUTPUTS.get(name, "old.model")).stat().st_size
@@ -145,14 +165,19 @@ class Trial:
 
 
 def kill_some(trial, times, source):
-    """Kill each command at random moments; returns what was left, counted."""
-    seen = Counter()
+    """Kill each command, every other time while it writes; returns what was left, counted, and how often it wrote."""
+    seen, halves = Counter(), 0
     for number in range(times):
         name = list(COMMANDS)[number % len(COMMANDS)]
         how = (signal.SIGKILL, signal.SIGTERM)[number // len(COMMANDS) % 2]
         trial.restore()
         process = child(COMMANDS[name], trial.folder)
-        time.sleep(source.uniform(0.0, 1.1) * trial.seconds[name])
+        if number // (2 * len(COMMANDS)) % 2:
+            writes(process, trial.folder)
+            time.sleep(source.uniform(0.0, 0.5) * trial.writing[name])
+        else:
+            time.sleep(source.uniform(0.0, 1.1) * trial.seconds[name])
+        halves += bool(leftovers(trial.folder))
         with suppress(ProcessLookupError):
             os.kill(process, how)
         code, _ = wait(process)
@@ -163,25 +188,28 @@ def kill_some(trial, times, source):
         if how == signal.SIGTERM:
             assert code in (0, 143, -signal.SIGTERM), (code, said)
             assert code == -signal.SIGTERM or not leftovers(trial.folder), leftovers(trial.folder)
-    return seen
+    return seen, halves
 
 
 def fill_some(trial, times, source):
-    """Let each command write no more than so many bytes to a file; returns what was left, counted."""
-    seen = Counter()
+    """Let each command write a random share of its output; returns what was left, counted, and the shares refused."""
+    seen, shares = Counter(), []
     for number in range(times):
         name = list(COMMANDS)[number % len(COMMANDS)]
         trial.restore()
-        most = int(source.uniform(0.0, 1.2) * trial.sizes[name])
+        most = source.randint(SENTENCE, int(1.2 * trial.sizes[name]))
         code, _ = wait(child(COMMANDS[name], trial.folder, most))
-        left = trial.verdict(name)
+        left, said = trial.verdict(name), (trial.folder / "said").read_text()
         if code:
+            assert "File too large" in said, said
+            assert "Traceback" not in said, said
             assert left == "old", f"{name} failed and changed its output"
             assert not leftovers(trial.folder), leftovers(trial.folder)
+            shares.append(most / trial.sizes[name])
         else:
             assert left == "new", f"{name} said that it had written"
         seen["finished" if code == 0 else "refused, old file"] += 1
-    return seen
+    return seen, shares
 
 
 def write_together(folder, seconds):
@@ -223,9 +251,13 @@ def main():
     start, source = time.monotonic(), random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         trial = Trial(folder)
+        kills, halves = kill_some(trial, given.kills, source)
+        full, shares = fill_some(trial, given.full, source)
         record = {
-            "kills": dict(kill_some(trial, given.kills, source)),
-            "full_disks": dict(fill_some(trial, given.full, source)),
+            "kills": dict(kills),
+            "killed_while_writing": halves,
+            "full_disks": dict(full),
+            "shares_of_full_disks": [round(share, 2) for share in sorted(shares)],
             "reads_between_two_writers": sum(write_together(folder, given.together).values()),
         }
     record["seconds"] = round(time.monotonic() - start)

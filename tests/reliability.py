@@ -12,6 +12,7 @@ import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from statistics import median
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).parent.parent
@@ -93,14 +94,14 @@ def faults(path):
     found = read(path)
     seen = {key: sorted(found[key].items()) for key in ("kills", "full_disks")}
     kills, full = (", ".join(f"{name} {number}" for name, number in counts) for counts in seen.values())
+    shares = found["shares_of_full_disks"]
     return (
         f"`fit`, `encode` (Parquet and CSV) and `update` (to another file and in place) were killed at "
-        f"{sum(found['kills'].values())} random moments ({kills}), and run {sum(found['full_disks'].values())} "
-        f"times with a "
-        f"limit on the bytes of a file, as a full disk sets it ({full}). Each time all inputs were as before, "
-        f"and the output "
-        f"was the old file or the new one, whole: 0 rows lost or changed. A file that two processes replaced "
-        f"all the time was "
+        f"{sum(found['kills'].values())} random moments ({kills}), {found['killed_while_writing']} of them while the "
+        f"output was being written, and run {sum(found['full_disks'].values())} times with a limit on the bytes of a "
+        f"file, as a full disk sets it ({full}); refused were limits of {min(shares):.0%} to {max(shares):.0%} of the "
+        f"output, with a median of {median(shares):.0%}. Each time all inputs were as before, and the output was the "
+        f"old file or the new one, whole: 0 rows lost or changed. A file that two processes replaced all the time was "
         f"read {found['reads_between_two_writers']:,} times, and was always one of the two."
     )
 

@@ -108,6 +108,25 @@ def test_links_are_followed_and_modes_kept(tmp_path):
     catbayes.load(target)
 
 
+def test_a_new_file_has_the_mode_of_any_new_file(tmp_path):
+    (tmp_path / "plain").write_bytes(b"")
+    SamplingBayesianEncoder().fit(X, TARGETS["bernoulli"]).save(tmp_path / "model")
+    assert (tmp_path / "model").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_signal_as_soon_as_there_is_a_file_leaves_none_behind(tmp_path, monkeypatch):
+    encoder, opening = SamplingBayesianEncoder().fit(X, TARGETS["bernoulli"]), os.open
+
+    def terminated(*given, **options):
+        os.close(opening(*given, **options))
+        raise SystemExit(143)
+
+    monkeypatch.setattr(os, "open", terminated)
+    with pytest.raises(SystemExit):
+        encoder.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
 def test_categories_of_any_plain_type_survive(tmp_path):
     day, hour = datetime.datetime(2024, 2, 29, 12, 30), datetime.timedelta(microseconds=123456789)
     values = [True, 7, 2**70, -1.5, "7", "", day, datetime.time(1, 2), hour, Decimal("1.10"), b"\x00\xff"]

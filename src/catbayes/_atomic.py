@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,12 +38,13 @@ def replacing(path: str | os.PathLike[str], overwrite: bool = True) -> Iterator[
     A crash, a full disk or Ctrl-C leaves the old file as it was.
     """
     target = check_output(path, overwrite)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    mode = target.stat().st_mode if target.exists() else None
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    try:  # the name is known before there is a file: no signal leaves one behind
+        temporary.touch(0o666 if mode is None else mode, exist_ok=False)
         yield temporary
-        temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+        if mode is not None:
+            temporary.chmod(mode)
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         if target.exists() and not overwrite:
@@ -52,10 +53,3 @@ def replacing(path: str | os.PathLike[str], overwrite: bool = True) -> Iterator[
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    """What a new file's mode lacks; mkstemp lets nobody but the owner read."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
