@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import json
+from uuid import UUID
 
 import numpy as np
 import pandas
@@ -13,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import catbayes
-from catbayes import InputError, SamplingBayesianEncoder, compare, gather
+from catbayes import InputError, SamplingBayesianEncoder, compare, encode, gather
 from catbayes._cli import run
 from catbayes._comparison._rows import read_rows
 from catbayes._sources import FILE_ENGINES, Files, read_arrow
@@ -167,14 +168,34 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, name, content
 def test_names_that_an_engine_would_change_are_refused(tmp_path, names, message, ending, engine):
     """DuckDB calls them city_1, c_1 and C1, and what encodes the file would look for those."""
     columns = [pyarrow.array(["a", "b"]), pyarrow.array(["x", "y"]), pyarrow.array([0, 1])]
-    table, path = pyarrow.Table.from_arrays(columns, [*names, "y"]), tmp_path / f"t.{ending}"
-    if ending == "parquet":
+    path = written_arrow(tmp_path / f"t.{ending}", pyarrow.Table.from_arrays(columns, [*names, "y"]))
+    with pytest.raises(InputError, match=message):
+        gather(path, target="y", engine=engine)
+
+
+def written_arrow(path, table):
+    """A table as a Parquet or an Arrow file, by its ending."""
+    if path.suffix == ".parquet":
         pyarrow.parquet.write_table(table, path)
     else:
         with pyarrow.OSFile(str(path), "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)
-    with pytest.raises(InputError, match=message):
-        gather(path, target="y", engine=engine)
+    return path
+
+
+@pytest.mark.parametrize("engine", FILE_ENGINES)
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_uuids_are_the_same_categories_by_every_engine(tmp_path, ending, engine):
+    ids = [UUID(int=number << 90 | 0xABC) for number in (1, 2, 3)]
+    held = pyarrow.array([*(i.bytes for i in ids), None] * 2, pyarrow.binary(16))
+    column = pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), held)
+    path = written_arrow(tmp_path / f"t.{ending}", pyarrow.table({"id": column, "y": [0, 1, 1, 0] * 2}))
+    encoder = SamplingBayesianEncoder(prior=1.0).fit(gather(path, ["id"], "y", engine=engine))
+    assert encoder.evidence_.columns[0].values == tuple(str(i) for i in ids)
+    encode(path, encoder, tmp_path / "out.parquet", engine=engine)
+    same = encoder.transform(pandas.DataFrame({"id": [*map(str, ids), None] * 2}))
+    encoded = pyarrow.parquet.read_table(tmp_path / "out.parquet").column(-1)
+    np.testing.assert_array_equal(encoded.to_numpy(), same[:, 0])
 
 
 def test_files_that_do_not_belong_together_are_refused(tmp_path):

@@ -12,6 +12,7 @@ from catbayes._sources._engine import FileEngine
 from catbayes._sources._text import Layout
 
 MANY_COLUMNS = 200
+UUIDS = "extension<arrow.uuid>"
 
 
 class Polars(FileEngine):
@@ -23,14 +24,16 @@ class Polars(FileEngine):
     def scan(self, paths: Sequence[str], kind: str, layout: Layout | None, memory_limit: str | None) -> Iterator[Any]:
         """Lazy frames, which need nothing to live in."""
         import polars
+        import pyarrow.ipc
+        import pyarrow.parquet
 
-        if kind == "Parquet":
-            yield polars.scan_parquet(paths, glob=False)
-        elif kind == "Arrow":
-            yield polars.scan_ipc([Path(path) for path in paths])
-        else:
-            assert layout is not None
+        if layout is not None:
             yield _scan_text(paths, layout)
+            return
+        parquet = kind == "Parquet"
+        frame = polars.scan_parquet(paths, glob=False) if parquet else polars.scan_ipc([Path(path) for path in paths])
+        schema = pyarrow.parquet.read_schema(paths[0]) if parquet else pyarrow.ipc.open_file(paths[0]).schema
+        yield frame.with_columns(*(_spelled(field.name) for field in schema if str(field.type) == UUIDS))
 
     def batches(self, frame: Any, n_rows: int) -> Iterator[Any]:
         """Tables."""
@@ -53,6 +56,15 @@ class Polars(FileEngine):
     def convert(self, frame: Any, types: dict[str, str]) -> Any:
         """One projection for all."""
         return frame.select(*(_converted(name, kind).alias(name) for name, kind in types.items()))
+
+
+def _spelled(name: str) -> Any:
+    """A column of UUIDs as text, as other engines give it; polars takes them for bytes."""
+    import polars
+
+    digits = polars.col(name).bin.encode("hex")
+    parts = [digits.str.slice(start, length) for start, length in ((0, 8), (8, 4), (12, 4), (16, 4), (20, 12))]
+    return polars.concat_str(parts, separator="-").alias(name)
 
 
 def _scan_text(paths: Sequence[str], layout: Layout) -> Any:
