@@ -464,6 +464,19 @@ def test_clumped_counts_are_known_by_mean_and_size_whatever_shape_their_rates_ar
     assert np.sqrt(found.variance()[0]) < 4.0 * y.mean()
 
 
+@pytest.mark.parametrize("strength", [1e9, 1e12, 1e20, 1e50])
+@pytest.mark.parametrize("family", ["bernoulli", "categorical"])
+def test_quantiles_are_right_however_much_is_known(family, strength):
+    posterior = type(PRIORS[family])(*(p[None] for p in parameters(PRIORS[family])))
+    posterior = posterior.worth(np.array([strength]))
+    mean, deviation = posterior.mean(), np.sqrt(posterior.variance())
+    for probability in (0.01, 0.5, 0.9):
+        expected = mean + deviation * stats.norm.ppf(probability)
+        np.testing.assert_allclose(posterior.quantile(probability), expected, rtol=1e-15, atol=1e-3 * deviation.max())
+        moved = posterior.transport(np.full(mean.shape, probability))
+        assert (np.abs(moved - mean) < 5 * deviation + 1e-15).all()
+
+
 @pytest.mark.parametrize("family", PRIORS)
 def test_transported_uniforms_are_draws(family):
     one = PRIORS[family]

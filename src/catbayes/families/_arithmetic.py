@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import betaln, digamma, gammaln
+from scipy.special import betaincinv, betaln, digamma, gammaln, ndtri
 
 from catbayes._arrays import TINY, rounding, tiny, where
 from catbayes._validation import Array
 
 NO_SIGNAL = 100.0
 """Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
+
+NORMAL_BETA = 1e10
+"""From here on a Beta is normal to 1e-5 of its standard deviation, and its inverse is less exact than that."""
 
 FAR = 1e6
 """From here on Stirling's series of log Γ is as exact as a number can be."""
@@ -44,6 +47,20 @@ def log_rising(alpha: Any, count: Any) -> Array:
     stirling = stirling + (1.0 / (far + seen) - 1.0 / far) / 12.0
     rising = np.where(alpha > FAR, stirling, gammaln(seen) - betaln(np.minimum(alpha, FAR), seen))
     return np.where(count > 0, rising, 0.0)
+
+
+def beta_quantile(alpha: Any, beta: Any, probability: Any) -> Array:
+    """Quantile of Beta(α, β); of a normal where both are so large that the other is lost in rounding, or is NaN.
+
+    Examples
+    --------
+    >>> beta_quantile([1.0, 3e16], [1.0, 1e16], 0.5).tolist()
+    [0.5, 0.75]
+    """
+    alpha, beta = np.asarray(alpha), np.asarray(beta)
+    mean, strength = alpha / (alpha + beta), alpha + beta
+    normal = mean + np.sqrt(mean * (1.0 - mean) / (strength + 1.0)) * ndtri(probability)
+    return np.asarray(np.where(np.minimum(alpha, beta) > NORMAL_BETA, normal, betaincinv(alpha, beta, probability)))
 
 
 def maximise(

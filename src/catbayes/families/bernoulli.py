@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import betaincinv, betaln
+from scipy.special import betaln
 
 from catbayes._arrays import column
 from catbayes._validation import Array
 from catbayes.families._arithmetic import (
     beta_binomial_tail,
+    beta_quantile,
     beta_shape,
     beta_skewness,
     dirichlet_maximum,
@@ -102,7 +103,7 @@ class BetaBernoulli(Family):
 
     def quantile(self, probability: float) -> Array:
         """Invert the incomplete beta function."""
-        return column(betaincinv(self.alpha, self.beta, probability))
+        return column(beta_quantile(self.alpha, self.beta, probability))
 
     def tail(self, statistics: Tally) -> Array:
         """The number of ones among n rows is beta-binomial; of weights, whole numbers that are less extreme."""
@@ -114,7 +115,7 @@ class BetaBernoulli(Family):
 
     def transport(self, uniform: Array) -> Array:
         """Invert the distribution function."""
-        return np.asarray(betaincinv(self.alpha[..., None], self.beta[..., None], uniform))
+        return beta_quantile(self.alpha[..., None], self.beta[..., None], uniform)
 
     def normal(self) -> Normals:
         """θ ~ N(mean, variance), as skewed as the Beta."""

@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import betaincinv
 
 from catbayes._arrays import namespace, positive
 from catbayes._validation import Array
-from catbayes.families._arithmetic import beta_binomial_tail, beta_shape, dirichlet_maximum, left_over, log_rising
+from catbayes.families._arithmetic import (
+    beta_binomial_tail,
+    beta_quantile,
+    beta_shape,
+    dirichlet_maximum,
+    left_over,
+    log_rising,
+)
 from catbayes.families._family import Family, Random
 from catbayes.families._normals import Normals, SharedNormals
 from catbayes.statistics import Tally
@@ -98,7 +104,7 @@ class DirichletCategorical(Family):
 
     def quantile(self, probability: float) -> Array:
         """Those of each class by itself."""
-        return np.asarray(betaincinv(*self.class_betas(), probability))
+        return beta_quantile(*self.class_betas(), probability)
 
     def tail(self, statistics: Tally) -> Array:
         """That of the class which is furthest off, times the number of classes."""
@@ -120,7 +126,7 @@ class DirichletCategorical(Family):
     def transport(self, uniform: Array) -> Array:
         """Break the stick: θ_c is a Beta share of what the classes before it left."""
         rest = np.flip(np.cumsum(np.flip(self.alpha, axis=-1), axis=-1), axis=-1) - self.alpha
-        share = betaincinv(self.alpha[..., :-1], positive(rest[..., :-1]), uniform[..., :-1])
+        share = beta_quantile(self.alpha[..., :-1], positive(rest[..., :-1]), uniform[..., :-1])
         left = np.cumprod(1.0 - share, axis=-1)
         before = np.concatenate([np.ones_like(left[..., :1]), left[..., :-1]], axis=-1)
         return np.concatenate([share * before, left[..., -1:]], axis=-1)
