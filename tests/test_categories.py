@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from catbayes import SamplingBayesianEncoder, load
 from catbayes._categories import Categories
+from catbayes._ordering import order_of_arrow, order_of_list
 from catbayes.errors import InputError
 
 DAYS = [datetime.datetime(2024, 5, 1), None, datetime.datetime(2023, 1, 2), datetime.datetime(2024, 5, 1)]
@@ -124,6 +125,17 @@ def test_wide_and_narrow_integers_are_coded_alike():
     narrow = np.array([5, 3, 5, 4], dtype=np.uint8)
     wide = np.array([2**62, -(2**62), 2**62, 0])
     assert Categories.of(narrow)[1].tolist() == Categories.of(wide)[1].tolist() == [2, 0, 2, 1]
+
+
+@given(
+    st.text("ab\x00é", max_size=9),
+    st.lists(st.text("ab\x00") | st.text("abé", max_size=11), min_size=1, max_size=12, unique=True),
+)
+def test_text_comes_in_its_order_wherever_it_begins_to_differ(beginning, ends):
+    words = [beginning + end for end in ends]
+    held = pyarrow.array(["", *words], pyarrow.large_string())[1:]
+    for order in (order_of_list(words), order_of_arrow(held)):
+        assert [words[place] for place in order] == sorted(words)
 
 
 def test_unseen_and_missing_are_two_things():

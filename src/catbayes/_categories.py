@@ -9,6 +9,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 from itertools import islice, repeat
 from operator import lt
 from typing import Any, ClassVar, NamedTuple
@@ -17,6 +19,7 @@ from uuid import UUID
 import narwhals as nw
 import numpy as np
 
+from catbayes._ordering import order_of, order_of_arrow, order_of_list, ranks
 from catbayes._tables import spelled
 from catbayes._validation import Array, Codes
 from catbayes.errors import InputError
@@ -56,9 +59,8 @@ class Categories:
         """Find the categories of a column, and the slot of each row."""
         found = _number(column)
         if found.plain:
-            categories, slots = cls(tuple(found.values)), np.arange(len(found.values), dtype=np.int32)
-        else:
-            categories, slots = cls.of_distinct(found.values)
+            return cls(tuple(found.values)), found.filled()
+        categories, slots = cls.of_distinct(found.values)
         return categories, np.append(slots, np.int32(categories.missing)).take(found.codes, mode="wrap")
 
     @classmethod
@@ -67,15 +69,15 @@ class Categories:
 
         Two of them may have one canonical spelling, and then share a slot.
         """
-        values = canonical_list(values)
         kinds = set(map(type, values))
         if kinds not in ({str}, {int}):  # values that may be missing, or equal in two spellings
+            values = canonical_list(values)
             categories = cls(_sorted(set(values) - {None}))
             return categories, categories._place(np.arange(len(values)), values)
         if all(map(lt, values, islice(values, 1, None))):  # they came in order
             return cls(tuple(values)), np.arange(len(values), dtype=np.int32)
-        order = sorted(range(len(values)), key=values.__getitem__)
-        return cls(tuple(map(values.__getitem__, order))), _ranks(np.array(order))
+        order = order_of_list(values) if kinds == {str} else order_of(values)
+        return cls(tuple(map(values.__getitem__, order.tolist()))), ranks(order)
 
     @property
     def missing(self) -> int:
@@ -159,6 +161,11 @@ class _Numbered(NamedTuple):
     codes: Codes
     values: list[Any]
     plain: bool = False  # whether the values are text or whole numbers that differ, in their order
+
+    def filled(self) -> Codes:
+        """Codes of 32 bits in which missing is a number too, behind those of the values."""
+        codes = self.codes.astype(np.int32, copy=False)
+        return np.where(codes < 0, np.int32(len(self.values)), codes) if codes.min(initial=0) < 0 else codes
 
 
 def _number(column: Any) -> _Numbered:
@@ -302,6 +309,8 @@ def _polars(column: Any) -> _Numbered:
         codes[column.is_not_null().to_numpy()] = known.codes
         return known._replace(codes=codes)
     text = column.dtype == polars.String
+    if text and _encodes_views():
+        return _pyarrow(column.to_arrow(compat_level=polars.CompatLevel.newest()))
     numbers = (column.cast(polars.Categorical) if text else column).to_physical()
     machine = numbers.dtype.is_float() or numbers.dtype.is_integer() or numbers.dtype == polars.Boolean
     if not machine or "128" in str(numbers.dtype):
@@ -315,7 +324,23 @@ def _polars(column: Any) -> _Numbered:
     if not text:
         return _Numbered(found.codes, distinct.to_list())
     order = distinct.arg_sort()
-    return _Numbered(_ranks(order.to_numpy()).take(found.codes), distinct[order].to_list(), True)
+    return _Numbered(ranks(order.to_numpy()).take(found.codes), distinct[order].to_list(), True)
+
+
+@cache
+def _encodes_views() -> bool:
+    """Whether there is an Arrow that numbers text as polars holds it, which saves a copy, and polars a detour."""
+    import polars
+
+    if find_spec("pyarrow") is None:
+        return False
+    import pyarrow
+
+    try:
+        polars.Series(["a"]).to_arrow(compat_level=polars.CompatLevel.newest()).dictionary_encode()
+    except pyarrow.ArrowException:
+        return False
+    return True
 
 
 def _pyarrow(column: Any) -> _Numbered:
@@ -331,23 +356,26 @@ def _pyarrow(column: Any) -> _Numbered:
         return _numpy(column.to_pylist())
     if isinstance(encoded, pyarrow.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
-    codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    gaps = encoded.null_count > 0
+    codes = (encoded.indices.cast("int64").fill_null(-1) if gaps else encoded.indices).to_numpy(zero_copy_only=False)
     if declared:  # a dictionary may list values that no row has
         values = encoded.dictionary.to_pylist()
         found = _integers(codes)
         return _Numbered(found.codes, [None if code < 0 else values[code] for code in found.values])
-    if not pyarrow.types.is_string(column.type) and not pyarrow.types.is_large_string(column.type):
+    if not _is_text(column.type):
         return _Numbered(codes, encoded.dictionary.to_pylist())
-    order = pyarrow.compute.sort_indices(encoded.dictionary)
-    ranks = np.append(_ranks(order.to_numpy()), np.int32(-1))
-    return _Numbered(ranks.take(codes, mode="wrap"), encoded.dictionary.take(order).to_pylist(), True)
+    distinct = encoded.dictionary.cast("large_string")
+    order = order_of_arrow(distinct)
+    values = distinct.take(pyarrow.array(order)).to_pylist()
+    slots = ranks(order)
+    return _Numbered(
+        np.append(slots, np.int32(-1)).take(codes, mode="wrap") if gaps else slots.take(codes), values, True
+    )
 
 
-def _ranks(order: Codes) -> Codes:
-    """Place of each of some values in their order."""
-    ranks = np.empty(len(order), dtype=np.int32)
-    ranks[order] = np.arange(len(order))
-    return ranks
+def _is_text(kind: Any) -> bool:
+    """Whether a type of Arrow is one of its strings."""
+    return str(kind) in ("string", "large_string", "string_view")
 
 
 _LIBRARIES: dict[str, Callable[[Any], _Numbered]] = {
