@@ -108,10 +108,15 @@ def resolve_draws(draws: Any) -> Draws:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Rows that find their distributions among some entries: that of row n stands at `place[n]`."""
+    """Rows that find their distributions among some entries: that of row n stands at `place[n]`.
+
+    Where entries come by category and class, that of row n is the one of class `label[n]` of the category `place[n]`.
+    """
 
     entries: Entries
     place: Codes
+    label: npt.NDArray[Any] | None = None
+    n_labels: int = 1
 
     def __len__(self) -> int:
         return len(self.place)
@@ -126,9 +131,17 @@ class Found:
         """Whether rows share entries, so that these are the fewer."""
         return len(self.entries.count) < len(self.place)
 
+    def at(self, rows: slice = slice(None)) -> Codes:
+        """Where the distributions of some rows stand."""
+        place = self.place[rows].astype(np.intp)
+        if self.label is not None:
+            place *= self.n_labels
+            place += self.label[rows]
+        return place
+
     def of(self, rows: slice) -> Entries:
         """The distributions of some rows."""
-        return self.entries.take(self.place[rows])
+        return self.entries.take(self.at(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +173,7 @@ class LeftOut:
             # A category has only one left-out posterior for each class: work them out once, and look them up.
             slot, label = np.repeat(np.arange(n_slots), n_classes), np.tile(np.arange(n_classes), n_slots)
             table = cls(entries, prior, slot, label, None).of(slice(None))
-            return Found(table, slots.astype(np.int32) * n_classes + target.astype(np.int32))
+            return Found(table, slots, target, n_classes)
         return cls(entries, prior, slots, target, weight)
 
     def of(self, rows: slice) -> Entries:
@@ -176,7 +189,7 @@ class Ready:
 
     entries: Entries
     spread: Spread
-    exact: npt.NDArray[np.bool_]  # which entries are drawn exactly
+    exact: npt.NDArray[np.bool_] | None  # which entries are drawn exactly, if some of them are
     normal: Normals | None  # that the others are drawn by, if there are any
 
     @classmethod
@@ -191,11 +204,11 @@ class Ready:
         if exact.all():
             return cls(entries, spread, exact, None)
         normal = family.normal() if sampler == "auto" else family.normal().straight()
-        return cls(entries, spread, exact, normal.closer(spread.factor(entries)))
+        return cls(entries, spread, exact if exact.any() else None, normal.closer(spread.factor(entries)))
 
     def draw(self, place: Codes, random: Callable[[int, Any], Random]) -> Array:
         """Draw θ for rows that stand at these places among the entries, (row, parameter)."""
-        few = np.flatnonzero(self.exact.take(place))
+        few = np.flatnonzero(self.exact.take(place)) if self.exact is not None else place[:0]
         if self.normal is None or len(few) == len(place):
             return self._exactly(place, random(_EXACT, ...))
         normal = self.normal.take(place)
@@ -238,16 +251,16 @@ def draw(
     """
     if per == "category" and isinstance(rows, Found):
         every = Found.each(rows.entries)
-        return draw(every, mapping, seed=seed, key=key, spread=spread, sampler=sampler)[rows.place]
+        return draw(every, mapping, seed=seed, key=key, spread=spread, sampler=sampler)[rows.at()]
     whole = Ready.of(rows.entries, spread, sampler) if isinstance(rows, Found) and rows.repeats else None
     features: Array | None = None
     for number, some in chunks(len(rows)):
         random = _generators(seed, key, number, identity, some)
         if whole is not None and isinstance(rows, Found):
-            theta = whole.draw(rows.place[some].astype(np.intp), random)
+            theta = whole.draw(rows.at(some), random)
         else:
             each = Ready.of(rows.of(some), spread, sampler)
-            theta = each.draw(np.arange(len(each.exact)), random)
+            theta = each.draw(np.arange(some.stop - some.start), random)
         mapped = mapping.drawn(theta)
         if features is None:
             features = np.empty((len(rows), mapped.shape[1]), order="F")
@@ -256,7 +269,7 @@ def draw(
     if known is None and isinstance(rows, Found):
         known = rows
     table = None if known is None else mapping.known(known.entries.family)
-    return features if known is None or table is None else np.concatenate([features, table[known.place]], axis=1)
+    return features if known is None or table is None else np.concatenate([features, table[known.at()]], axis=1)
 
 
 def draw_strata(

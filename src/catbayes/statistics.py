@@ -109,7 +109,9 @@ class Tally:
     @property
     def count(self) -> Array:
         """Total weight of each category."""
-        return np.asarray(self.weight.sum(axis=-1))
+        weight = self.weight
+        # Along a short axis numpy adds slowly, and column by column it comes to the same.
+        return np.asarray(weight[..., 0] + weight[..., 1] if weight.shape[-1] == 2 else weight.sum(axis=-1))
 
     @property
     def mean(self) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self, TypeAlias
 
@@ -147,6 +147,11 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         """
         encoding, rows = self._learn(X, y, sample_weight, exposure)
         blocks = encoding.training_draws(rows, groups).blocks(0)
+        if self._frames(rows.table, encoding) is None:
+            features = encoding.layout.stack(rows.table, blocks)
+            self._keep(encoding)
+            return features
+        blocks = list(blocks)  # before the encoder is another one: what is drawn may fail
         return self._keep(encoding)._assemble(rows.table, blocks)
 
     def partial_fit(
@@ -667,13 +672,19 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         table, y, sample_weight, exposure = take_named(read_table(X, self), y, sample_weight, exposure)
         return table, read_y(y), sample_weight, exposure
 
-    def _assemble(self, table: Table, blocks: list[Array]) -> Any:
-        """Put encoded columns in their places, as an array or as the frame that `set_output` asked for."""
+    def _frames(self, table: Table, encoding: Encoding) -> str | None:
+        """The library of the frame that has to be made here: where `set_output` asked for one, and columns pass."""
         # set_output keeps its choice here; scikit-learn has no public name for reading it.
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
-        layout = self.encoding_.layout
-        if chosen in ("pandas", "polars") and table.frame is not None and layout.passing:
-            return layout.frame(table, blocks, self.get_feature_names_out(), chosen)
+        return (
+            chosen if chosen in ("pandas", "polars") and table.frame is not None and encoding.layout.passing else None
+        )
+
+    def _assemble(self, table: Table, blocks: Iterable[Array]) -> Any:
+        """Put encoded columns in their places, as an array or as the frame that `set_output` asked for."""
+        library, layout = self._frames(table, self.encoding_), self.encoding_.layout
+        if library is not None:
+            return layout.frame(table, blocks, self.get_feature_names_out(), library)
         return layout.stack(table, blocks)
 
     def _keep(self, encoding: Encoding) -> Self:

@@ -90,12 +90,22 @@ class EncodedColumn(ColumnSpec):
         strength = self.posteriors.prior.prior.strength
         return bool(strength >= 0.99 * no_signal(self.posteriors.statistics.count.sum()))
 
-    def flattened(self, outputs: Array) -> Array:
-        """Outputs of rows or slots, (…, output): if the column has no signal, those of the mapping are all the same.
+    @property
+    def is_flat(self) -> bool:
+        """Whether the column has no signal, so that all outputs of its mapping are the same.
 
         They differ by what an endless strength leaves, and trees would split on it.
         """
-        if not self.is_silent or self.posteriors.prior.by_slot or self.has_known:
+        return self.is_silent and not self.posteriors.prior.by_slot and not self.has_known
+
+    def usual(self, n_rows: int) -> Array:
+        """The outputs of the mapping of a category of which nothing is known, for so many rows."""
+        usual = self.expectation[self.posteriors.index.unseen, : len(self.mapping.names())]
+        return np.broadcast_to(usual, (n_rows, len(usual)))
+
+    def flattened(self, outputs: Array) -> Array:
+        """Outputs of rows or slots, (…, output), those of the mapping the same for all if the column is flat."""
+        if not self.is_flat:
             return outputs
         usual = self.expectation[self.posteriors.index.unseen]
         return np.where(np.arange(len(usual)) < len(self.mapping.names()), usual, outputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -74,17 +74,24 @@ class Settings:
         if self.effects and isinstance(self.own_target, Ordered):
             raise InputError('effects go with folds, and own_target="ordered" has none: use "exclude".')
 
-    def run(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
-        """Threads, because numpy and the frame libraries let go of the interpreter; results keep their order."""
+    def each(self, function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
+        """Results in their order, one when it is asked for, so that whoever takes them has but one in memory.
+
+        With `n_jobs` all at once, by threads, because numpy and the frame libraries let go of the interpreter.
+        """
         if self.n_jobs in (None, 1):
-            return [function(item) for item in items]
+            return map(function, items)
         line = caller()
 
         def called(item: In) -> Out:
             with called_from(line):
                 return function(item)
 
-        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(called)(item) for item in items))
+        return iter(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(called)(item) for item in items))
+
+    def run(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
+        """The same, as a list."""
+        return list(self.each(function, items))
 
     def refuse_nan(self, where: str) -> None:
         """Refuse the policies that make NaN of a row, where there is no such thing."""
@@ -117,7 +124,7 @@ class Encoding(Written):
     >>> from catbayes import SamplingBayesianEncoder
     >>> encoding = SamplingBayesianEncoder(prior=0).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).encoding_
     >>> slots = encoding.slots({0: ["b", "z"]}.get)  # z was never seen
-    >>> slots[0].tolist(), encoding.expectation(slots)[0].tolist()
+    >>> slots[0].tolist(), next(encoding.expectation(slots)).tolist()
     ([1, 3], [[0.75], [0.5]])
     """
 
@@ -292,10 +299,10 @@ class Encoding(Written):
 
     # ------------------------------------------------------------------------------------------- features
 
-    def expectation(self, slots: Sequence[Codes]) -> list[Array]:
+    def expectation(self, slots: Sequence[Codes]) -> Iterator[Array]:
         """The expectation of f(θ) of rows, (row, output) for every column."""
         pairs = zip(self.columns, slots, strict=True)
-        return self.settings.run(
+        return self.settings.each(
             lambda pair: self._blanked(*pair, np.asarray(pair[0].expectation.take(pair[1], axis=0))), pairs
         )
 
@@ -354,8 +361,9 @@ class Encoding(Written):
         def block(number: int, k: int) -> Array:
             drawn, known = found[number] if number in found else find(number, k)
             column = self.columns[number]
-            features = self._draw(column, drawn, (Purpose.TRAIN, column.stream, k), known=known)
-            whole = column.flattened(column.beside.behind(features, slots[number]))
+            key = (Purpose.TRAIN, column.stream, k)
+            features = column.usual(len(drawn)) if column.is_flat else self._draw(column, drawn, key, known=known)
+            whole = column.beside.behind(features, slots[number])
             if number < len(effects):  # of interactions there are none, and they stand behind the others
                 mean, spread = effects[number]
                 noise = stream(self.seed, Purpose.EFFECTS, column.stream, k).standard_normal(mean.shape)
@@ -364,7 +372,7 @@ class Encoding(Written):
                 whole[:, place] = seen[:, None] * (mean + spread * noise)
             return self._blanked(column, slots[number], whole)
 
-        return TrainingDraws(rows.table, self.layout, lambda k: self.settings.run(lambda n: block(n, k), every))
+        return TrainingDraws(rows.table, self.layout, lambda k: self.settings.each(lambda n: block(n, k), every))
 
     def strata(self, n_draws: int, *, spread: Spread | None = None, slots: Sequence[Any] | None = None) -> list[Array]:
         """Stratified draws of every slot of each column, or of some, to predict with, (draw, slot, output).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +60,7 @@ class Layout:
         pairs = zip(columns, self.outputs, strict=True)
         return ["_".join(filter(None, (str(name), output))) for name, outputs in pairs for output in outputs]
 
-    def stack(self, table: Table, blocks: Sequence[Array]) -> np.ndarray[Any, Any]:
+    def stack(self, table: Table, blocks: Iterable[Array]) -> np.ndarray[Any, Any]:
         """All features as one array, of objects if a column that passes through holds no numbers."""
         dtype = np.float64 if not self.passing or table.numeric(self.passing) else object
         features = np.empty((table.n_rows, self.places[-1].stop), dtype=dtype, order="F")
@@ -71,7 +71,7 @@ class Layout:
         self.add_slopes(features)
         return features
 
-    def frame(self, table: Table, blocks: Sequence[Array], names: Any, library: str) -> Any:
+    def frame(self, table: Table, blocks: Iterable[Array], names: Any, library: str) -> Any:
         """All features as a frame of pandas or polars, in which columns that pass through keep their types."""
         assert table.frame is not None
         kept = table.frame[:, self.passing]
@@ -112,7 +112,7 @@ class TrainingDraws(Written):
 
     table: Table
     layout: Layout
-    blocks: Callable[[int], list[Array]]  # draw k of every encoded column, (row, output) each
+    blocks: Callable[[int], Iterable[Array]]  # draw k of every encoded column, (row, output) each
 
     def _sentence(self) -> str:
         outputs = counted(self.layout.places[-1].stop, "output")

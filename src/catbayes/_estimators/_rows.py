@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -141,9 +141,10 @@ def from_origins(draws: TrainingDraws) -> TrainingDraws:
     columns = draws.layout.columns
     taken_off = origins(columns)
 
-    def blocks(k: int) -> list[Array]:
+    def blocks(k: int) -> Iterator[Array]:
         found = zip(columns, draws.blocks(k), taken_off, strict=True)
-        return [column.flattened(block) - origin for column, block, origin in found]
+        flat = ((column.flattened(block), origin) for column, block, origin in found)
+        return (block - origin if origin.any() else block for block, origin in flat)
 
     return replace(draws, blocks=blocks)
 
