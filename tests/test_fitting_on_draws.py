@@ -204,6 +204,19 @@ def test_copies_that_hold_common_columns_once_give_the_same_model(held_out, monk
         np.testing.assert_array_equal(mine, theirs)
 
 
+def test_bins_are_made_of_as_many_rows_as_the_table_has(monkeypatch):
+    X, y = wide_table()
+    model = SamplingRegressor(LGBMRegressor(n_estimators=30, verbose=-1), n_draws=5, random_state=0)
+    every = clone(model).fit(X, y)
+    monkeypatch.setattr("catbayes._estimators._fitting.BINNED_ROWS", 100)
+    fewer = clone(model).fit(X, y)
+    told = [one.estimator_.get_params() for one in (every, fewer)]
+    assert [params["min_data_in_bin"] for params in told] == [5 * 3, 3]
+    assert told[1]["subsample_for_bin"] == len(X)
+    apart = np.square(fewer.predict(X) - every.predict(X)).mean()
+    assert 0 < apart < 0.1 * np.square(every.predict(X) - y).mean()
+
+
 def test_columns_that_all_copies_share_are_held_once():
     X, y = wide_table()
     draws = SamplingBayesianEncoder(random_state=0).fit_draws(X, y)

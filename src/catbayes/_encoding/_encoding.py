@@ -346,8 +346,14 @@ class Encoding(Written):
         roles = [self._roles(column, rows) for column in self.columns]
         told = [ColumnRows(own, rows.target, rows.weight, others) for own, others in zip(slots, roles, strict=True)]
 
-        def find(number: int, k: int = 0) -> tuple[Found | LeftOut, Found]:
-            return strategy.find(self.columns[number], told[number], split, k)
+        kept: dict[int, tuple[Found | LeftOut, Found]] = {}
+
+        def find(number: int, k: int) -> tuple[Found | LeftOut, Found]:
+            # Who asks for one draw has the entries of one column in memory at a time, and who asks for more keeps all.
+            found = kept.get(number) or strategy.find(self.columns[number], told[number], split, k)
+            if k > 0 and not strategy.renewed(self.columns[number], split):
+                kept[number] = found
+            return found
 
         effects: list[tuple[Array, Array]] = []
         if rows.effects is not None:
@@ -355,12 +361,10 @@ class Encoding(Written):
             effects = rows.effects.without(strategy.folds(rows, groups, self.seed), temperature)
 
         every = range(len(self.columns))
-        lasting = [number for number in every if not strategy.renewed(self.columns[number], split)]
-        found = dict(zip(lasting, self.settings.run(find, lasting), strict=True))
 
         def block(number: int, k: int) -> Array:
-            drawn, known = found[number] if number in found else find(number, k)
             column = self.columns[number]
+            drawn, known = find(number, k)
             key = (Purpose.TRAIN, column.stream, k)
             features = column.usual(len(drawn)) if column.is_flat else self._draw(column, drawn, key, known=known)
             whole = column.beside.behind(features, slots[number])

@@ -49,10 +49,10 @@ class Layout:
                     for place in range(start, start + table.n_parts):
                         yield place, place + number * table.n_parts, self.places[slope.position].start, slope
 
-    def add_slopes(self, features: np.ndarray[Any, Any]) -> None:
-        """Let effects be those at the numbers of the row: to each come its slopes, times these."""
+    def add_slopes(self, columns: Any) -> None:
+        """Let effects be those at the numbers of the row: to each come its slopes, times these; (output, row)."""
         for effect, own, number, slope in self.slopes:
-            features[:, effect] += slope.factor(_numbers(features[:, number])) * features[:, own]
+            columns[effect] = columns[effect] + slope.factor(_numbers(columns[number])) * columns[own]
 
     def names(self, inputs: list[Any]) -> list[str]:
         """Output names, from those of the input columns."""
@@ -64,11 +64,12 @@ class Layout:
         """All features as one array, of objects if a column that passes through holds no numbers."""
         dtype = np.float64 if not self.passing or table.numeric(self.passing) else object
         features = np.empty((table.n_rows, self.places[-1].stop), dtype=dtype, order="F")
-        for column, block in zip(self.columns, blocks, strict=True):
-            features[:, self.places[column.position]] = block
+        following = iter(blocks)
+        for column in self.columns:  # none is held while the next one is made
+            features[:, self.places[column.position]] = next(following)
         for position in self.passing:
             features[:, self.places[position].start] = table.values(position)
-        self.add_slopes(features)
+        self.add_slopes(features.T)
         return features
 
     def frame(self, table: Table, blocks: Iterable[Array], names: Any, library: str) -> Any:
@@ -126,7 +127,7 @@ class TrainingDraws(Written):
         """Put draw k of some rows into features that hold another one; columns that are not encoded stay."""
         for column, block in zip(self.layout.columns, self.blocks(k), strict=True):
             features[:, self.layout.places[column.position]] = block[rows]
-        self.layout.add_slopes(features)
+        self.layout.add_slopes(features.T)
 
     def copies(self, n_draws: int, rows: Any = slice(None)) -> np.ndarray[Any, Any]:
         """Stack the first draws of some rows, one after the other: every column is copied once for each draw."""
@@ -147,12 +148,14 @@ class TrainingDraws(Written):
         import pyarrow
 
         columns = [[pyarrow.array(np.ascontiguousarray(column))] * n_draws for column in first.T]
-        part = first.copy()
+        places = [self.layout.places[column.position] for column in self.layout.columns]
         for k in range(1, n_draws):
-            self.write(k, part, rows)
-            for column in self.layout.columns:
-                place = self.layout.places[column.position]
-                for chunks, values in zip(columns[place], part[:, place].T, strict=True):
+            part = list(first.T)
+            for place, block in zip(places, self.blocks(k), strict=True):
+                part[place] = block[rows].T
+            self.layout.add_slopes(part)
+            for place in places:
+                for chunks, values in zip(columns[place], part[place], strict=True):
                     chunks[k] = pyarrow.array(np.ascontiguousarray(values))
         names = [f"Column_{number}" for number in range(len(columns))]  # as LightGBM calls those of an array
         return pyarrow.table([pyarrow.chunked_array(chunks) for chunks in columns], names=names)

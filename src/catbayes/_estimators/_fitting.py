@@ -34,6 +34,8 @@ from catbayes.errors import InputError, warn
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 COPIED_ROWS = 100_000
 """Rows of copies, at most, if nobody says how many: more of them cost more than they are worth."""
+BINNED_ROWS = 20_000
+"""Rows that LightGBM makes bins of where copies share most columns, if the table has not more itself."""
 PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
 """Estimators that hand weights on to those inside them."""
 COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_data_in_leaf")
@@ -172,13 +174,14 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
             f"{type(last).__name__} takes no sample_weight, so each copy of a row counts as a whole row: leaf sizes, "
             'penalties and neighbours mean less than they say. fit_with="members" keeps their meaning.'
         )
-    _keep_meaning(model, rows)
+    chunked = takes_chunks(model, rows.draws.layout)
+    _keep_meaning(model, rows, chunked)
     share = _held_out_share(last, rows)
     if isinstance(last, HISTOGRAMS) and last.early_stopping == "auto" and "X_val" not in rows.fit_params:
         last.set_params(early_stopping=len(rows) > 10_000)  # by rows, not by copies
     if share is None:
         rows.report(f"fitting on {rows.n_draws} copies of {len(rows)} rows")
-        return fit_weighted(model, *rows.copies(chunked=takes_chunks(model, rows.draws.layout)))
+        return fit_weighted(model, *rows.copies(chunked))
     train, valid = rows.hold_out(share)
     X, y, weight, params = train.copies()
     rows.report(f"fitting on {rows.n_draws} copies of {len(train)} rows, with {len(valid)} rows held out")
@@ -187,7 +190,7 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
     return grow(model, job)
 
 
-def _keep_meaning(model: Any, rows: TrainingRows) -> None:
+def _keep_meaning(model: Any, rows: TrainingRows, chunked: bool = False) -> None:
     """Change the parameters whose meaning K copies would change.
 
     Ensembles that bootstrap go on drawing N rows, of the K N there are, or every row would be in every bag. Otherwise
@@ -206,8 +209,15 @@ def _keep_meaning(model: Any, rows: TrainingRows) -> None:
     if isinstance(last, SGDClassifier | SGDRegressor):
         last.set_params(alpha=params["alpha"] / rows.n_draws)
     if library(last) == "lightgbm":
-        counts = {"min_data_in_bin": 3, "min_data_per_group": 100}  # and their defaults
-        last.set_params(**{name: rows.n_draws * int(params.get(name) or usual) for name, usual in counts.items()})
+        times = rows.n_draws
+        if chunked:  # it holds all values that it makes bins of, which would be more than all else
+            most = min(params["subsample_for_bin"], max(len(rows), BINNED_ROWS))
+            last.set_params(subsample_for_bin=most)
+            times = int(np.clip(round(most / len(rows)), 1, times))
+        last.set_params(
+            min_data_in_bin=times * int(params.get("min_data_in_bin") or 3),
+            min_data_per_group=rows.n_draws * int(params.get("min_data_per_group") or 100),
+        )
     if library(last) == "catboost":
         _keep_catboost(last, rows)
 

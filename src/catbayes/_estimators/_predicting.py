@@ -91,7 +91,7 @@ class NewRows:
         self._features.setflags(write=True)  # CatBoost locks the arrays it was given
         for (column, code), value, origin in zip(self._pairs(), values, self.origins, strict=True):
             self._features[:, self.layout.places[column.position]] = column.flattened(value)[code] - origin
-        self.layout.add_slopes(self._features)
+        self.layout.add_slopes(self._features.T)
         return self._features
 
     def expected(self) -> list[Array]:
