@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from catbayes._doubt import doubt_of_mean, relying
+from catbayes._held import centre_of
 from catbayes._hierarchy import Likeness, Links
 from catbayes._index import Index
 from catbayes._members import Members
@@ -14,7 +18,7 @@ from catbayes._roles import Heard, Roles
 from catbayes._validation import Array
 from catbayes._walk import Walk, in_one_direction
 from catbayes.families import Family
-from catbayes.statistics import Statistics
+from catbayes.statistics import Moments, Statistics, Tally
 
 __all__ = ["LinkedPrior", "links_of"]
 
@@ -91,6 +95,33 @@ class LinkedPrior(ColumnPrior):
             chosen = in_one_direction(chosen, self.prior, self.index)
         return Entries(chosen, statistics.count, self.variance)
 
+    def doubt(self, statistics: Statistics, posterior: Family) -> Array:
+        """The same for the mean that all slots are held to; strengths are taken as known.
+
+        The prior of a slot goes with that mean by as much as it does not go with the rows of others, were these all
+        moved alike.
+        """
+        before, after, way = _moved(statistics, self.prior)
+        priors = [self.links.priors(self.index, rows)[0].mean()[:, posterior.location] for rows in (before, after)]
+        by_rows = (priors[1] - priors[0])[:, -1] / way
+        share = relying(posterior, statistics.count) * np.clip(1.0 - by_rows, 0.0, 1.0)
+        return doubt_of_mean(posterior, statistics.count, share)
+
     def at(self, slots: Any) -> Family:
         """The priors of the slots."""
         return self.unseen.take(slots)
+
+
+def _moved(statistics: Any, root: Any) -> tuple[Any, Any, float]:
+    """As many rows in every slot, all at the mean of a root, and all at another place; and the way from one to other.
+
+    Classes move from the last to the first; numbers that cannot be negative go half of the way to zero.
+    """
+    count, centre = statistics.count, centre_of(root)
+    if isinstance(statistics, Tally):
+        first = np.eye(len(centre))[0]
+        return Tally(count[:, None] * centre), Tally(count[:, None] * first), -float(centre[-1])
+    signed = root.support is None or root.log_target
+    way = -max(abs(float(centre[0])) / 2.0, float(signed))
+    here, there = (Moments(count, np.full_like(count, place), 0.0 * count) for place in (centre[0], centre[0] + way))
+    return here, there, way

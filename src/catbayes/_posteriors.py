@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from catbayes._doubt import doubt_of_prior, wider
 from catbayes._index import Index
 from catbayes._validation import Array
 from catbayes.families import Family
@@ -90,6 +91,10 @@ class ColumnPrior:
         posterior = self.prior.update(statistics)
         return Entries(posterior.where(statistics.count > 0, self.unseen), statistics.count)
 
+    def doubt(self, statistics: Statistics, posterior: Family) -> Array:
+        """The variance of each posterior, were the prior learnt from these statistics, as a multiple of its own."""
+        return doubt_of_prior(self.prior, statistics, posterior)
+
     def at(self, slots: Any) -> Family:
         """What rows of some slots draw from if nothing is known of their category."""
         return self.unseen
@@ -115,11 +120,22 @@ class Posteriors:
     statistics: Statistics
     prior: ColumnPrior
     entries: Entries
+    learnt: bool = False  # whether the prior was, from the same statistics
 
     @classmethod
-    def of(cls, index: Index, statistics: Statistics, prior: ColumnPrior) -> Posteriors:
+    def of(cls, index: Index, statistics: Statistics, prior: ColumnPrior, learnt: bool = False) -> Posteriors:
         """Update the prior of every slot by its rows."""
-        return cls(index, statistics, prior, prior.update(statistics))
+        return cls(index, statistics, prior, prior.update(statistics), learnt)
+
+    def told(self) -> Entries:
+        """The posteriors as firm as they are: with the doubt about the prior, where it was learnt.
+
+        A family that knows no other strengths than its own takes the prior as known.
+        """
+        family = self.entries.family
+        if not self.learnt or type(family).worth is Family.worth:
+            return self.entries
+        return replace(self.entries, family=wider(family, self.prior.doubt(self.statistics, family)))
 
     def given(self, statistics: Statistics, others: Sequence[Statistics] = ()) -> Entries:
         """Posteriors after other statistics, such as those of the other folds; `others` are those of other roles."""
@@ -128,7 +144,7 @@ class Posteriors:
     def record(self, labels: Sequence[Any] | None, coverage: float = 0.9) -> dict[str, Any]:
         """One row per category (and class), as columns ready for a frame.
 
-        `raw_mean` is what was counted, `mean` what is believed, `sd`, `lower` and `upper` how firmly, and
+        `raw_mean` is what was counted, `mean` what is believed, `sd`, `lower` and `upper` how firmly (see `told`), and
         `shrinkage` the share of the mean that comes from the prior.
         """
         index, count = self.index, self.statistics.count
@@ -136,7 +152,7 @@ class Posteriors:
         kind = np.full(index.n_slots, "seen", dtype=object)
         kind[[index.missing, index.unseen]] = ["missing", "unseen"]
         kind[index.unseen + 1 :] = "parent"
-        chosen = self.entries.family.take(slots)
+        chosen, strength = self.told().family.take(slots), self.entries.family.strength[slots]
         location, tail = chosen.location, (1.0 - coverage) / 2.0
         raw = chosen.observed(self.statistics)[slots]
         columns = {
@@ -159,7 +175,7 @@ class Posteriors:
             record["class"] = [label for _ in slots for label in (labels or range(width))]
         record["count"] = np.repeat(count[slots], width)
         record |= {name: column.reshape(-1) for name, column in columns.items()}
-        share = np.where(count[slots] > 0, (chosen.strength - count[slots]) / chosen.strength, 1.0)
+        share = np.where(count[slots] > 0, (strength - count[slots]) / strength, 1.0)
         return record | {"shrinkage": np.repeat(share, width)}
 
     def possible(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from catbayes._validation import LARGEST, check_number, is_number
 from catbayes.errors import InputError
@@ -25,6 +25,8 @@ class Prior(Protocol):
     (True, [0.5])
     """
 
+    learnt: ClassVar[bool]  # whether mean and strength are those of the column, and so in doubt themselves
+
     def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
         """Return the prior, and the distribution that an unseen category draws from.
 
@@ -45,6 +47,8 @@ class Empirical:
     >>> SamplingBayesianEncoder(prior=Empirical())  # the same as prior="empirical"
     SamplingBayesianEncoder(prior=Empirical())
     """
+
+    learnt: ClassVar[bool] = True
 
     def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
         """Climb the marginal likelihood."""
@@ -72,6 +76,8 @@ class Scaled:
 
     gamma: float
     strength: float | None = None
+
+    learnt: ClassVar[bool] = False
 
     def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
         """Scale the whole table."""
@@ -101,6 +107,8 @@ class Given:
     """
 
     prior: Any
+
+    learnt: ClassVar[bool] = False
 
     def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
         """Return the prior as it is, once it is known to fit the target."""

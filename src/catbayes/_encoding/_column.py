@@ -65,7 +65,8 @@ class EncodedColumn(ColumnSpec):
         prior = self.posteriors.prior.within(index, statistics)
         before = np.full(index.n_slots, self.posteriors.index.unseen)
         before[moved] = np.arange(len(moved))
-        posteriors, beside = Posteriors.of(index, statistics, prior), self.beside.take(before)
+        posteriors = Posteriors.of(index, statistics, prior, self.posteriors.learnt)
+        beside = self.beside.take(before)
         expectation = expect(self.mapping, posteriors.entries, spread=self.spread, seed=seed, stream=self.stream)
         return replace(self, posteriors=posteriors, beside=beside, expectation=beside.behind(expectation))
 
@@ -133,9 +134,10 @@ class EncodedColumn(ColumnSpec):
     def strata(self, n_draws: int, *, seed: int, spread: Spread | None = None, slots: Any = None) -> Array:
         """All outputs of stratified draws of every slot, or of some, to predict with, (draw, slot, output).
 
-        Another `spread` than that of the training asks for all doubt, and so for that about effects too.
+        Another `spread` than that of the training asks for all doubt, and so for that about priors and effects too.
         """
-        entries = self.entries if slots is None else self.entries.take(slots)
+        entries = self.entries if spread is None else self.posteriors.told()
+        entries = entries if slots is None else entries.take(slots)
         key = (Purpose.PREDICT, self.stream, n_draws)
         drawn = draw_strata(entries, self.mapping, n_draws, seed=seed, key=key, spread=spread or self.spread)
         return self.beside.moving(drawn, slice(None) if slots is None else slots, in_full=spread is not None)

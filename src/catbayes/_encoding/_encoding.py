@@ -185,7 +185,8 @@ class Encoding(Written):
             seen = statistics = _settle_missing(column, settings)
             if index is not column.index:
                 statistics = seen.place(index.moved(column.index), index.n_slots)
-            posteriors = Posteriors.of(index, statistics, make_prior(number, seen, index, statistics, others))
+            prior = make_prior(number, seen, index, statistics, others)
+            posteriors = Posteriors.of(index, statistics, prior, settings.prior.learnt)
             mapping = settings.mapping.bind(posteriors.prior.prior, labels)
             beside = Beside.nothing(index.n_slots)
             if settings.effects:

@@ -254,7 +254,7 @@ def _compare(encoding: Encoding, number: int, batch: Evidence) -> tuple[Any, Any
     both = np.flatnonzero((now.count > 0) & (place >= 0))
     both = both[posteriors.entries.count[place[both]] > 0]
     slots, rows = place[both], now.take(both)
-    family = posteriors.entries.family.take(slots)
+    family = posteriors.told().family.take(slots)
     excess = _rows_as_one(encoding.evidence, batch) * posteriors.prior.prior.dispersion(
         known.statistics, encoding.evidence.row_weight
     )

@@ -67,7 +67,7 @@ def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9)
     place = width - 1 if class_ is None else shown.index(class_)
     return Beliefs(
         record={name: values[place::width] for name, values in record.items()},
-        posterior=fitted.entries.family,
+        posterior=fitted.told().family,
         slots=fitted.possible(),
         parameter=place,
         target=_meaning(encoding, shown[place] if shown else None),
