@@ -83,7 +83,10 @@ def test_exposure_of_a_batch_says_more_of_its_rates():
         alarms += monitor(encoder, batch[:, None], y, exposure=np.full(len(batch), 100.0)).alarms.any()
     assert alarms <= 3
     y = random.poisson(np.where(batch == 0, 120.0, 100.0))
-    assert 0 in monitor(encoder, batch[:, None], y, exposure=np.full(len(batch), 100.0)).changed()
+    found = monitor(encoder, batch[:, None], y, exposure=np.full(len(batch), 100.0))
+    assert 0 in found.changed()
+    assert found.rows == pytest.approx(400)
+    assert found.counts.tolist() == [2_000.0] * N_CATEGORIES
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "binomial", "poisson", "negative_binomial", "normal", "robust"])
@@ -175,7 +178,7 @@ def test_batches_may_be_gathered_anywhere_weighted_and_combined():
         np.testing.assert_allclose(found.bayes_factors, memory.bayes_factors, rtol=1e-9)
         assert found.categories == memory.categories
     assert "b" in memory.changed().tolist()
-    twice = monitor(encoder, batch, labels, np.full(300, 2.0))
+    twice = monitor(encoder, batch, labels, sample_weight=np.full(300, 2.0))
     assert twice.counts.tolist() == [2 * count for count in memory.counts]
     three = SamplingBayesianEncoder(["c"]).fit(X, np.arange(900) % 3)
     changes = monitor(three, batch, np.zeros(300, dtype=int))

@@ -34,13 +34,14 @@ class Changes(Written):
     rows : float
         Rows of the batch, or their weight.
     unseen, missing, missing_before : ndarray of shape (n_columns,)
-        Share of the batch whose values were never seen, share whose values are missing, and that share at fit.
+        Share of the batch whose values were never seen, share whose values are missing, and that share at fit; of its
+        exposure, where rows have one.
     of_column : ndarray of int
         Number of the column of each category that both have rows of: these are the ones that can be compared.
     categories : list
         Those categories; None for missing values.
     counts : ndarray
-        Their rows in the batch.
+        Their rows in the batch, or their weight, in units of exposure where rows have one: as in `posteriors_`.
     before, now : ndarray
         What was believed of the mean of each, and the mean of its rows in the batch; NaN with three classes or more.
     bayes_factors : ndarray
@@ -157,7 +158,7 @@ class Changes(Written):
 
 
 def monitor(
-    encoder: Any, X: Any, y: Any = None, weight: Any = None, exposure: Any = None, *, false_alarms: float = 0.01
+    encoder: Any, X: Any, y: Any = None, sample_weight: Any = None, exposure: Any = None, *, false_alarms: float = 0.01
 ) -> Changes:
     """Compare a batch of new rows with what a fitted encoder knows; the encoder stays as it is.
 
@@ -173,8 +174,8 @@ def monitor(
         One of ours.
     X : table, anything that `gather` reads, or Evidence
         The batch.
-    y, weight, exposure
-        Its target, weights and exposure, as for `gather`. Without y there are only the shares.
+    y, sample_weight, exposure
+        Its target, weights and exposure: arrays, or names of columns as for `gather`. Without y there are only the shares.
     false_alarms : float, default=0.01
         Share of batches without change in which some category may be said to have changed.
 
@@ -202,13 +203,13 @@ def monitor(
         X = X if is_source(X) else read_table(X, encoder).native
         if y is None:
             told, y, exposure = False, *_no_target(known, X)
-        given = Given(y, weight, exposure)  # the family is that of what is known
+        given = Given(y, sample_weight, exposure)  # the family is that of what is known
         batch = gather_selected(X, encoding.settings.selection, given, known)
     if known.classes is not None and batch.classes is not None:
         strangers = [label for label in batch.classes.tolist() if label not in known.classes.tolist()]
         if strangers:
             raise InputError(f"y holds classes that fit never saw, such as {strangers[:3]}: fit anew.")
-    rows = float(batch.total.count[0])
+    rows = float(batch.total.count[0]) / batch.exposure
     found = [_compare(encoding, number, batch) for number in range(len(encoding.columns))]
     shares = [np.array(values) for values in zip(*(shares for shares, _ in found), strict=True)]
     parts = [part for _, part in found] if told else []
