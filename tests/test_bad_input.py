@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse
 from sklearn.compose import make_column_selector
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 from catbayes import (
     BetaBernoulli,
@@ -208,6 +209,23 @@ def test_two_outputs_of_one_name_are_refused_where_names_matter():
     assert encoder.transform(table).shape == (20, 4)
     with pytest.raises(InputError, match="'city_mean'"):
         encoder.get_feature_names_out()
+    model = SamplingClassifier(LogisticRegression(), encoder=encoder, random_state=0).fit(table, Y)
+    with pytest.raises(InputError, match="'city_mean'"):
+        model.get_feature_names_out()
+    assert len(set(model.features(table).columns)) == model.features(table).shape[1]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_text_that_holds_numbers_is_told_before_each_of_them_is_a_class(lazy):
+    y = [str(number) for number in np.linspace(0.5, 9.5, len(X)).round(2)]
+    table = polars.DataFrame({"city": X["city"].tolist(), "y": y})
+    with pytest.warns(InputWarning, match=r"text that holds numbers, such as '9.5', and each of its 20 values becomes"):
+        gather(table.lazy() if lazy else table, ["city"], "y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gather(table, ["city"], "y", family="categorical")
+        for labels in (["1", "2"], ["1.0", "2.0"], ["1.5", "high"], ["nan", "inf"]):
+            gather(table.with_columns(y=polars.Series(labels * 10)), ["city"], "y")
 
 
 def test_a_million_categories_are_no_problem():

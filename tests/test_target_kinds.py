@@ -1,5 +1,7 @@
 """Targets that are more than a number: what each says is counted once, by every path, and never told to its own row."""
 
+import warnings
+
 import numpy as np
 import pandas
 import polars
@@ -14,6 +16,7 @@ from catbayes import (
     Draws,
     GammaExponential,
     InputError,
+    InputWarning,
     MultiTargetEncoder,
     RobustNormal,
     SamplingBayesianEncoder,
@@ -178,6 +181,19 @@ def test_more_events_than_attempts_are_refused():
             InputError, match=r"from 0 to 1 events for each attempt, and y holds from .* to .*exposure="
         ):
             new_encoder("binomial").fit(table, target, exposure=units)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_shares_of_attempts_are_told_where_events_are_expected(lazy):
+    table = polars.DataFrame({"c": ["a", "b"] * 20, "y": [0.25, 0.5] * 20, "n": [4, 8] * 20})
+    source = table.lazy() if lazy else table
+    with pytest.warns(InputWarning, match="fractions in 40 rows where exposure= holds their attempts"):
+        gather(source, ["c"], "y", family="binomial", exposure="n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gather(source, ["c"], "y", family="binomial", weight="n")
+        gather(table.with_columns(y=polars.Series([1, 2] * 20)), ["c"], "y", family="binomial", exposure="n")
+        gather(source, ["c"], "y", family="poisson", exposure="n")
 
 
 def test_attempts_are_as_many_rows_of_two_classes():

@@ -345,11 +345,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         >>> SamplingBayesianEncoder(mapping="polynomial").fit(X, [0, 1, 1, 1]).get_feature_names_out().tolist()
         ['city_mean', 'city_square', 'age']
         """
-        names = self._fitted().layout.names(input_names(self, input_features))
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"Two outputs would be called {twice!r}. Rename the input column of that name.")
-        return np.array(names, dtype=object)
+        return np.array(self._fitted().layout.distinct_names(input_names(self, input_features)), dtype=object)
 
     # ------------------------------------------------------------------------------------ what was learnt
 

@@ -60,6 +60,14 @@ class Layout:
         pairs = zip(columns, self.outputs, strict=True)
         return ["_".join(filter(None, (str(name), output))) for name, outputs in pairs for output in outputs]
 
+    def distinct_names(self, inputs: list[Any]) -> list[str]:
+        """Output names, of which no two are the same."""
+        names = self.names(inputs)
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"Two outputs would be called {twice!r}. Rename the input column of that name.")
+        return names
+
     def stack(self, table: Table, blocks: Iterable[Array]) -> np.ndarray[Any, Any]:
         """All features as one array, of objects if a column that passes through holds no numbers."""
         dtype = np.float64 if not self.passing or table.numeric(self.passing) else object

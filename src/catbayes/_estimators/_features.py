@@ -66,7 +66,7 @@ class FittedFeatures:
             One name for each output.
         """
         check_is_fitted(self)
-        return np.array(self._layout.names(input_names(self, input_features)), dtype=object)
+        return np.array(self._layout.distinct_names(input_names(self, input_features)), dtype=object)
 
     def features(self, X: TableLike) -> Any:
         """Encode new rows as the fitted estimators see them, by the posterior expectation: for SHAP and the like.

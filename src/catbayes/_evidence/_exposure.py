@@ -17,7 +17,7 @@ import numpy as np
 from catbayes._evidence._query import check_names, check_numeric, collect, how_many, read_column, unusable
 from catbayes._evidence._target import Target, check_size
 from catbayes._validation import LARGEST, Array, check_weights
-from catbayes.errors import InputError
+from catbayes.errors import InputError, warn
 from catbayes.families import FAMILIES, Family, resolve_family
 
 
@@ -43,6 +43,8 @@ def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Targe
         raise InputError(f"exposure has shape {units.shape}: expected one number for each of {n_rows} rows.")
     _check_units(int((~(np.isfinite(units) & (units >= 1.0 / LARGEST) & (units <= LARGEST))).sum()))
     counts, rows = (units, float(n_rows)) if weight is None else (weight * units, float(weight.sum()))
+    if target.family.whole_events:
+        _warn_of_fractions(int((target.values % 1.0 != 0.0).sum()))
     rates = target.values / units
     check_size(float(rates.min()), float(rates.max()))
     target.family.check_target(float(rates.min()), float(rates.max()))
@@ -67,11 +69,13 @@ def per_unit_lazily(
         check_numeric("sample_weight", weight, schema[weight])
         counts, rows = nw.col(weight).cast(nw.Float64) * units, nw.col(weight).cast(nw.Float64).sum()
     sums = {"bad": bad.cast(nw.Int64).sum(), "units": units.sum(), "counts": counts.sum(), "rows": rows}
-    sums |= {"low": events.min(), "high": events.max()}
+    sums |= {"low": events.min(), "high": events.max(), "fractions": (events % 1.0 != 0.0).cast(nw.Int64).sum()}
     found = collect(frame.select(*(value.alias(name) for name, value in sums.items())))
-    bad_rows, all_units, total, n_rows, low, high = (found[name].to_list()[0] or 0 for name in sums)
+    bad_rows, all_units, total, n_rows, low, high, fractions = (found[name].to_list()[0] or 0 for name in sums)
     _check_units(how_many(bad_rows, all_units))
     wanted.check_events(low, high)
+    if wanted.whole_events:
+        _warn_of_fractions(fractions)
     frame = frame.with_columns((events / units).alias(target), counts.alias(exposure))
     frame = frame if weight is None else frame.drop(weight)
     return frame, exposure, total / n_rows if n_rows > 0 else 1.0
@@ -82,6 +86,14 @@ def _check_family(family: type[Family] | None) -> None:
         given = "the family is to be found" if family is None else f"the target is for {family.__name__}"
         takers = " or ".join(f'family="{name}"' for name, known in FAMILIES.items() if known.takes_exposure)
         raise InputError(f"exposure is for counts, and {given}. Set {takers}, or leave exposure out.")
+
+
+def _warn_of_fractions(rows: int) -> None:
+    if rows:
+        warn(
+            f"y holds fractions in {rows} rows where exposure= holds their attempts: expected whole numbers of events. "
+            "If y is the share of attempts with an event, give the attempts as sample_weight= and leave exposure out."
+        )
 
 
 def _check_units(bad: float | str) -> None:

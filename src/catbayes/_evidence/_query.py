@@ -25,7 +25,7 @@ from catbayes._validation import LARGEST, Array
 from catbayes.errors import InputError
 from catbayes.families import (
     Family,
-    check_whole_classes,
+    check_numbers_as_classes,
     family_of_classes,
     family_of_numbers,
     resolve_family,
@@ -139,8 +139,8 @@ class Query:
         seen, facts = cls._look_at_classes(frame, weight, facts)
         squares = cls._check(facts, weight, target)
         classes = label_array(seen) if known is None else join_classes(canonical_list(list(known)), seen)[0]
-        if wanted is None and dtype.is_numeric():
-            check_whole_classes(len(classes))
+        if wanted is None and (dtype.is_numeric() or dtype == nw.String):
+            check_numbers_as_classes(classes.tolist())
         return cls(frame, family_of_classes(len(classes), wanted), classes, weight is not None, squares)
 
     @staticmethod

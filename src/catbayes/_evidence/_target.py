@@ -13,7 +13,7 @@ import numpy.typing as npt
 from catbayes._categories import Categories
 from catbayes._validation import LARGEST, Array, Codes
 from catbayes.errors import InputError
-from catbayes.families import Family, check_whole_classes, family_of_classes, family_of_numbers, resolve_family
+from catbayes.families import Family, check_numbers_as_classes, family_of_classes, family_of_numbers, resolve_family
 from catbayes.statistics import Moments, Statistics, Tally
 
 NEAREST = 1e-70
@@ -210,8 +210,8 @@ def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, known: S
     classes, places = label_array(labels.values, y.dtype), np.arange(len(labels.values))
     if known is not None:
         classes, _, places = join_classes(known, labels.values)
-    if family is None and y.dtype.kind in "iuf":
-        check_whole_classes(len(classes))
+    if family is None and y.dtype.kind != "b":
+        check_numbers_as_classes(classes.tolist())
     return Target(places[codes], family_of_classes(len(classes), family), classes)
 
 

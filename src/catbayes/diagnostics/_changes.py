@@ -175,7 +175,8 @@ def monitor(
     X : table, anything that `gather` reads, or Evidence
         The batch.
     y, sample_weight, exposure
-        Its target, weights and exposure: arrays, or names of columns as for `gather`. Without y there are only the shares.
+        Its target, weights and exposure: arrays, or names of columns as for `gather`. Without y there are the shares
+        alone.
     false_alarms : float, default=0.01
         Share of batches without change in which some category may be said to have changed.
 

@@ -4,6 +4,9 @@ A prior and a posterior are values of the same class, so `prior.update(statistic
 updated again. Axes: a family holds (…, category); θ has one more, (…, category, parameter).
 """
 
+from collections.abc import Sequence
+from math import isfinite
+from numbers import Number
 from typing import Any
 
 from catbayes.errors import InputError, warn
@@ -37,7 +40,7 @@ __all__ = [
     "Random",
     "RobustNormal",
     "Support",
-    "check_whole_classes",
+    "check_numbers_as_classes",
     "family_name",
     "family_of_classes",
     "family_of_numbers",
@@ -142,14 +145,22 @@ def family_of_numbers() -> type[Family]:
     return NormalGamma
 
 
-def check_whole_classes(n_classes: int) -> None:
-    """Warn where many whole numbers are taken for classes unasked, and refuse very many.
+def check_numbers_as_classes(labels: Sequence[Any]) -> None:
+    """Warn where many whole numbers, or text that holds fractions, are taken for classes unasked; refuse very many.
 
     Examples
     --------
-    >>> from catbayes.families import check_whole_classes
-    >>> check_whole_classes(30)
+    >>> from catbayes.families import check_numbers_as_classes
+    >>> check_numbers_as_classes(range(30))
     """
+    if all(isinstance(label, str) for label in labels):
+        if any(number % 1.0 for number in _numbers(labels)):
+            warn(
+                f"y is text that holds numbers, such as {labels[-1]!r}, and each of its {len(labels)} values becomes a "
+                f"class: turn it into numbers, or set {FOR_CLASSES} if that is meant."
+            )
+        return
+    n_classes = len(labels) if all(isinstance(label, Number) for label in labels) else 0
     if n_classes > MOST_WHOLE_CLASSES:
         raise InputError(
             f"y holds {n_classes} different whole numbers: {FOR_NUMBERS}, or {FOR_CLASSES} if each one names a class."
@@ -159,3 +170,12 @@ def check_whole_classes(n_classes: int) -> None:
             f"y holds {n_classes} different whole numbers, and each becomes a class: {FOR_NUMBERS}, or {FOR_CLASSES} "
             "if that is meant."
         )
+
+
+def _numbers(labels: Sequence[str]) -> list[float]:
+    """Text as the finite numbers that it holds; none if any of it holds something else."""
+    try:
+        found = [float(label) for label in labels]
+    except ValueError:
+        return []
+    return found if all(map(isfinite, found)) else []

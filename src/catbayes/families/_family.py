@@ -86,6 +86,7 @@ class Family(ABC):
     support: ClassVar[Support | None] = None  # the numbers that it takes; all of them if None
     log_target: ClassVar[bool] = False  # whether the number is the logarithm of what was given
     takes_exposure: ClassVar[bool] = False  # whether y events in e units are a rate y / e that counts for e rows
+    whole_events: ClassVar[bool] = False  # whether those events are counted one by one, so that fractions are a mistake
     row_units: ClassVar[bool] = False  # whether a prior is made in the units of exposure that a row has; then see `per`
     parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
     location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target

@@ -42,6 +42,7 @@ class BetaBinomial(BetaBernoulli):
         most=1.0,
     )
     takes_exposure: ClassVar[bool] = True
+    whole_events: ClassVar[bool] = True
 
     @classmethod
     def scaled(cls, total: Any, gamma: float) -> Self:
