@@ -9,7 +9,7 @@ import pytest
 from catboost import CatBoostClassifier
 from sklearn import config_context
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
@@ -69,6 +69,25 @@ def test_containers_give_the_same_model():
     model = SamplingRegressor(Ridge(), random_state=0).fit(cells, y)
     assert model.encoder_.columns_ == [0, 1]
     assert np.corrcoef(model.predict(cells), models[0].predict(X))[0, 1] > 0.999  # draws go by names, which it has not
+
+
+@pytest.mark.parametrize("library", [pandas.DataFrame, polars.DataFrame])
+def test_target_and_weights_may_be_named_as_for_an_encoder(library):
+    X, y = make_table()
+    weight = 1.0 + np.arange(len(y)) % 2
+    whole = library({name: X[name].tolist() for name in X.columns} | {"price": y, "w": weight})
+    named = SamplingRegressor(Ridge(), random_state=0, **PLAIN).fit(whole, "price", "w")
+    apart = SamplingRegressor(Ridge(), random_state=0, **PLAIN).fit(X, y, weight)
+    assert named.feature_names_in_.tolist() == X.columns.tolist()
+    assert named.encoder_.evidence_.target == "price"
+    new = library({name: X[name].tolist() for name in X.columns})
+    np.testing.assert_allclose(named.predict(new), apart.predict(X), rtol=1e-9)
+    with pytest.raises(InputError, match="'cost'"):
+        SamplingRegressor(Ridge()).fit(whole, "cost")
+    model = SamplingRegressor(SGDRegressor(random_state=0), random_state=0)
+    for _ in range(2):
+        model = model.partial_fit(whole, "price", sample_weight="w")
+    assert model.feature_names_in_.tolist() == X.columns.tolist()
 
 
 def test_a_table_without_categories_is_fitted_as_it_is_and_says_so():

@@ -6,7 +6,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from functools import partial
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -14,9 +13,9 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new, read_table
+from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new
 from catbayes._encoding import Encoding, KeepCategories, Kept, Layout, TrainingDraws, check_folds, splitter_of
 from catbayes._estimators import _fitting as fitting
 from catbayes._estimators._features import FittedFeatures
@@ -24,15 +23,15 @@ from catbayes._estimators._file import SavedModel
 from catbayes._estimators._held_out import HeldOut, Told
 from catbayes._estimators._native import Known, suitable
 from catbayes._estimators._predicting import DrawnTable, NewRows, average, encode_tables, over_draws
-from catbayes._estimators._rows import TrainingRows, from_origins, wordy_columns
+from catbayes._estimators._rows import TrainingRows, from_origins, read_training, wordy_columns
 from catbayes._estimators._taylor import require_smooth, second_order
 from catbayes._estimators._updating import UpdatedModel
 from catbayes._evidence import Effects
 from catbayes._selection import Selection
 from catbayes._spread import Spread
 from catbayes._tables import Named, Table
-from catbayes._types import ByRow, Interactions, Seed, TableLike
-from catbayes._validation import Array, check_count, check_number, check_option, check_weights
+from catbayes._types import ByRow, ByRowOrName, Interactions, Seed, TableLike
+from catbayes._validation import Array, check_count, check_number, check_option
 from catbayes.errors import InputError, warn
 
 FitWith = Literal["auto", "copies", "members", "rounds"]
@@ -108,17 +107,24 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
 
     # ---------------------------------------------------------------------------------- fitting
 
-    def fit(self, X: TableLike, y: ByRow, sample_weight: ByRow = None, groups: ByRow = None, **fit_params: Any) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: ByRowOrName,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        **fit_params: Any,
+    ) -> Self:
         """Fit the encoder and the estimator.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
             Array, nested list, or frame of pandas, polars or pyarrow, categorical and numeric columns mixed.
-        y : array-like of shape (n_rows,)
-            Target.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weights of the rows, for the encoder and for the estimator.
+        y : array-like of shape (n_rows,), or str
+            Target, or the name of its column in X, which is then no input.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            Weights of the rows, for the encoder and for the estimator, or the name of their column.
         groups : array-like of shape (n_rows,), optional
             Rows of one group stay together in the folds of the encoder, and in the rows that copies and rounds hold
             out for early stopping.
@@ -132,14 +138,10 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         """
         estimator = self._chosen_estimator()
         self._check(estimator)
-        table = read_table(X, self)
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        values = np.asarray(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))
-        if len(values) != table.n_rows:
-            raise InputError(f"y has {len(values)} values and X has {table.n_rows} rows: expected one for each row.")
-        named, (y, family, classes) = partial(Named.like, y), self._read_y(values)
-        weight = check_weights(sample_weight, table.n_rows)
+        X, table, called, weight = read_training(X, y, sample_weight, self)
+        y, family, classes = self._read_y(np.asarray(called))
         used = y if weight is None else y[weight > 0]
         if classes is not None and (used == used[0]).all():
             raise InputError(f"y holds only one class, {used[0]!r}: expected two or more among rows that have weight.")
@@ -149,7 +151,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         if encoder is None:
             draws = TrainingDraws(table, Layout(table.n_columns, []), lambda k: [])
         else:
-            draws = from_origins(encoder.fit_draws(X, named(y), weight, groups))
+            draws = from_origins(encoder.fit_draws(X, Named.of(y, called.name), weight, groups))
 
         def number(labels: Any) -> Any:
             """Class labels as 0, 1, …, which every library takes in the same order."""

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
+from sklearn.utils.validation import column_or_1d
 
+from catbayes._encoder import read_table
 from catbayes._encoding import EncodedColumn, TrainingDraws
 from catbayes._estimators._native import Known
+from catbayes._evidence import take_named
 from catbayes._random import Purpose, stream
-from catbayes._tables import Table
-from catbayes._validation import Array
+from catbayes._tables import Named, Table
+from catbayes._validation import Array, check_weights
 from catbayes.errors import InputError
 
 NOT_BY_ROW = (
@@ -21,6 +24,16 @@ NOT_BY_ROW = (
     *("feature_name", "categorical_feature", "cat_features"),
 )
 """Fit parameters that speak of other rows or of features, even if they are as many."""
+
+
+def read_training(X: Any, y: Any, sample_weight: Any, model: Any) -> tuple[Any, Table, Named, Array | None]:
+    """X as it was given, or without the columns that y and sample_weight name; as a table; y by its name; weights."""
+    given = read_table(X, model)
+    table, values, weight = take_named(given, y, sample_weight)
+    values = np.asarray(column_or_1d(values.to_numpy() if hasattr(values, "to_numpy") else values, warn=True))
+    if len(values) != table.n_rows:
+        raise InputError(f"y has {len(values)} values and X has {table.n_rows} rows: expected one for each row.")
+    return X if table is given else table.native, table, Named.like(y, values), check_weights(weight, table.n_rows)
 
 
 @dataclass(frozen=True, slots=True)

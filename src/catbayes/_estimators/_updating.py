@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
-from catbayes._encoder import new_seed, read_new, read_table
+from catbayes._encoder import new_seed, read_new
 from catbayes._encoding import Encoding, Layout, TrainingDraws
-from catbayes._estimators._rows import as_numbers, from_origins
+from catbayes._estimators._rows import as_numbers, from_origins, read_training
 from catbayes._random import Purpose, stream
-from catbayes._tables import Named, Table
-from catbayes._types import ByRow, TableLike
-from catbayes._validation import Array, check_weights
+from catbayes._tables import Named
+from catbayes._types import ByRowOrName, TableLike
+from catbayes._validation import Array
 from catbayes.errors import InputError
 
 
@@ -36,7 +36,7 @@ class UpdatedModel:
 
     @available_if(_goes_on)
     def partial_fit(
-        self, X: TableLike, y: ByRow, classes: npt.ArrayLike | None = None, sample_weight: ByRow = None
+        self, X: TableLike, y: ByRowOrName, classes: npt.ArrayLike | None = None, sample_weight: ByRowOrName = None
     ) -> Self:
         """Learn from the next batch of rows: the encoder grows by it, and the estimator makes one pass over it.
 
@@ -48,12 +48,12 @@ class UpdatedModel:
         ----------
         X : table of shape (n_rows, n_columns)
             As for `fit`.
-        y : array-like of shape (n_rows,)
-            Target.
+        y : array-like of shape (n_rows,), or str
+            Target, or the name of its column in X.
         classes : array-like, optional
             All class labels, for a classifier; those of the first batch if None. The first batch has to hold them all.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weights of the rows, for the encoder, and for the estimator where it takes some.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            Weights of the rows, for the encoder, and for the estimator where it takes some; or their column.
 
         Returns
         -------
@@ -100,16 +100,11 @@ class _Part:
         for name in ("effects", "keep_categories"):
             if model.encoder is not None and getattr(model.encoder, name):
                 raise InputError(f"The encoder has {name}: partial_fit needs one without, for more rows will come.")
-        self.given = X
-        self.table: Table = read_new(X, model) if hasattr(model, "estimators_") else read_table(X, model)
-        values = np.asarray(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True))
-        if len(values) != self.table.n_rows:
-            raise InputError(
-                f"y has {len(values)} values and X has {self.table.n_rows} rows: expected one for each row."
-            )
-        self.y, self.family, self.classes = model._read_y(values)
-        self.named = Named.like(y, self.y)
-        self.weight = check_weights(sample_weight, self.table.n_rows)
+        self.given, self.table, called, self.weight = read_training(X, y, sample_weight, model)
+        if hasattr(model, "estimators_"):
+            self.table = read_new(self.given, model)
+        self.y, self.family, self.classes = model._read_y(np.asarray(called))
+        self.named = Named.of(self.y, called.name)
 
     def begin(self, model: Any, classes: Any) -> None:
         """Fit the encoder, and start an estimator."""
