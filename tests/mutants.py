@@ -1,33 +1,125 @@
-"""What `mutmut run` found, as JSON for RELIABILITY.md: changes that were noticed, and those that were not."""
+"""Changes that mutmut makes to the arithmetic, and which of them no test notices: a sample of each module.
+
+mutmut makes thousands of changes, and finds which tests call each function (`mutmut run none` stops there). From then
+on it would take days. So a sample of fixed seed is taken of every module, and each change is met by the tests that call
+its function, the fastest first, until one fails or they have taken `--seconds`. What was found goes to
+`build/reliability/mutants.json` after each change: it may be stopped at any time.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
+import os
+import random
+import signal
 import sys
-from collections import Counter
+import time
 from pathlib import Path
+
+FOLDER = Path("mutants")
+NOTICED, NOT_NOTICED = 1, 0
+
+EQUIVALENT: dict[str, str] = {}
+"""Why a change that no test notices changes nothing, or nothing that is claimed."""
+
+
+def made():
+    """The changes of each module; families are one."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((FOLDER / "src").rglob("*.meta")):
+        module = ".".join(path.relative_to(FOLDER / "src").parts).removesuffix(".py.meta")
+        name = "catbayes.families" if module.startswith("catbayes.families") else module
+        found.setdefault(name, []).extend(json.loads(path.read_text())["exit_code_by_key"])
+    return {name: sorted(changes) for name, changes in found.items() if changes}
+
+
+def tests_of(change, stats, seconds):
+    """The tests that call what was changed, the fastest first, as many as the time allows."""
+    took = stats["duration_by_test"]
+    tests = sorted(stats["tests_by_mangled_function_name"].get(change.rpartition("__mutmut_")[0], ()), key=took.get)
+    chosen, total = [], 0.0
+    for test in tests:
+        total += took[test]
+        if total > seconds:
+            break
+        chosen.append(test)
+    return chosen
+
+
+def tried(change, tests, seconds):
+    """Run tests in a child that has the change; returns "killed", "survived" or "timeout"."""
+    process = os.fork()
+    if process == 0:
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 1)
+        os.dup2(silence, 2)
+        os.environ["MUTANT_UNDER_TEST"] = change
+        import pytest
+
+        quick = ["-x", "-q", "-p", "no:cacheprovider", "--rootdir=.", "--hypothesis-profile=mutants"]
+        os._exit(pytest.main([*quick, *tests]))
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            assert code in (NOTICED, NOT_NOTICED) or code < 0, (change, code)
+            return "survived" if code == NOT_NOTICED else "killed"
+        time.sleep(0.02)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return "timeout"
 
 
 def main():
-    """Read mutmut's results."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Try a sample."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--each", type=int, default=40, help="changes of each module")
+    parser.add_argument("--seconds", type=float, default=40.0, help="of tests for each change")
+    parser.add_argument("--only", nargs="*", default=[], help="changes by their names, in the place of a sample")
     parser.add_argument("--write", type=Path, default=Path("build/reliability/mutants.json"))
     given = parser.parse_args()
-    command = [str(Path(sys.executable).parent / "mutmut"), "results", "--all", "true"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    results = dict(line.strip().rsplit(": ", 1) for line in said.splitlines() if "__mutmut_" in line)
-    judged = {name: result for name, result in results.items() if result not in ("not checked", "no tests")}
-    record = {
-        **dict.fromkeys(("killed", "survived", "timeout", "no tests", "not checked"), 0),
-        **Counter(results.values()),
-        "modules": sorted({name.partition(".x")[0] for name in judged}),
-        "survivors": sorted(name for name, result in judged.items() if result == "survived"),
-    }
-    given.write.parent.mkdir(parents=True, exist_ok=True)
-    given.write.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write, changes = given.write.absolute(), made()
+    sample = {n: random.Random(n).sample(names, min(given.each, len(names))) for n, names in changes.items()}
+    if given.only:
+        sample = {name: [change for change in given.only if change in names] for name, names in changes.items()}
+    stats = json.loads((FOLDER / "mutmut-stats.json").read_text())
+    os.chdir(FOLDER)
+    sys.path[:0] = [str(Path("src").absolute())]
+    os.environ["PYTHONPATH"] = sys.path[0]
+    os.environ["MUTANT_UNDER_TEST"] = ""
+    import_once()
+    record = {"made": {name: len(of) for name, of in changes.items()}, "modules": {}, "survivors": {}}
+    for number in range(max(map(len, sample.values()))):  # a module after the other, so that it may be stopped
+        for name, chosen in sample.items():
+            if number < len(chosen):
+                change, counts = chosen[number], record["modules"].setdefault(name, {})
+                tests = tests_of(change, stats, given.seconds)
+                result = tried(change, tests, 4 * given.seconds + 60) if tests else "no tests"
+                counts[result] = counts.get(result, 0) + 1
+                if result not in ("killed", "timeout"):
+                    record["survivors"][change] = EQUIVALENT.get(change, result)
+                write.parent.mkdir(parents=True, exist_ok=True)
+                write.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(record, indent=1))
+
+
+def import_once():
+    """What the children need not import again."""
+    import duckdb  # noqa: F401
+    import hypothesis  # noqa: F401
+    import pandas  # noqa: F401
+    import polars  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+    import pytest  # noqa: F401
+    import scipy.stats  # noqa: F401
+    import sklearn.ensemble  # noqa: F401
+
+    import catbayes
+
+    for name in catbayes.__all__:
+        getattr(catbayes, name)
 
 
 if __name__ == "__main__":

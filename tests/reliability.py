@@ -177,13 +177,21 @@ def coverage(path):
 def mutants(path):
     """What mutmut changed, and what noticed."""
     found = read(path)
-    judged = found["killed"] + found["survived"]
-    left = "".join(f"\n- `{name}`" for name in found["survivors"])
+    kinds = ("killed", "timeout", "survived", "no tests")
+    rows = [
+        [name, f"{found['made'][name]:,}", sum(counts.values()), *(counts.get(kind, 0) for kind in kinds)]
+        for name, counts in sorted(found["modules"].items())
+    ]
+    tried, killed, late = (sum(row[place] for row in rows) for place in (2, 3, 4))
+    harmless = sum(reason not in kinds for reason in found["survivors"].values())
+    left = "".join(f"\n- `{name}`: {reason}" for name, reason in sorted(found["survivors"].items()))
     return (
-        f"Of {judged} changes that mutmut made to {', '.join(found['modules'])}, the tests noticed {found['killed']} "
-        f"({found['killed'] / max(judged, 1):.1%}). {found['timeout']} more ran out of time, which on busy cores says "
-        f"nothing, {found['no tests']} are in functions that no test of its selection calls, and "
-        f"{found['not checked']} were not tried." + (f" Not noticed:\n{left}" if left else "")
+        f"mutmut made {sum(found['made'].values()):,} changes to the arithmetic, keys and files. Of {tried}, a random "
+        f"sample of each module, the tests that call the function noticed {killed}, {late} more by not coming to an "
+        f"end: {(killed + late) / max(tried, 1):.1%}. Of the others {harmless} change nothing that is claimed, which "
+        f"leaves {(killed + late) / max(tried - harmless, 1):.1%} of those that do.\n\n"
+        + table(["module", "made", "tried", "noticed", "no end", "not noticed", "no test"], rows)
+        + (f"\n\nNot noticed:\n{left}" if left else "")
     )
 
 

@@ -253,11 +253,8 @@ def _canonical(value: Any) -> Hashable:
         return value.to_pytimedelta() if value == value else None
     if type(value).__name__ in {"NAType", "NaTType"}:
         return None
-    try:
-        if value != value:  # NaN
-            return None
-    except (TypeError, ValueError):
-        pass
+    if value != value:  # NaN
+        return None
     if isinstance(value, float) and value == 0.0:
         return 0.0
     return value  # type: ignore[no-any-return]
