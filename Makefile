@@ -20,6 +20,7 @@ golden: $(VENV)/.dev  ## answers bit for bit as in tests/golden.json; other mach
 
 calibration: $(VENV)/.dev  ## the slow statistical suites
 	$(RUN)/python -m pytest -n auto -m calibration tests
+	OMP_NUM_THREADS=1 $(RUN)/python tests/calibrating.py --write $(PROOF)/calibration.json
 
 FUZZ_SECONDS ?= 3600
 PROOF := build/reliability
@@ -41,7 +42,7 @@ reliability: $(VENV)/.dev  ## RELIABILITY.md, from inputs, faults, databases, le
 	$(RUN)/python tests/faults.py --write $(PROOF)/faults.json
 	$(RUN)/python -m pytest -q tests/test_databases.py --junitxml=$(PROOF)/databases.xml
 	OMP_NUM_THREADS=1 $(RUN)/python tests/leaks.py --write $(PROOF)/leaks.json
-	OMP_NUM_THREADS=1 $(RUN)/python tests/load.py --write $(PROOF)/load.json
+	OMP_NUM_THREADS=1 $(RUN)/python tests/load.py --large --write $(PROOF)/load.json
 	$(RUN)/python tests/reliability.py
 
 lint: $(VENV)/.dev

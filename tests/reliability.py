@@ -37,7 +37,7 @@ def main():
         section("Load", "load.json", "python tests/load.py", load),
         section("Coverage", "coverage.json", "make coverage", coverage),
         section("Mutants", "mutants.json", "make mutants", mutants),
-        section("Calibration", "calibration.xml", "make calibration", calibration),
+        section("Calibration", "calibration.json", "make calibration", calibration),
     ]
     (ROOT / "RELIABILITY.md").write_text("\n".join(parts), encoding="utf-8")
 
@@ -196,9 +196,27 @@ def mutants(path):
 
 
 def calibration(path):
-    """The slow statistical suites."""
-    passed, count = outcomes(path)
-    return f"{passed} of {count['tests']} tests of simulation-based calibration passed (`make calibration`)."
+    """Ranks of the truth among draws."""
+    found = read(path)
+    cells, power = found["cells"], found["power"]
+    values = [p for cell in cells for p in cell["p"]]
+    small = sum(p < found["level"] for p in values)
+    rows = []
+    for key in dict.fromkeys((cell["what"][0], cell["what"][1]) for cell in cells):
+        some = [cell for cell in cells if tuple(cell["what"][:2]) == key]
+        least = min(some, key=lambda cell: min(cell["p"]))
+        rows.append([*key, len(some), f"{min(least['p']):.2g}", ", ".join(least["what"][2:])])
+    return (
+        f"A true θ was drawn for each of {found['categories']:,} categories and targets from it; its ranks among draws "
+        f"of the encoder, in {len(values)} tests of {len(cells)} combinations of family, prior (given or learnt), "
+        f"strategy for the own target (or new rows), and one column, pairs or hierarchies. Posterior SBC draws θ from "
+        f"what was learnt, makes rows of it and tells the encoder of them. {small} p-values are below "
+        f"{found['level']:.1e}, which any of them would be in a run of a hundred. Nine times of ten such a test sees a "
+        f"spread that is {power['spread']:.0%} too wide, or a mean that is {power['mean']:.0%} of a standard deviation "
+        f"off. Priors by γ are no distribution that θ was drawn from, and are not tried; nor is posterior SBC of "
+        f"`robust`, whose draws do not hold the noise of a category.\n\n"
+        + table(["", "family", "combinations", "smallest p", "of"], rows)
+    )
 
 
 if __name__ == "__main__":

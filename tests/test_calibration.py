@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import calibrating
 from cases import PRIORS, as_read, make_target, parameters
 from catbayes import BetaBernoulli, Draws, SamplingBayesianEncoder
 from catbayes._drawing import NORMAL_TOLERANCE, Found, draw
@@ -64,6 +65,24 @@ def test_ranks_are_uniform_over_many_seeds(family, sampler):
     values = [uniformity(ranks(family, sampler, 20_000, rows, seed=s)) for s in range(20) for rows in (1, 30)]
     n_tests = len(values) * (3 if family == "categorical" else 2 if family in ("normal", "lognormal") else 1)
     assert min(values) > 0.01 / n_tests
+
+
+ALL = {" ".join(name): (ask, about) for name, ask, about in calibrating.cells()}
+
+
+@pytest.mark.calibration
+@pytest.mark.parametrize("cell", ALL)
+def test_whatever_goes_together_is_calibrated(cell):
+    ask, about = ALL[cell]
+    assert min(ask(*about, seed=1)) > calibrating.LEVEL / (2 * len(ALL))
+
+
+def test_errors_of_a_tenth_are_seen_and_none_is_seen_where_there_is_none():
+    random = np.random.default_rng(0)
+    truth, draws = random.normal(size=(20_000, 1)), random.normal(size=(calibrating.N_RANKS - 1, 20_000, 1))
+    (right,), (wide,), (shifted,) = (calibrating.uniformity(truth, d) for d in (draws, 1.1 * draws, draws + 0.1))
+    assert right > 1e-3
+    assert max(wide, shifted) < calibrating.LEVEL / (2 * len(ALL))
 
 
 def test_a_wrong_posterior_is_found_out():
