@@ -56,6 +56,11 @@ def where(keep: Any, one: Any, other: Any) -> Array:
     return chosen
 
 
+def row_sums(values: Array) -> Array:
+    """Sums along the last axis; where it is a pair, as of two classes, numpy adds columns many times as fast."""
+    return np.asarray(values[..., 0] + values[..., 1] if values.shape[-1] == 2 else values.sum(axis=-1))
+
+
 def column(values: Any) -> Array:
     """The only parameter of θ, as (…, 1)."""
     array: Array = np.asarray(values) if namespace(values) is np else values

@@ -58,9 +58,13 @@ class Categories:
     def of(cls, column: Any) -> tuple[Categories, Codes]:
         """Find the categories of a column, and the slot of each row."""
         found = _number(column)
-        if found.plain:
+        if found.words is not None:
+            values, slots = _in_order(found.words)
+            categories = cls(tuple(values))
+        elif found.plain:
             return cls(tuple(found.values)), found.filled()
-        categories, slots = cls.of_distinct(found.values)
+        else:
+            categories, slots = cls.of_distinct(found.values)
         return categories, np.append(slots, np.int32(categories.missing)).take(found.codes, mode="wrap")
 
     @classmethod
@@ -106,7 +110,7 @@ class Categories:
     def codes(self, column: Any) -> Codes:
         """Slot of each row of another column."""
         found = _number(column)
-        return self._place(found.codes, found.values if found.plain else canonical_list(found.values))
+        return self._place(found.codes, found.listed())
 
     def slots(self, values: list[Any]) -> Codes:
         """Slot of each of some values, which may repeat."""
@@ -114,7 +118,7 @@ class Categories:
 
     def strangers(self, column: Any, most: int = 3) -> list[Hashable]:
         """Some values of the column that are not among the categories, for a message."""
-        values = canonical_list(_number(column).values)
+        values = _number(column).listed()
         return [value for value in values if value not in self._slot][:most]
 
     def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
@@ -161,6 +165,13 @@ class _Numbered(NamedTuple):
     codes: Codes
     values: list[Any]
     plain: bool = False  # whether the values are text or whole numbers that differ, in their order
+    words: Any = None  # in the place of values, text that differs, in any order: an Arrow array of large strings
+
+    def listed(self) -> list[Any]:
+        """The values, one spelling for each."""
+        if self.words is not None:
+            return list(self.words.to_pylist())
+        return self.values if self.plain else canonical_list(self.values)
 
     def filled(self) -> Codes:
         """Codes of 32 bits in which missing is a number too, behind those of the values."""
@@ -361,13 +372,15 @@ def _pyarrow(column: Any) -> _Numbered:
         return _Numbered(found.codes, [None if code < 0 else values[code] for code in found.values])
     if not _is_text(column.type):
         return _Numbered(codes, encoded.dictionary.to_pylist())
-    distinct = encoded.dictionary.cast("large_string")
-    order = order_of_arrow(distinct)
-    values = distinct.take(pyarrow.array(order)).to_pylist()
-    slots = ranks(order)
-    return _Numbered(
-        np.append(slots, np.int32(-1)).take(codes, mode="wrap") if gaps else slots.take(codes), values, True
-    )
+    return _Numbered(codes, [], words=encoded.dictionary.cast("large_string"))
+
+
+def _in_order(words: Any) -> tuple[list[str], Codes]:
+    """Text of Arrow as a list in its order, and the place of each in it."""
+    import pyarrow
+
+    order = order_of_arrow(words)
+    return words.take(pyarrow.array(order)).to_pylist(), ranks(order)
 
 
 def _is_text(kind: Any) -> bool:

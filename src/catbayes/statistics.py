@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from catbayes._arrays import row_sums
 from catbayes._validation import Array, Codes
 
 __all__ = ["Moments", "Statistics", "Tally"]
@@ -30,6 +31,11 @@ def _chunks(n_rows: int, n_slots: int) -> Iterator[slice]:
 def _sums(codes: Codes, values: Array | None, n_slots: int) -> Array:
     """Sum of the values of each code; without values, how often it occurs."""
     return np.bincount(codes, values, minlength=n_slots).astype(np.float64, copy=False)
+
+
+def _apart(slots: Codes) -> bool:
+    """Whether no two of some slots are the same, if they come in order, as most do."""
+    return bool((slots[1:] > slots[:-1]).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +115,7 @@ class Tally:
     @property
     def count(self) -> Array:
         """Total weight of each category."""
-        weight = self.weight
-        # Along a short axis numpy adds slowly, and column by column it comes to the same.
-        return np.asarray(weight[..., 0] + weight[..., 1] if weight.shape[-1] == 2 else weight.sum(axis=-1))
+        return row_sums(self.weight)
 
     @property
     def mean(self) -> Array:
@@ -135,6 +139,10 @@ class Tally:
 
     def place(self, slots: Codes, n_slots: int) -> Tally:
         """Move category i to slot `slots[i]` of `n_slots`; several may share one."""
+        if _apart(slots):
+            weight = np.zeros((n_slots, self.weight.shape[1]))
+            weight[slots] = self.weight
+            return Tally(weight)
         return Tally(np.stack([_sums(slots, column, n_slots) for column in self.weight.T], axis=1))
 
     def take(self, slots: Codes) -> Tally:
@@ -249,6 +257,10 @@ class Moments:
 
     def place(self, slots: Codes, n_slots: int) -> Moments:
         """Move category i to slot `slots[i]` of `n_slots`; several may share one."""
+        if _apart(slots):
+            count, mean, m2 = np.zeros((3, n_slots))
+            count[slots], mean[slots], m2[slots] = self.count, self.mean, self.m2
+            return Moments(count, np.where(count > 0, mean, 0.0), m2)
         count = _sums(slots, self.count, n_slots)
         divisor = np.where(count > 0, count, 1.0)
         mean = _sums(slots, self.count / divisor[slots] * self.mean, n_slots)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
@@ -19,9 +20,10 @@ from catbayes._evidence._target import (
     no_dates,
 )
 from catbayes._index import Index
+from catbayes._ordering import order_of_arrow
 from catbayes._selection import ColumnSpec
 from catbayes._tables import check_free, no_column
-from catbayes._validation import LARGEST, Array
+from catbayes._validation import LARGEST, Array, Codes
 from catbayes.errors import InputError
 from catbayes.families import (
     Family,
@@ -301,9 +303,25 @@ def _numbers(groups: nw.DataFrame[Any], name: str) -> Array:
 
 def _collect_sorted(groups: nw.LazyFrame[Any], keys: list[str]) -> nw.DataFrame[Any]:
     """Run the query; Python sees the groups only, in their order."""
+    if len(keys) == 1 and groups.collect_schema()[keys[0]] == nw.String and find_spec("pyarrow"):
+        found = collect(groups)
+        return found[_order_of_text(found[keys[0]].to_arrow())]
     if groups.implementation.is_pyspark():  # which would shuffle them once more
         return collect(groups).sort(*keys, nulls_last=True)
     return collect(groups.sort(*keys, nulls_last=True))
+
+
+def _order_of_text(key: Any) -> Codes:
+    """The numbers of different words in their order, a missing one last: faster than engines sort them."""
+    import pyarrow
+    import pyarrow.compute
+
+    key = key.combine_chunks() if isinstance(key, pyarrow.ChunkedArray) else key
+    lacking = np.asarray(pyarrow.compute.is_null(key).to_numpy(zero_copy_only=False))
+    place = np.argsort(lacking, kind="stable")
+    return np.append(
+        place[: len(key) - lacking.sum()][order_of_arrow(key.drop_null().cast("large_string"))], np.flatnonzero(lacking)
+    )
 
 
 def collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:

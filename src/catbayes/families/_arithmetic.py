@@ -9,8 +9,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaincinv, betaln, digamma, gammaln, ndtri
 
-from catbayes._arrays import TINY, rounding, tiny, where
-from catbayes._validation import Array
+from catbayes._arrays import TINY, rounding, row_sums, tiny, where
+from catbayes._validation import Array, Codes
 
 NO_SIGNAL = 100.0
 """Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
@@ -136,7 +136,7 @@ def dirichlet_maximum(weight: Array) -> Array:
     cap = no_signal(total.sum())
     centre = np.maximum(total, 1e-9 * total.sum()) / total.sum()
     centre /= centre.sum()
-    found = [np.unique(column, return_counts=True) for column in (*weight.T, weight.sum(axis=1))]
+    found = [_how_often(column) for column in (*weight.T, row_sums(weight))]
     # All classes, and behind them the categories as wholes, in one array: a step is a few calls on it.
     count, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
     member = np.repeat(np.arange(len(found)), [len(distinct) for distinct, _ in found])
@@ -157,6 +157,17 @@ def dirichlet_maximum(weight: Array) -> Array:
     if value - objective(np.append(np.log(cap), logits))[0] < 1e-2:
         return np.asarray(cap * centre)
     return np.asarray(np.exp(best[0]) * _softmax(best[1:]))
+
+
+def _how_often(values: Array) -> tuple[Array, Codes]:
+    """Values that differ, in their order, and how often each occurs; whole ones are counted, others sorted."""
+    if values.max(initial=0.0) < 2.0 * len(values):
+        whole = values.astype(np.intp)
+        if (whole == values).all():
+            times = np.bincount(whole)
+            present = np.flatnonzero(times)
+            return present.astype(np.float64), times[present]
+    return np.unique(values, return_counts=True)
 
 
 def _softmax(logits: Array) -> Array:
