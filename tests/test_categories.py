@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from catbayes import SamplingBayesianEncoder, load
 from catbayes._categories import Categories
-from catbayes._ordering import order_of_arrow, order_of_list
+from catbayes._words import Dictionary, order_of_arrow, order_of_list
 from catbayes.errors import InputError
 
 DAYS = [datetime.datetime(2024, 5, 1), None, datetime.datetime(2023, 1, 2), datetime.datetime(2024, 5, 1)]
@@ -136,6 +136,33 @@ def test_text_comes_in_its_order_wherever_it_begins_to_differ(beginning, ends):
     held = pyarrow.array(["", *words], pyarrow.large_string())[1:]
     for order in (order_of_list(words), order_of_arrow(held)):
         assert [words[place] for place in order] == sorted(words)
+
+
+@given(
+    st.lists(st.text("ab\x00") | st.text("abé", max_size=20), min_size=1, max_size=12, unique=True),
+    st.lists(st.text("ab\x00") | st.text("abé", max_size=20), max_size=12),
+)
+def test_words_are_found_as_a_dict_finds_them(known, asked):
+    numbers, asked = Dictionary.of(known), [*asked, *known]
+    held = pyarrow.array(["", *asked], pyarrow.large_string())[1:]
+    expected = [known.index(word) if word in known else -1 for word in asked]
+    assert numbers.find(held, lacking=-1).tolist() == expected
+
+
+def test_words_that_have_one_number_are_told_apart(monkeypatch):
+    monkeypatch.setattr("catbayes._words.MIXING", np.uint64(0))  # all words have the number 0
+    assert Dictionary.of(["a", "b"]) is None
+    assert Dictionary.of(["a"]).find(pyarrow.array(["b", "a"], pyarrow.large_string()), lacking=7).tolist() == [7, 0]
+
+
+@pytest.mark.parametrize("odd", ["", "x" * 100, "\ud800"])
+def test_many_categories_are_looked_up_as_few_are(odd, monkeypatch):
+    categories = Categories((*sorted(["a", "b", odd]),))
+    rows = ["b", None, "a", "z", "x" * 100, ""]
+    few = categories.codes(pyarrow.array(rows))
+    monkeypatch.setattr("catbayes._categories.MANY", 1)
+    many = Categories(categories.values).codes(pyarrow.array(rows))
+    np.testing.assert_array_equal(many, few)
 
 
 def test_unseen_and_missing_are_two_things():

@@ -19,12 +19,16 @@ from uuid import UUID
 import narwhals as nw
 import numpy as np
 
-from catbayes._ordering import order_of, order_of_arrow, order_of_list, ranks
 from catbayes._tables import spelled
 from catbayes._validation import Array, Codes
+from catbayes._words import Dictionary, order_of, order_of_arrow, order_of_list, ranks
 from catbayes.errors import InputError
 
 __all__ = ["Categories", "canonical_list", "declared_levels", "numbers_of"]
+
+
+MANY = 10_000
+"""From so many categories on, a dict of them lies all over the memory, and takes long to look up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class Categories:
     values: tuple[Hashable, ...]
     declared: tuple[Hashable, ...] | None = None  # all that the type of the column names, in its order, if it was asked
     _index: dict[Hashable, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _words: list[Dictionary | None] = field(default_factory=list, init=False, repr=False, compare=False)
 
     listed: ClassVar[bool] = True  # whether a value is one of them or unseen, which any engine can look up
     fixed: ClassVar[bool] = False  # whether they stay when they have no rows any more
@@ -53,6 +58,14 @@ class Categories:
         if not self._index:
             self._index.update(zip((*self.values, None), range(len(self.values) + 1), strict=True))
         return self._index
+
+    @property
+    def _dictionary(self) -> Dictionary | None:
+        """Slots by word, for many of them at a time; None if there are few, or something else than words."""
+        if not self._words:
+            many = len(self.values) >= MANY and self.is_text
+            self._words.append(Dictionary.of(self.values) if many else None)
+        return self._words[0]
 
     @classmethod
     def of(cls, column: Any) -> tuple[Categories, Codes]:
@@ -110,7 +123,11 @@ class Categories:
     def codes(self, column: Any) -> Codes:
         """Slot of each row of another column."""
         found = _number(column)
-        return self._place(found.codes, found.listed())
+        numbers = self._dictionary if found.words is not None else None
+        if numbers is None:
+            return self._place(found.codes, found.listed())
+        slots = np.append(numbers.find(found.words, self.unseen), np.int32(self.missing))
+        return np.asarray(slots.take(found.codes, mode="wrap"))
 
     def slots(self, values: list[Any]) -> Codes:
         """Slot of each of some values, which may repeat."""

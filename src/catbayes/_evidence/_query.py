@@ -20,10 +20,10 @@ from catbayes._evidence._target import (
     no_dates,
 )
 from catbayes._index import Index
-from catbayes._ordering import order_of_arrow
 from catbayes._selection import ColumnSpec
 from catbayes._tables import check_free, no_column
 from catbayes._validation import LARGEST, Array, Codes
+from catbayes._words import order_of_arrow
 from catbayes.errors import InputError
 from catbayes.families import (
     Family,

@@ -1,0 +1,181 @@
+"""Words as numbers of the machine: sorted by where they begin to differ, and looked up, eight bytes at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from catbayes._validation import Codes
+
+__all__ = ["Dictionary", "order_of", "order_of_arrow", "order_of_list", "ranks"]
+
+WORD = 8
+"""Bytes of a number of the machine."""
+LONGEST = 64
+"""Bytes of words that are looked up as numbers, at most."""
+MIXING = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number by which all bits of a product depend on those below them."""
+
+
+def ranks(order: Codes) -> Codes:
+    """Place of each of some values in their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes._words import ranks
+    >>> ranks(np.array([2, 0, 1])).tolist()  # the third comes first
+    [1, 2, 0]
+    """
+    found = np.empty(len(order), dtype=np.int32)
+    found[order] = np.arange(len(order))
+    return found
+
+
+def order_of_list(values: list[str]) -> Codes:
+    """The numbers of different words in the order of the words.
+
+    Examples
+    --------
+    >>> from catbayes._words import order_of_list
+    >>> order_of_list(["level_7", "level_12", "level_1"]).tolist()
+    [2, 1, 0]
+    """
+    text = "".join(values)
+    if text and text.isascii():
+        length = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+        order = _by_word(np.frombuffer(text.encode(), dtype=np.uint8), np.cumsum(length) - length, length)
+        if order is not None:
+            return order
+    return order_of(values)
+
+
+def order_of(values: Sequence[Any]) -> Codes:
+    """The numbers of different values of any one type in the order of the values.
+
+    Examples
+    --------
+    >>> from catbayes._words import order_of
+    >>> order_of([70, 10**30, 8]).tolist()
+    [2, 0, 1]
+    """
+    return np.array(sorted(range(len(values)), key=values.__getitem__))
+
+
+def order_of_arrow(values: Any) -> Codes:
+    """The same for an array of large strings of Arrow, without gaps: the order of their bytes is that of the words.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> from catbayes._words import order_of_arrow
+    >>> order_of_arrow(pyarrow.array(["level_7", "level_12", "level_1"], pyarrow.large_string())).tolist()
+    [2, 1, 0]
+    """
+    import pyarrow.compute
+
+    order = _by_word(*_bytes(values)) if len(values) > 1 else None
+    if order is not None:
+        return order
+    return np.asarray(pyarrow.compute.sort_indices(values).to_numpy())
+
+
+def _by_word(text: np.ndarray[Any, Any], start: Codes, length: Codes) -> Codes | None:
+    """Sort by the eight bytes behind what all have in common; None if those do not tell all of them apart."""
+    words = _beginning(text)
+    common, shortest = 0, int(length.min())
+    while True:
+        word = words[start + common].astype(np.uint64)
+        same = (8 * WORD - int(np.bitwise_or.reduce(word ^ word[0])).bit_length()) // 8
+        if same == 0 or common == shortest:
+            break
+        common = min(common + same, shortest)
+    word = _cut(word, length - common)
+    order = np.argsort(word)
+    word = word[order]
+    return order if (word[1:] > word[:-1]).all() else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dictionary:
+    """Different words, and the number of each: to look up many at once costs a tenth of what a dict takes.
+
+    They are found by a number made of their bytes, and compared with what was found.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> from catbayes._words import Dictionary
+    >>> numbers = Dictionary.of(["Oslo", "Rome", "Vienna"])
+    >>> numbers.find(pyarrow.array(["Rome", "Paris"], pyarrow.large_string()), lacking=-1).tolist()
+    [1, -1]
+    """
+
+    words: Any  # an Arrow array of large strings
+    keys: np.ndarray[Any, Any]  # in their order
+    number: Codes  # of the word that has the key
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self | None:
+        """None where two words have one key, or one is very long or no proper text."""
+        import pyarrow
+
+        try:
+            words = pyarrow.array(values, pyarrow.large_string())
+        except UnicodeEncodeError:
+            return None
+        text, start, length = _bytes(words)
+        if length.max(initial=0) > LONGEST:
+            return None
+        keys = _keys(text, start, length)
+        number = np.argsort(keys)
+        keys = keys[number]
+        return cls(words, keys, number.astype(np.int32)) if (keys[1:] > keys[:-1]).all() else None
+
+    def find(self, words: Any, lacking: int) -> Codes:
+        """The number of each of some words, an Arrow array of large strings without gaps; `lacking` of others."""
+        import pyarrow
+        import pyarrow.compute
+
+        keys = _keys(*_bytes(words))
+        order = np.argsort(keys)  # in which the processor has the next one at hand
+        place = np.empty(len(keys), dtype=np.intp)
+        place[order] = np.searchsorted(self.keys, keys[order])
+        number = self.number.take(place, mode="clip")
+        same = pyarrow.compute.equal(self.words.take(pyarrow.array(number)), words).to_numpy(zero_copy_only=False)
+        return np.where(same, number, np.int32(lacking))
+
+
+def _bytes(values: Any) -> tuple[np.ndarray[Any, Any], Codes, Codes]:
+    """The bytes of an array of large strings of Arrow, and where each of them begins and how long it is."""
+    _, offsets, data = values.buffers()
+    text = np.empty(0, dtype=np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
+    if not len(values):
+        return text, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    start = np.frombuffer(offsets, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
+    return text, start[:-1], np.diff(start)
+
+
+def _beginning(text: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The eight bytes that begin at each byte, and behind the last."""
+    padded = np.append(text, np.zeros(WORD, dtype=np.uint8))
+    return np.ndarray(len(text) + 1, dtype=">u8", buffer=padded, strides=(1,))
+
+
+def _cut(word: np.ndarray[Any, Any], length: Codes) -> np.ndarray[Any, Any]:
+    """Eight bytes, of which those behind so many are the next word's, without these."""
+    behind = 8 * (WORD - np.clip(length, 0, WORD)).astype(np.uint64)
+    return np.where(behind < 8 * WORD, word >> behind << behind, np.uint64(0))
+
+
+def _keys(text: np.ndarray[Any, Any], start: Codes, length: Codes) -> np.ndarray[Any, Any]:
+    """A number for each word, of all its bytes; two words rarely have the same."""
+    words, key = _beginning(text), length.astype(np.uint64)
+    for step in range(0, int(length.max(initial=0)), WORD):
+        word = words[np.minimum(start + step, len(text))].astype(np.uint64)
+        mixed = (key ^ _cut(word, length - step)) * MIXING
+        key = np.where(length > step, mixed ^ (mixed >> np.uint64(32)), key)  # whatever the others' lengths are
+    return key
