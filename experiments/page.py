@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from catbayes._atomic import replacing
+from catbayes._comparison import written
 from experiments.effort import Effort
 from experiments.table import CLOSE
 
@@ -55,6 +56,16 @@ def number(value: float | None, digits: int = 4) -> str:
 def signed(value: float | None, digits: int = 4) -> str:
     """A difference, its sign always told."""
     return "–" if value is None else f"{value:+.{digits}f}".replace("-", "−")
+
+
+def score(value: float | None) -> str:
+    """A score with as many digits as it needs; a dash if there is none."""
+    return "–" if value is None else written(value)
+
+
+def gap(value: float | None) -> str:
+    """A difference of two scores, its sign always told."""
+    return "–" if value is None else ("−" if value < 0 else "+") + written(abs(value))
 
 
 def called(name: str) -> str:

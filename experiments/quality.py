@@ -13,12 +13,11 @@ from joblib import cpu_count
 
 from catbayes._atomic import check_output
 from catbayes._cli._command import INTERRUPTED, described_bar, split_names
-from catbayes._comparison import written
 from catbayes.datasets import NAMES
 from catbayes.errors import InputError
 from experiments import noise, quality_findings, random_effects
 from experiments.noise import NoisePlan, Pairs
-from experiments.page import distinct, write
+from experiments.page import distinct, gap, score, write
 from experiments.quality_cells import (
     HALVES,
     N_FOLDS,
@@ -165,20 +164,10 @@ def _render(found: dict[str, Any], plans: Plans, complete: bool, page: Path) -> 
             "against": AGAINST,
             "n_folds": N_FOLDS,
             "environments": distinct([one for part in found.values() for one in part["environments"]]),
-            "score": _score,
-            "gap": _gap,
+            "score": score,
+            "gap": gap,
         },
     )
-
-
-def _score(value: float | None) -> str:
-    """A score for a reader; a dash if there is none."""
-    return "–" if value is None else written(value)
-
-
-def _gap(value: float | None) -> str:
-    """A difference, its sign always told."""
-    return "–" if value is None else ("−" if value < 0 else "+") + written(abs(value))
 
 
 # ------------------------------------------------------------------------------------------- on the terminal
@@ -193,8 +182,8 @@ def lines(found: dict[str, Any]) -> list[str]:
         for table, row in found["random_effects"]["summary"]["tables"].items():
             part = row["all"]
             if part is not None:
-                rest = ", ".join(f"{name} {_score(error)}" for name, error in part["published"].items())
-                told.append(f"{table}: MSE {_score(part['ours'])} on {len(part['folds'])} folds; published: {rest}")
+                rest = ", ".join(f"{name} {score(error)}" for name, error in part["published"].items())
+                told.append(f"{table}: MSE {score(part['ours'])} on {len(part['folds'])} folds; published: {rest}")
     if "noise" in found:
         summary = found["noise"]["summary"]
         told.append(f"noise: {summary['n_costly']} of {summary['n_settings']} settings cost; the worst:")
@@ -206,11 +195,11 @@ def _lines_of_tables(summary: dict[str, Any]) -> list[str]:
     told = []
     for row in summary["rows"]:
         ours = row["scores"].get("ours", {}).get(row["measure"])
-        told.append(f"{row['table']}, {row['model']}: {LABELS[row['measure']].label} {_score(ours)}")
+        told.append(f"{row['table']}, {row['model']}: {LABELS[row['measure']].label} {score(ours)}")
         for rival, verdict in row["against"].items():
             if verdict is not None:
-                ends = f"{_gap(verdict['low'])} to {_gap(verdict['high'])}"
-                told[-1] += f"; {rival} {_gap(verdict['gain'])} ({ends}){' WORSE' if verdict['worse'] else ''}"
+                ends = f"{gap(verdict['low'])} to {gap(verdict['high'])}"
+                told[-1] += f"; {rival} {gap(verdict['gain'])} ({ends}){' WORSE' if verdict['worse'] else ''}"
     ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in summary["ranks"]["ranks"].items())
     return [*told, f"mean rank over {summary['ranks']['n']} tables and models: {ranks}"]
 
@@ -219,7 +208,7 @@ def _of_noise(row: dict[str, Any]) -> str:
     pairs = f", interactions={row['pairs']}" if row["pairs"] else ""
     return (
         f"{row['model']}, {row['way']}{pairs}, {row['columns']} columns of {row['rows']} rows a category: AUC "
-        f"{_gap(row['change'])} ± {row['error']:.4f}, {_gap(row['against_target'])} against TargetEncoder"
+        f"{gap(row['change'])} ± {row['error']:.4f}, {gap(row['against_target'])} against TargetEncoder"
     )
 
 

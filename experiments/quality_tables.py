@@ -1,4 +1,4 @@
-"""The tables that the benchmark reads: the public ones, and two simulated ones, which need no files."""
+"""The tables that the benchmarks read: the public ones, those of R's packages, and two simulated ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 
 from catbayes._comparison._rows import Rows, read_rows
 from catbayes.datasets import Dataset, load, make_transactions
+from experiments import rdata
 
 SIMULATED = {"payments": ("fraud", 0), "amounts": ("amount", 1)}
 """The target and the seed of each."""
@@ -31,6 +32,8 @@ def read_table(name: str) -> Rows:
 
 
 def _load(name: str) -> Dataset:
+    if name in rdata.TABLES:
+        return rdata.load(name)
     if name not in SIMULATED:
         return load(name)
     target, seed = SIMULATED[name]

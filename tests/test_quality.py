@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from catbayes import InputError, SamplingClassifier, SamplingRegressor
-from experiments import noise, quality, quality_cells, random_effects
+from experiments import noise, quality, quality_cells, random_effects, rdata
 from experiments.noise import Noise, NoisePlan
 from experiments.quality import Plans, command, measure
 from experiments.quality_cells import N_FOLDS, OVERLAP, Cell, Plan, forget_limits, given_up, left, seed_of, split
@@ -523,3 +523,29 @@ def test_seeds_of_noise_are_those_of_the_half():
     assert chosen == {0, 2, 4}
     assert reported == {1, 3, 5}
     assert N_FOLDS % 2 == 0  # so that the halves of every division are the same
+
+
+# ----------------------------------------------------------------------------------- other tables
+
+
+def test_tables_of_r_packages_are_words_and_numbers_with_their_target(monkeypatch):
+    given = pandas.DataFrame(
+        {
+            "rownames": range(60),
+            "city": pandas.Categorical(["Oslo", "Rome", None] * 20),
+            "age": pandas.array([1, 2, None] * 20, dtype="Int64"),
+            "only": "one",
+            "when": pandas.date_range("2020-01-01", periods=60),
+            "user": [1, 2] * 30,
+            "vote": ["yes", "no"] * 25 + ["rare"] * 10,
+        }
+    )
+    monkeypatch.setitem(rdata.TABLES, "votes", rdata.Source("some", "votes", "vote", codes=("user",)))
+    monkeypatch.setattr(rdata, "_read", lambda source: given)
+    data = rdata.load("votes")
+    assert (data.categorical, list(data.table)) == (("city", "user"), ["city", "age", "user"])
+    assert (data.task, len(data.y), data.y[:2].tolist()) == ("binary", 50, [1, 0])
+    assert data.table.loc[2, ["city", "user"]].tolist() == ["missing", "1"]
+    assert data.table["age"].isna().tolist()[:3] == [False, False, True]
+    monkeypatch.setitem(rdata.TABLES, "votes", rdata.Source("some", "votes", "user"))
+    assert rdata.load("votes").task == "binary"  # two numbers are two classes
