@@ -169,7 +169,7 @@ def test_every_command_has_help_with_an_example(capsys):
         (["fit", "part-0.parquet", "--target", "bernoulli", "--columns", "ctiy", "-o", "x"], 1, "mean 'city'?"),
         (["fit", "part-0.parquet", "--target", "city", "-o", "x"], 1, "'city' is missing in"),
         (["fit", "part-0.parquet", "--target", "id", "-o", "x"], 1, "set --family normal"),
-        (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "m.catbayes"], 1, "exists already"),
+        (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "m.catbayes"], 1, "to be replaced (--force)."),
         (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "no/x"], 1, "not a folder"),
         (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "."], 1, "is a folder"),
         (["fit", "part-0.parquet", "--target", "bernoulli", "-o", "x", "--prior", "flat"], 2, "empirical"),
@@ -206,6 +206,7 @@ def test_every_command_has_help_with_an_example(capsys):
         (["compare", "part-0.csv", "--target", "bernoulli", "--time-budget", "soon"], 2, "such as 120s, 5m or 1h"),
         (["compare", "part-0.csv", "--target", "bernoulli", "--report", "m.catbayes"], 1, "exists already"),
         (["demo", "--report", "m.catbayes"], 1, "exists already"),
+        (["compare", "part-0.csv", "--target", "bernoulli", "--family", "survival"], 2, "'survival' is not one of"),
         (["nonsense"], 2, "No such command"),
     ],
 )

@@ -102,10 +102,23 @@ def test_a_table_without_categories_is_fitted_as_it_is_and_says_so():
 def test_a_column_that_is_neither_category_nor_number_is_named():
     X, y = make_table(60)
     X["day"] = pandas.date_range("2026-01-01", periods=60)
-    with pytest.raises(InputError, match="'day' is not encoded and holds no numbers"):
+    with pytest.raises(InputError, match="Column 'day' holds dates or times"):
         SamplingRegressor(Ridge()).fit(X, y)
     with pytest.raises(InputError, match="'shop' is not encoded and holds no numbers"):
         SamplingRegressor(Ridge(), SamplingBayesianEncoder(["city"])).fit(X[["city", "shop"]], y)
+
+
+def test_small_weights_are_told_once():
+    X, y = make_table()
+    with pytest.warns(InputWarning) as caught:
+        SamplingRegressor(Ridge(), random_state=0).fit(X, y, sample_weight=np.full(len(y), 1e-4))
+    assert len([one for one in caught if "has a mean of" in str(one.message)]) == 1
+
+
+@pytest.mark.parametrize(("y", "told"), [(np.ones(20, dtype=bool), "True:"), (np.ones(20, dtype=int), "1:")])
+def test_labels_are_told_as_they_are_typed(y, told):
+    with pytest.raises(InputError, match=f"only one class, {told}"):
+        SamplingClassifier(LogisticRegression()).fit([["a"], ["b"]] * 10, y)
 
 
 def test_one_class_is_not_enough():

@@ -1,6 +1,7 @@
 """Levels in an order and numbers in bins: a level leans on its neighbours, as a dense normal model says."""
 
 import io
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from catbayes import (
     BetaBernoulli,
     ConjugateMomentEncoder,
     InputError,
+    InputWarning,
     SamplingBayesianEncoder,
     SamplingRegressor,
     encode,
@@ -588,6 +590,24 @@ def test_noise_in_spellings_does_not_give_the_own_target_away(own_target):
         encoder = SamplingBayesianEncoder(own_target=own_target, random_state=number, **settings)
         found.append(np.corrcoef(encoder.fit_transform(table, y)[:, 0], y)[0, 1])
     assert (-0.3 if own_target == "exclude" else -0.06) < np.mean(found) < 0.03
+
+
+def test_names_that_end_in_a_sign_are_names_of_their_own():
+    assert [form_of(name) for name in ("C", "c#", "C++ ", "A+", "c+d", "rock & roll!", "#1")] == [
+        *("c", "c#", "c++", "a+", "c d", "rock roll", "1")
+    ]
+
+
+def test_values_that_are_no_level_are_told():
+    X, y = pd.DataFrame({"size": ["S", "M", "L"] * 20}), [0, 1, 1, 0, 1, 0] * 10
+    encoder = SamplingBayesianEncoder(kinds={"size": Ordinal(["S", "M", "L"])}).fit(X, y)
+    with pytest.warns(InputWarning, match=r"Column 'size' holds \['XL'\], none of its levels"):
+        encoder.transform(pd.DataFrame({"size": ["S", "XL"]}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        encoder.transform(pd.DataFrame({"size": ["S", None]}))
+        ages = SamplingBayesianEncoder(["age"], kinds={"age": Bins(4)}).fit(pd.DataFrame({"age": range(60)}), y)
+        ages.transform(pd.DataFrame({"age": [-5, 99]}))
 
 
 @given(st.text(), st.text())

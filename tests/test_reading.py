@@ -360,6 +360,8 @@ def test_many_whole_numbers_that_are_taken_for_classes_are_told():
     table = pandas.DataFrame({"c": ["a", "b"] * 60, "y": [*range(40)] * 3})
     rows = compare(table, "y", cv=2, time_budget=0).rows
     assert len(rows.classes) == 40
+    few = table.assign(y=table["y"] % 9)  # as a count often has
+    assert "The 9 different whole numbers of 'y'" in compare(few, "y", cv=2, time_budget=0).rows.notes[-1]
     assert "The 40 different whole numbers of 'y' are taken for classes" in rows.notes[-1]
     assert not compare(table, "y", family="categorical", cv=2, time_budget=0).rows.notes
     assert compare(table, "y", family="normal", time_budget=0).rows.classes is None

@@ -21,9 +21,7 @@ def check_output(path: str | os.PathLike[str], overwrite: bool, inputs: Sequence
     if target.exists() and any(os.path.exists(given) and target.samefile(given) for given in inputs):
         raise InputError(f"{target} is to be read, and would be replaced by what is written: choose another name.")
     if target.exists() and not overwrite:
-        raise InputError(
-            f"{target} exists already: choose another name, or allow it to be replaced (overwrite=True, --force)."
-        )
+        raise InputError(f"{target} exists already: choose another name, or allow it to be replaced (overwrite=True).")
     if not target.parent.is_dir():
         raise InputError(f"{target.parent} is not a folder: make it first, or choose another name.")
     if not os.access(target.parent, os.W_OK):

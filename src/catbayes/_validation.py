@@ -70,13 +70,15 @@ def check_weights(weight: Any, n_rows: int, whole: bool = True) -> Array | None:
             f"sample_weight holds {strange[0]:g}: expected 0, or from {1 / LARGEST:g} to {LARGEST:g}. Scale the "
             "weights to a mean of 1."
         )
-    if not whole:
-        return weights
-    if not weights.any():
+    if whole and not weights.any():
         raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
+    return weights
+
+
+def warn_of_small(weights: Array) -> None:
+    """Say so where rows of such weights say next to nothing of their categories."""
     if weights.mean() < 0.01:
         warn(
             f"sample_weight has a mean of {weights.mean():.2g}: a weight says how many rows a row stands for, so these "
             "say next to nothing. Scale them to a mean of 1 unless you mean that."
         )
-    return weights

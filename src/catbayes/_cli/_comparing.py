@@ -7,6 +7,7 @@ import re
 import sys
 import time as clock
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -23,13 +24,23 @@ from catbayes._comparison import ENCODERS, MEASURES, Comparison, behind, written
 from catbayes._comparison import compare as compare_encoders
 from catbayes._sources import find_files
 from catbayes._writing import printable
-from catbayes.errors import InputWarning
+from catbayes.errors import InputError, InputWarning
 from catbayes.families import FAMILIES
 from catbayes.report import write as write_report
 
 MODELS = ("boosting", "linear", "forest")
 WIDE = 100  # letters a line, below which the less important columns are left out
 SHARE_OF_REPORT, LEAST_OF_REPORT = 0.15, 15.0  # of a time budget, and seconds, but never more than a third
+
+
+def _without_exposure() -> list[str]:
+    """Families that can do without exposure, of which a comparison takes none."""
+    found = []
+    for name, family in FAMILIES.items():
+        with suppress(InputError):
+            family.check_unexposed()
+            found.append(name)
+    return found
 
 
 class Seconds(click.ParamType):
@@ -64,7 +75,7 @@ class Seconds(click.ParamType):
     help="Categorical columns, or all; by default those without numbers or dates.",
 )
 @click.option("--encoders", metavar="A,B,…", shell_complete=by_name(ENCODERS), help=f"Some of: {', '.join(ENCODERS)}.")
-@click.option("--family", type=click.Choice(["auto", *FAMILIES]), default="auto", show_default=True)
+@click.option("--family", type=click.Choice(["auto", *_without_exposure()]), default="auto", show_default=True)
 @click.option("--models", metavar="A,B,…", shell_complete=by_name(MODELS), help=f"Some of: {', '.join(MODELS)}.")
 @click.option(
     "--by",

@@ -11,7 +11,7 @@ from catbayes.errors import InputError
 from catbayes.families import FOR_CLASSES, FOR_NUMBERS, Family
 
 MOST_CLASSES = 100
-MANY_CLASSES = 20
+MANY_CLASSES = 5
 
 
 def target_values(y: Any) -> np.ndarray[Any, Any]:

@@ -241,7 +241,10 @@ class Encoding(Written):
         def combine(column: EncodedColumn) -> Codes:
             index = column.posteriors.index
             pairs = zip(column.parts, index.sources, strict=True)
-            return self._admit(column, index.slots([codes[part, id(source)] for part, source in pairs]))
+            slots = index.slots([codes[part, id(source)] for part, source in pairs])
+            if index.leaning in ("line", "ring") and self.settings.unseen == "prior" and (slots == index.unseen).any():
+                _warn_of_no_level(index.sources[0], column_of(column.position), column.name)
+            return self._admit(column, slots)
 
         return self.settings.run(combine, self.columns)
 
@@ -463,6 +466,16 @@ def _settle_missing(column: ColumnEvidence, settings: Settings) -> Statistics:
     incomplete = np.flatnonzero(column.index.incomplete())
     settings.refuse_missing(float(column.statistics.count[incomplete].sum()), column.name)
     return column.statistics.without(incomplete)
+
+
+def _warn_of_no_level(levels: Categories, values: Any, name: Any) -> None:
+    """Say so where values have no place in an order, in which their neighbours would tell of them."""
+    strangers = levels.strangers(values)
+    if strangers and levels.values:
+        warn(
+            f"Column {name!r} holds {strangers}, none of its levels: such rows are encoded by the prior. Name all "
+            "levels in Ordinal(levels)."
+        )
 
 
 def _warn_of_other_types(categories: Categories, values: Any, name: Any) -> None:

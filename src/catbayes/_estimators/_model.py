@@ -144,7 +144,8 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         y, family, classes = self._read_y(np.asarray(called))
         used = y if weight is None else y[weight > 0]
         if classes is not None and (used == used[0]).all():
-            raise InputError(f"y holds only one class, {used[0]!r}: expected two or more among rows that have weight.")
+            only = used[:1].tolist()[0]
+            raise InputError(f"y holds only one class, {only!r}: expected two or more among rows that have weight.")
         seed = new_seed(self.random_state)
         way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
         encoder = self._make_encoder(table, family, seed, suitable(estimator, way))

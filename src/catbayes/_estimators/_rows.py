@@ -167,6 +167,12 @@ def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
     table = draws.table
     for position in draws.layout.passing:
         if table.frame is not None and not table.numeric([position]):
+            if table.frame[:, position].dtype.is_temporal():
+                raise InputError(
+                    f"Column {table.names[position]!r} holds dates or times. Turn it into numbers, such as days since "
+                    "a fixed date, which is what compare does by itself, drop it, or name it among the columns of the "
+                    "encoder."
+                )
             raise InputError(
                 f"Column {table.names[position]!r} is not encoded and holds no numbers. Turn it into numbers, drop it, "
                 "or name it among the columns of the encoder."

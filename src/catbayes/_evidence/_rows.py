@@ -18,7 +18,7 @@ from catbayes._evidence._target import Target, read_target
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec, Selection
 from catbayes._tables import Table, called_columns, no_column
-from catbayes._validation import Array, Codes, check_weights
+from catbayes._validation import Array, Codes, check_weights, warn_of_small
 from catbayes.errors import InputError
 from catbayes.kinds import Said
 
@@ -85,6 +85,8 @@ def read_rows(
         selection = replace(selection, columns=called_columns(selection.columns, table))
     specs = selection.specs(names, table.categorical())
     weight = check_weights(weight, n_rows, whole)
+    if weight is not None and whole:
+        warn_of_small(weight)
     y = np.asarray(y)
     target = read_target(y, family, n_rows, classes, exposed=exposure is not None)
     units, n_weighed = 1.0, None if weight is None else float(weight.sum())

@@ -210,16 +210,18 @@ class Resembling(Categories):
 def form_of(value: Any) -> Any:
     """A spelling without case, accents, punctuation and blanks at its ends; what is no text stays as it is.
 
+    A + or # at the end of a word is a part of its name.
+
     Examples
     --------
-    >>> form_of(" São-Paulo! "), form_of("..."), form_of(None)
-    ('sao paulo', '...', None)
+    >>> form_of(" São-Paulo! "), form_of("..."), form_of(None), form_of("C++")
+    ('sao paulo', '...', None, 'c++')
     """
     if not isinstance(value, str):
         return value
     letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", value).casefold())
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
-    return " ".join(re.findall(r"[^\W_]+", plain)) or " ".join(value.split())
+    return " ".join(re.findall(r"[^\W_]+(?:[+#]+(?![^\W_]))?", plain)) or " ".join(value.split())
 
 
 def _forms(values: Sequence[Any]) -> tuple[tuple[Any, ...], Codes]:
