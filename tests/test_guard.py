@@ -49,6 +49,15 @@ def test_it_points_at_the_line_whatever_the_output_and_tells_it_once():
     assert [warning.filename for warning in caught if VERY in str(warning.message)] == [__file__]
 
 
+@pytest.mark.parametrize("above", [{name: name < "d" for name in "abcdef"}, ["half"]], ids=["dictionary", "column"])
+def test_hierarchies_are_guarded_too(above):
+    table = X.assign(half=X["city"] < "d")
+    encoder = SamplingBayesianEncoder(["city"], hierarchy={"city": above}).fit(table, Y)
+    encoder.transform(table[:50])
+    with pytest.warns(InputWarning, match=VERY):
+        encoder.transform(table)
+
+
 def test_several_targets_are_guarded_too():
     encoder = MultiTargetEncoder(SamplingBayesianEncoder()).fit(X, np.stack([Y, 1 - Y], axis=1))
     encoder.transform(X[:50])
