@@ -6,14 +6,14 @@ from scipy import stats
 
 import calibrating
 from cases import PRIORS, as_read, make_target, parameters
-from catbayes import BetaBernoulli, Draws, SamplingBayesianEncoder
-from catbayes._drawing import NORMAL_TOLERANCE, Found, draw
+from catbayes import BetaBernoulli, Draws, NormalGamma, SamplingBayesianEncoder
+from catbayes._drawing import NORMAL_TOLERANCE, Found, LeftOut, draw, draw_strata
 from catbayes._evidence import Target
-from catbayes._posteriors import Entries
+from catbayes._posteriors import ColumnPrior, Entries
 from catbayes._random import stream
 from catbayes._spread import Spread
 from catbayes.families import FAMILIES
-from catbayes.mappings import Identity
+from catbayes.mappings import MAPPINGS, Identity
 
 N_RANKS = 20
 WHOLE_POSTERIOR = Draws(1.0)
@@ -209,3 +209,33 @@ def test_only_an_included_target_makes_the_features_look_better_than_they_are(ow
     # Cov(draw, y) = Cov(left-out mean, θ) = Var(left-out mean) = n / (n + 5) · Var θ for n other rows, Var θ = 0.04
     others = {"exclude": 2 / 7, "cross_fit": 1.6 / 6.6, "include": 2 / 7}[own_target]
     assert (abs(covariance - others * 0.04) < 0.002) == unbiased
+
+
+def test_draws_are_exact_or_bent_normals_unless_it_is_said_otherwise():
+    entries = Entries(BetaBernoulli(alpha=np.array([2.0, 4e3]), beta=np.array([3.0, 9e3])), np.full(2, 9.0))
+    how = {"seed": 0, "key": (1,), "spread": Spread()}
+    unsaid, said, normal = (
+        draw(Found.each(entries), Identity(), **how, **sampler)
+        for sampler in ({}, {"sampler": "auto"}, {"sampler": "normal"})
+    )
+    np.testing.assert_array_equal(unsaid, said)
+    assert (unsaid != normal).all()
+
+
+def test_strata_have_the_outputs_that_are_no_draws_too():
+    posterior = NormalGamma(centre=[1.0], strength=[2.0], alpha=[3.0], beta=[4.0])
+    mapping = MAPPINGS["mean_precision"].bind(posterior, None)
+    strata = draw_strata(Entries(posterior, np.ones(1)), mapping, 4, seed=0, key=(0,), spread=Spread())
+    assert strata.shape == (4, 1, len(mapping.joined(mapping.drawn(posterior.mean()), posterior)[0]))
+
+
+def test_the_own_target_of_few_categories_is_taken_out_by_its_weight():
+    """There is a table of what is left of each category and class, for rows that count for one each."""
+    random = np.random.default_rng(0)
+    slots, target = random.integers(0, 2, 300), random.integers(0, 2, 300)
+    weight = random.integers(1, 5, 300) / 2.0
+    tally = np.array([[weight[(slots == s) & (target == t)].sum() for t in (0, 1)] for s in (0, 1)])
+    entries = Entries(BetaBernoulli(1.0 + tally[:, 1], 1.0 + tally[:, 0]), tally.sum(axis=1))
+    found = LeftOut.find(entries, ColumnPrior(*[BetaBernoulli(1.0, 1.0)] * 2), slots, target, weight, 2).of(slice(None))
+    np.testing.assert_allclose(found.family.alpha, 1.0 + tally[slots, 1] - weight * target)
+    np.testing.assert_allclose(found.count, tally.sum(axis=1)[slots] - weight)

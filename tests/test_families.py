@@ -15,12 +15,14 @@ from catbayes import (
     BetaNegativeBinomial,
     DirichletCategorical,
     GammaPoisson,
+    InputError,
     LogNormalGamma,
     NormalGamma,
     RobustNormal,
 )
-from catbayes.families import FAMILIES
+from catbayes.families import FAMILIES, family_of_classes
 from catbayes.families._arithmetic import log_rising
+from catbayes.priors import Scaled
 from catbayes.statistics import Moments, Tally
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
@@ -511,3 +513,17 @@ def test_rounding_does_not_tell_what_was_left_out():
     ones = np.array([0, 1])
     left = BetaBernoulli(1e-13 + ones, 1e-13 + (1 - ones)).leave_out(ones, np.ones(2))
     assert len({*left.alpha.tolist(), *left.beta.tolist()}) == 1
+
+
+def test_a_prior_by_gamma_has_the_mean_of_the_table_in_any_unit():
+    y = np.array([0.0, 1.0, 4.0, 7.0])
+    statistics = Moments(np.full(1, 4.0), y.mean(keepdims=True), np.full(1, ((y - y.mean()) ** 2).sum()))
+    for units in (1.0, 4.0):
+        for prior in Scaled(0.5).fit(BetaNegativeBinomial, statistics, units):
+            np.testing.assert_allclose(prior.mean(), 3.0)
+
+
+def test_a_family_of_your_own_is_called_by_its_name_where_it_does_not_fit():
+    mine = type("Mine", (BetaBernoulli,), {"__slots__": ()})
+    with pytest.raises(InputError, match="family=Mine takes two classes, and y holds 3"):
+        family_of_classes(3, mine)

@@ -170,7 +170,7 @@ class Posteriors:
         }
         if index.leaning == "likeness":  # a tree that nobody has seen yet
             above = index.up()[slots]
-            record["parent"] = [None if slot == index.unseen else values[slot] for slot in above for _ in range(width)]
+            record["parent"] = [values[slot] for slot in above for _ in range(width)]  # of what is unseen, None
         if width > 1:
             record["class"] = [label for _ in slots for label in (labels or range(width))]
         record["count"] = np.repeat(count[slots], width)
