@@ -139,6 +139,16 @@ def test_categories_of_any_plain_type_survive(tmp_path):
     assert kinds == [type(value) for value in encoder.evidence_.columns[0].values]
 
 
+def test_what_was_weighed_survives(tmp_path):
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame({name: random.choice(list("abc"), 400) for name in ("user", "door", "day")})
+    encoder = SamplingBayesianEncoder(interactions="auto").fit(table, (table["user"] == table["door"]).astype(int))
+    encoder.save(tmp_path / "m")
+    weighed = encoder.evidence_.candidates
+    assert len(weighed) == 3
+    assert catbayes.load(tmp_path / "m").evidence_.candidates == weighed
+
+
 def test_other_tools_can_read_it(tmp_path):
     SamplingBayesianEncoder(["city"]).fit(X, TARGETS["bernoulli"]).save(tmp_path / "m.catbayes")
     path = str(tmp_path / "m.catbayes")

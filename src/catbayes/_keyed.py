@@ -142,7 +142,7 @@ def row_keys(row_id: Any, n_rows: int) -> Keys:
     if ids.shape != (n_rows,):
         raise InputError(f"row_id has shape {ids.shape}: expected one id for each of {n_rows} rows.")
     if ids.dtype.kind in "iu":
-        return ids.astype(np.int64 if ids.dtype.kind == "i" else np.uint64).view(np.uint64)
+        return ids.astype(np.int64).view(np.uint64)  # the same bits, signed or not
     values: list[Any] = ids.tolist() if ids.dtype.kind in "OUT" else [None]
     if all(isinstance(value, str) for value in values):
         return _hashed(values)
