@@ -521,6 +521,16 @@ def test_a_prior_by_gamma_has_the_mean_of_the_table_in_any_unit():
     for units in (1.0, 4.0):
         for prior in Scaled(0.5).fit(BetaNegativeBinomial, statistics, units):
             np.testing.assert_allclose(prior.mean(), 3.0)
+    for unsaid, said in zip(
+        *(Scaled(0.5).fit(BetaNegativeBinomial, statistics, *u) for u in ((), (1.0,))), strict=True
+    ):
+        assert [*map(float, unsaid.arrays().values())] == [*map(float, said.arrays().values())]
+
+
+def test_parameters_are_floats_whatever_numbers_were_given():
+    for two in (2, [2], np.array([2]), np.array([2.0], dtype=np.float32)):
+        prior = BetaBernoulli(alpha=two, beta=two)
+        assert prior.alpha.dtype == prior.beta.dtype == np.float64
 
 
 def test_a_family_of_your_own_is_called_by_its_name_where_it_does_not_fit():
