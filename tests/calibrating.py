@@ -48,10 +48,10 @@ def tables(codes, structure):
     return np.column_stack([codes // 40, codes % 40 if structure == "pair" else codes])
 
 
-def encoder(family, prior, structure, own_target="exclude", mapping="identity"):
-    """An encoder of such a table that draws from the posterior as it is."""
-    how = {"family": family, "prior": PRIORS[family] if prior == "given" else "empirical", "mapping": mapping}
-    how |= {"draws": Draws(1.0), "random_state": 0, "own_target": own_target}
+def encoder(family, prior, structure, seed, own_target="exclude"):
+    """An encoder of such a table that draws from the posterior as it is; each table has a seed of its own."""
+    how = {"family": family, "prior": PRIORS[family] if prior == "given" else "empirical", "mapping": "identity"}
+    how |= {"draws": Draws(1.0), "random_state": seed, "own_target": own_target}
     if structure == "pair":
         return SamplingBayesianEncoder([0, 1], interactions=[(0, 1)], **how)
     if structure == "hierarchy":
@@ -85,12 +85,12 @@ def prior_sbc(family, prior, own_target, structure, seed):
     y, X = make_target(family, truth[codes], random), tables(codes, structure)
     last = slice(-N_CATEGORIES, None)
     if own_target == "new":
-        fitted = encoder(family, prior, structure).fit(X, y)
+        fitted = encoder(family, prior, structure, seed).fit(X, y)
         drawn = outputs(fitted.sample(X[last], n_draws=N_RANKS - 1), truth.shape[1])
         return ranks(truth, drawn)
     if own_target == "ordered":  # by a time, because an order for each draw would give each a posterior of its own
         X, own_target = np.column_stack([X, np.arange(len(X))]), Ordered(X.shape[1])
-    copies = encoder(family, prior, structure, own_target).augment(X, y, n_draws=N_RANKS - 1).X
+    copies = encoder(family, prior, structure, seed, own_target).augment(X, y, n_draws=N_RANKS - 1).X
     drawn = np.reshape(copies, (N_RANKS - 1, len(X), -1))[:, last]
     return ranks(truth, outputs(drawn, truth.shape[1]))
 
@@ -103,12 +103,13 @@ def posterior_sbc(family, prior, structure, seed):
         order = np.argsort(truth[:, 0] + random.normal(scale=truth[:, 0].std(), size=N_CATEGORIES))
         truth = truth[order]
     codes = np.tile(every, 3)
-    fitted = encoder(family, prior, structure).fit(tables(codes, structure), make_target(family, truth[codes], random))
+    fitted = encoder(family, prior, structure, seed).fit(
+        tables(codes, structure), make_target(family, truth[codes], random)
+    )
     asked = tables(every, structure)
     believed = outputs(fitted.sample(asked, n_draws=1), truth.shape[1])[0]
     more = np.tile(every, N_ROWS)
     fitted.partial_fit(tables(more, structure), make_target(family, believed[more], random))
-    fitted.set_params(random_state=1)
     drawn = outputs(fitted.sample(asked, n_draws=N_RANKS), truth.shape[1])[1:]  # the first is the one believed
     return ranks(believed, drawn)
 

@@ -1,8 +1,10 @@
 """Ways that are seldom taken, and still lead to what is claimed."""
 
 import datetime
+import gzip
 import json
 import sys
+import time
 import types
 from decimal import Decimal
 
@@ -23,15 +25,21 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import catbayes
 import catbayes.__main__
-from catbayes import InputError, SamplingBayesianEncoder, SamplingRegressor, compare, fade, gather
+from catbayes import InputError, MultiTargetEncoder, SamplingBayesianEncoder, SamplingRegressor, compare, fade, gather
 from catbayes._atomic import replacing
 from catbayes._categories import Categories
 from catbayes._cli import run
+from catbayes._comparison._deadline import deadline
 from catbayes._comparison._rows import read_rows
+from catbayes._comparison._scores import written as score_written
+from catbayes._comparison._target import target_values
+from catbayes._evidence._parts import _most_telling
 from catbayes._evidence._screening import _some_rows
 from catbayes._index import Index
 from catbayes._sources import some_rows
 from catbayes._tables import Table, called_columns
+from catbayes._writing import number
+from catbayes.displays import PriorDisplay
 from catbayes.kinds import Bins, Spellings
 
 ROWS = pandas.DataFrame({"city": ["a", "b", "c", "d"] * 15, "n": range(60), "y": [0, 1, 1, 0, 1] * 12})
@@ -257,3 +265,101 @@ def test_faded_evidence_tells_how_much_is_left():
     day = gather(ROWS, ["city"], "y")
     assert "half of it after 2" in repr(fade([day, day], half_life=2.0))
     assert "nothing is forgotten" in repr(fade([day, day], half_life=float("inf")))
+
+
+def test_classes_of_one_column_and_scores_that_are_tiny_or_missing():
+    assert [score_written(value) for value in (float("nan"), 1e-6, 0.25)] == ["", "1.0e-06", "0.2500"]
+    assert target_values(Y.to_numpy()[:, None]).tolist() == Y.tolist()
+
+
+def test_errors_before_the_time_is_up_are_their_own():
+    with pytest.raises(ZeroDivisionError), deadline(time.monotonic() + 60.0):
+        raise ZeroDivisionError
+
+
+def test_without_lightgbm_the_boosted_model_is_of_scikit_learn(monkeypatch):
+    monkeypatch.setattr("catbayes._comparison._contestants.find_spec", lambda name: None if name == "lightgbm" else 1)
+    result = compare(ROWS, "y", cv=2, encoders=["one-hot", "native"], models=["boosting"])
+    ran = {(cell.encoder, cell.model): cell.status for cell in result.cells}
+    assert ran["one-hot", "HistGradient"] == "done"
+
+
+def test_an_encoder_that_cannot_be_built_fails_alone():
+    class Broken(SamplingBayesianEncoder):
+        def __sklearn_clone__(self):
+            raise RuntimeError("no such luck\nat all")
+
+    encoders = {"broken": Broken(), "fine": SamplingBayesianEncoder()}
+    result = compare(ROWS, "y", cv=2, encoders=encoders, models=["linear"])
+    assert [cell.status for cell in result.cells if cell.encoder == "broken"] == ["failed: RuntimeError: no such luck"]
+
+
+def test_one_fold_cannot_tell_encoders_apart():
+    folds = [(np.arange(40), np.arange(40, 60))]
+    assert "cannot tell" in repr(compare(ROWS, "y", cv=folds, encoders=["target", "sampling"], models=["linear"]))
+
+
+def test_errors_of_commands_are_one_line_whatever_they_are():
+    from catbayes._cli._command import _sentence
+    from catbayes._cli._wording import in_flags
+
+    assert _sentence(RuntimeError("first\nsecond")) == "RuntimeError: first"
+    assert in_flags("X has 2 rows, and prior=3.", {}) == "The table has 2 rows, and prior=3."
+
+
+def test_targets_of_a_frame_and_then_of_an_array_leave_no_names_behind():
+    encoder = MultiTargetEncoder(SamplingBayesianEncoder(prior=1.0)).fit(X[["city"]], np.stack([Y, 1 - Y], axis=1))
+    assert list(encoder.feature_names_in_) == ["city"]
+    encoder.fit(X[["city"]].to_numpy(object), np.stack([Y, 1 - Y], axis=1))
+    assert not hasattr(encoder, "feature_names_in_")
+
+
+def test_effects_and_draws_of_rows_take_included_targets(tmp_path):
+    included = SamplingBayesianEncoder(["city"], own_target="include", effects=True, random_state=0)
+    assert np.isfinite(np.asarray(included.fit_transform(X, Y), dtype=float)).all()
+    plain = SamplingBayesianEncoder(["city"], own_target="include", prior=1.0, random_state=0).fit(X, Y)
+    catbayes.encode(ROWS, plain, tmp_path / "out.parquet", n_draws=1, target="y")
+    assert pyarrow.parquet.read_table(tmp_path / "out.parquet").num_rows == 60
+
+
+def test_numbers_that_go_with_the_target_are_kept_where_there_is_room_for_few():
+    random = np.random.default_rng(0)
+    y = random.normal(size=(1, 200))
+    numbers = {0: random.normal(size=200), 1: y[0] + random.normal(size=200), 2: random.normal(size=200)}
+    assert _most_telling(numbers, y, 1)[0] is numbers[1]
+
+
+def test_a_gzip_file_that_breaks_off_is_refused(tmp_path):
+    random, path = np.random.default_rng(0), tmp_path / "t.csv.gz"
+    lines = "\n".join(f"{number:.17f},0" for number in random.random(5_000))
+    whole = gzip.compress(f"c,y\n{lines}\n".encode())
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="cannot be read as CSV"):
+        gather(path, ["c"], "y")
+
+
+def test_infinite_numbers_are_written_as_people_do():
+    assert (number(float("inf")), number(float("-inf"))) == ("∞", "-∞")
+
+
+def test_scores_of_priors_are_told():
+    single = SamplingRegressor(Ridge(), SamplingBayesianEncoder(["city"]), random_state=0)
+    shown = PriorDisplay.from_estimator(single, X, Y, strengths=[0.1, 1.0], cv=2)
+    assert "by the strength γ of the prior" in repr(shown)
+
+
+def test_bins_of_a_constant_are_one():
+    kinds = {"n": Bins(4, merge=True)}
+    encoder = SamplingBayesianEncoder(["n"], kinds=kinds, prior=1.0, family="normal", missing="category")
+    even = encoder.fit(X[["n"]], np.tile([0.0, 1.0], 30))
+    assert len(set(np.asarray(even.transform(X[["n"]]))[:, 0])) == 1
+
+
+def test_text_that_is_empty_is_a_category_in_graphs_too():
+    import onnxruntime
+
+    names = pandas.DataFrame({"city": ["", "a", "b"] * 20})
+    encoder = SamplingBayesianEncoder(prior=1.0, random_state=0).fit(names, Y)
+    session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
+    found = session.run(None, {session.get_inputs()[0].name: names[:3].to_numpy(object)})[0]
+    np.testing.assert_allclose(np.ravel(found), encoder.transform(names)[:3, 0], rtol=1e-6)

@@ -15,6 +15,7 @@ from catbayes import (
     BetaBernoulli,
     ConjugateMomentEncoder,
     Draws,
+    Effects,
     InputError,
     SamplingBayesianEncoder,
     SamplingClassifier,
@@ -23,6 +24,9 @@ from catbayes import (
     encode,
 )
 from catbayes._categories import Categories
+from catbayes._cli._files import _stamp
+from catbayes._sources import read_arrow
+from catbayes._tables import Table
 from catbayes.diagnostics import decompose_loss
 from catbayes.displays import PriorDisplay
 
@@ -142,8 +146,33 @@ REFUSED = {
         "bernoulli",
     ),
     "slopes that are no dictionary": (
-        lambda: SamplingRegressor(slopes=5, random_state=0).fit(X, Y),
-        "slopes",
+        lambda: SamplingBayesianEncoder(["city"], effects=Effects(slopes=5)).fit(X, Y),
+        "slopes=5",
+    ),
+    "model: exposure": (
+        lambda: SamplingRegressor(Ridge(), random_state=0).fit(X, Y, exposure=np.ones(60)),
+        "exposure is for the encoder alone",
+    ),
+    "model: text that passes, of an array": (
+        lambda: SamplingRegressor(Ridge(), SamplingBayesianEncoder([0], prior=1.0), random_state=0).fit(
+            X.assign(n="x").to_numpy(object), Y
+        ),
+        "or name it among the columns of the encoder",
+    ),
+    "columns by a number": (lambda: SamplingBayesianEncoder(5).fit(X, Y), "expected .*a list of names or positions"),
+    "a table that is none": (lambda: Table.of({"city": ["a"]}), "X is a dict: expected a two-dimensional array"),
+    "a file that went away": (lambda: _stamp("nowhere"), "There is no file 'nowhere'"),
+    "a category that is no text": (
+        lambda: SamplingBayesianEncoder(prior=1.0).fit([["\ud800"], ["a"]] * 3, [0, 1] * 3).save("model"),
+        "no proper text",
+    ),
+    "events below zero": (
+        lambda: SamplingBayesianEncoder(["city"], family="poisson").fit(X, -1.0 * Y, exposure=np.ones(60)),
+        "-1",
+    ),
+    "no rows: read": (
+        lambda: read_arrow(pyarrow.table({"c": pyarrow.array([], "string")}).to_reader()),
+        "there is nothing to read",
     ),
     "no rows: reader": (
         lambda: fitted().fit(
