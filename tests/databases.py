@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,22 +39,25 @@ def running(command, ready, folder):
         server.wait(60)
 
 
-def owned(folder):
-    """A folder that the owner of the servers may write to."""
-    folder.mkdir()
-    folder.chmod(0o777)
-    for parent in folder.parents:  # which pytest makes for root alone
-        if OWNER and parent.stat().st_uid == 0 and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o011)
-    return folder
+@contextmanager
+def owned():
+    """A folder that the owner of the servers may write to; pytest keeps its own for root alone, at every start anew."""
+    with tempfile.TemporaryDirectory(prefix="catbayes-") as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
 
 
 @contextmanager
-def postgres(folder):
+def postgres():
     """Run a statement by psql."""
     if POSTGRES is None or not shutil.which("psql"):
         pytest.skip("PostgreSQL is not installed")
-    folder = owned(folder)
+    with owned() as folder, _postgres(folder) as run:
+        yield run
+
+
+@contextmanager
+def _postgres(folder):
     data = str(folder / "data")
     subprocess.run([f"{POSTGRES}/initdb", "-D", data, "-U", "me", "-E", "UTF8", "--locale=C"], user=OWNER, check=True)
     asked = ["psql", "-h", str(folder), "-U", "me", "-X", "-q", "-v", "ON_ERROR_STOP=1", "--csv", "-t", "postgres"]
@@ -63,11 +67,16 @@ def postgres(folder):
 
 
 @contextmanager
-def mariadb(folder):
+def mariadb():
     """Run a statement by MariaDB's client; tabs and ends of lines in texts come back escaped."""
     if not shutil.which("mariadbd") or not shutil.which("mariadb"):
         pytest.skip("MariaDB is not installed")
-    folder = owned(folder)
+    with owned() as folder, _mariadb(folder) as run:
+        yield run
+
+
+@contextmanager
+def _mariadb(folder):
     socket, data = f"{folder}/socket", f"--datadir={folder}/data"
     made = ["mariadb-install-db", "--no-defaults", data, "--auth-root-authentication-method=normal"]
     ran = subprocess.run(made, user=OWNER, check=False, capture_output=True, text=True, cwd=folder)
@@ -81,14 +90,14 @@ def mariadb(folder):
 
 
 @contextmanager
-def in_duckdb(folder):
+def in_duckdb():
     """DuckDB in memory."""
     with duckdb.connect() as connection:
         yield lambda sql: connection.execute(sql).fetchall()
 
 
 @contextmanager
-def in_sqlite(folder):
+def in_sqlite():
     """SQLite in memory."""
     connection = sqlite3.connect(":memory:")
     yield lambda sql: connection.execute(sql).fetchall()
