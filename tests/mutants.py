@@ -3,7 +3,8 @@
 mutmut makes thousands of changes, and finds which tests call each function (`mutmut run none` stops there). From then
 on it would take days. So a sample of fixed seed is taken of every module, and each change is met by the tests that call
 its function, the fastest first, until one fails or they have taken `--seconds`. What was found goes to
-`build/reliability/mutants.json` after each change: it may be stopped at any time.
+`build/reliability/mutants.json` after each change: it may be stopped at any time. `--again` tries what was not noticed
+once more, when tests have been written for it, and keeps how much was noticed at first, which says more of the rest.
 """
 
 from __future__ import annotations
@@ -84,9 +85,13 @@ def main():
     parser.add_argument("--each", type=int, default=40, help="changes of each module")
     parser.add_argument("--seconds", type=float, default=40.0, help="of tests for each change")
     parser.add_argument("--only", nargs="*", default=[], help="changes by their names, in the place of a sample")
+    parser.add_argument("--again", action="store_true", help="what the record says was not noticed, once more")
     parser.add_argument("--write", type=Path, default=Path("build/reliability/mutants.json"))
     given = parser.parse_args()
     write, changes = given.write.absolute(), made()
+    before = json.loads(write.read_text(encoding="utf-8")) if given.again else None
+    if before is not None:
+        given.only = list(before["survivors"])
     sample = {n: random.Random(n).sample(names, min(given.each, len(names))) for n, names in changes.items()}
     if given.only:
         sample = {name: [change for change in given.only if change in names] for name, names in changes.items()}
@@ -108,7 +113,26 @@ def main():
                     record["survivors"][change] = EQUIVALENT.get(change, result)
                 write.parent.mkdir(parents=True, exist_ok=True)
                 write.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if before is not None:
+        record = together(before, record)
+        write.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(record, indent=1))
+
+
+def noticed(record):
+    """How many changes the tests noticed."""
+    return sum(counts.get("killed", 0) + counts.get("timeout", 0) for counts in record["modules"].values())
+
+
+def together(before, again):
+    """A record, with what became of its survivors."""
+    modules = {name: dict(counts) for name, counts in before["modules"].items()}
+    for name, counts in again["modules"].items():
+        for missed in ("survived", "no tests"):
+            modules[name].pop(missed, None)
+        for result, count in counts.items():
+            modules[name][result] = modules[name].get(result, 0) + count
+    return {**before, "modules": modules, "survivors": again["survivors"], "at_first": noticed(before)}
 
 
 def import_once():

@@ -166,12 +166,14 @@ def load(path):
 
 def coverage(path):
     """Lines and branches."""
-    total = read(path)["totals"]
+    found = read(path)
+    total, left = found["totals"], [of["summary"] for of in found["files"].values()]
+    files = sum(of["missing_lines"] + of["missing_branches"] > 0 for of in left)
     return (
-        f"{total['percent_covered']:.1f} % of {total['num_statements']:,} statements and "
-        f"{total.get('num_branches', 0):,} "
-        f""
-        f"branches of `src` are run by the tests that `make coverage` ran."
+        f"{total['percent_covered']:.1f} % of {total['num_statements']:,} statements and {total['num_branches']:,} "
+        f"branches of `src` are run by the tests that `make coverage` ran, subprocesses, forks and Spark's workers "
+        f"included. {total['missing_lines']} statements and {total['missing_branches']} branches, in {files} of "
+        f"{len(left)} files, are not."
     )
 
 
@@ -184,13 +186,16 @@ def mutants(path):
         for name, counts in sorted(found["modules"].items())
     ]
     tried, killed, late = (sum(row[place] for row in rows) for place in (2, 3, 4))
+    first = ""
+    if "at_first" in found:
+        first = f" (at first {found['at_first'] / max(tried, 1):.1%}, before tests were written for what was missed)"
     harmless = sum(reason not in kinds for reason in found["survivors"].values())
     left = "".join(f"\n- `{name}`: {reason}" for name, reason in sorted(found["survivors"].items()))
     return (
         f"mutmut made {sum(found['made'].values()):,} changes to the arithmetic, keys and files. Of {tried}, a random "
         f"sample of each module, the tests that call the function noticed {killed}, {late} more by not coming to an "
-        f"end: {(killed + late) / max(tried, 1):.1%}. Of the others {harmless} change nothing that is claimed, which "
-        f"leaves {(killed + late) / max(tried - harmless, 1):.1%} of those that do.\n\n"
+        f"end: {(killed + late) / max(tried, 1):.1%}{first}. Of the others {harmless} change nothing that is claimed, "
+        f"which leaves {(killed + late) / max(tried - harmless, 1):.1%} of those that do.\n\n"
         + table(["module", "made", "tried", "noticed", "no end", "not noticed", "no test"], rows)
         + (f"\n\nNot noticed:\n{left}" if left else "")
     )
