@@ -19,7 +19,7 @@ from catbayes import (
     NormalGamma,
     SamplingBayesianEncoder,
 )
-from catbayes._keyed import KeyedRandom, philox, row_keys
+from catbayes._keyed import KeyedRandom, _unit, philox, row_keys
 
 # Known answers of Philox4x32-10, published with Random123 (Salmon et al., 2011): counter, key, output.
 KNOWN = [
@@ -181,3 +181,10 @@ def test_bad_ids_are_explained(ids, message):
 def test_draws_by_category_need_no_ids():
     encoder = SamplingBayesianEncoder(draws=Draws(per="category"), random_state=0).fit(X, Y)
     np.testing.assert_array_equal(encoder.sample(X, 3), encoder.sample(X, 3, row_id="id"))
+
+
+def test_uniforms_are_strictly_between_zero_and_one():
+    words = np.array([0, 2**32 - 1], dtype=np.uint64)
+    lowest, highest = _unit(words, words)
+    assert 0.0 < lowest < 1e-15
+    assert 1.0 - 1e-15 < highest < 1.0

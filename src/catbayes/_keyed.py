@@ -24,6 +24,7 @@ _HALF = np.uint64(32)
 _MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _STEPS = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 _ROUNDS = 10
+_LAST = 1.0 - 2.0**-53
 
 
 def philox(counter: tuple[Any, Any, Any, Any], key: tuple[Any, Any]) -> tuple[Keys, Keys, Keys, Keys]:
@@ -126,7 +127,8 @@ class KeyedRandom:
 def _unit(high: Keys, low: Keys) -> Array:
     """A uniform strictly between 0 and 1 from two words of 32 bits."""
     bits = (high << _HALF | low) >> np.uint64(11)
-    return (bits.astype(np.float64) + 0.5) * 2.0**-53
+    unit = (bits.astype(np.float64) + 0.5) * 2.0**-53
+    return np.minimum(unit, _LAST, out=unit)  # the half is lost in rounding above 1/2
 
 
 def row_keys(row_id: Any, n_rows: int) -> Keys:
