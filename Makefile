@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test golden calibration fuzz coverage mutants reliability lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale walk dist lowest interpreters mlflow news clean
+.PHONY: demo reproduce test golden calibration fuzz coverage mutants reliability lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale bench-large bench-parts walk dist lowest interpreters mlflow news clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -82,6 +82,12 @@ bench: $(VENV)/.dev  ## ratios against others, docs/speed.md; models too, with C
 
 bench-scale: $(VENV)/.dev  ## files of 1 to 30 million rows by DuckDB and polars, and Spark; half an hour
 	$(RUN)/python benchmarks/scale.py
+
+bench-large: $(VENV)/.dev  ## one table of 100 million rows by DuckDB, in flat memory; an hour, and 10 GB of disk
+	$(RUN)/python benchmarks/scale.py --large 100000000
+
+bench-parts: $(VENV)/.dev  ## the parts of encoding one by one; `--benchmark-compare` shows what a commit made slower
+	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(RUN)/python -m pytest -q benchmarks/parts.py --benchmark-autosave --benchmark-columns=min,median
 
 bench-estimators: $(VENV)/.dev  ## cost and score of copies, members and rounds; needs CATBAYES_DATA
 	$(RUN)/python benchmarks/estimators.py

@@ -1,11 +1,13 @@
 """What do big tables cost? Ratios to the engines' own work, in one run on one machine; absolute times mean little.
 
     python benchmarks/scale.py [--rows 1000000 3000000 10000000 30000000] [--spark-rows 10000000] [--folder DIR]
+    python benchmarks/scale.py --large 100000000 [--folder DIR]
 
 Makes Parquet files of 5 text columns (12 to 1,000,000 levels, one of them 2 % null) and a binary target, fits and
 encodes them by DuckDB and by polars, each in a process of its own with a limit of 1 GB for DuckDB, against the same
 engine's bare group-by (fit) and its bare left joins written to Parquet (encode). Then Spark against Spark's own
-TargetEncoder on whole-number columns, and one row against scikit-learn's TargetEncoder.
+TargetEncoder on whole-number columns, and one row against scikit-learn's TargetEncoder. `--large` fits and encodes one
+large table by DuckDB, and a tenth of it, and nothing else: does the time grow as the rows do, and the memory not?
 """
 
 from __future__ import annotations
@@ -194,6 +196,23 @@ def measure_files(sizes: list[int], folder: Path) -> None:
             print(f"- {engine}, {task}: {math.log(times[-1] / times[0]) / span:.2f}")
 
 
+def measure_large(n_rows: int, folder: Path) -> None:
+    print("| million rows | fit, seconds | encode, seconds | peak GB: fit | encode |")
+    print("|---|---|---|---|---|")
+    found: dict[str, list[float]] = {"fit": [], "encode": []}
+    for size in (n_rows // 10, n_rows):
+        files, output = make_files(folder, size, text=True), str(folder / "large.parquet")
+        results = run_task("fit", "duckdb", files, output + ".model"), run_task("encode_means", "duckdb", files, output)
+        cells = [*(f"{one['seconds']:.0f}" for one in results), *(f"{one['peak']:.2f}" for one in results)]
+        print(f"| {size / 1e6:g} | " + " | ".join(cells) + " |", flush=True)
+        for times, one in zip(found.values(), results, strict=True):
+            times.append(one["seconds"])
+        for left in folder.glob("large.parquet*"):
+            left.unlink()
+    exponents = (f"{task} {math.log10(times[1] / times[0]):.2f}" for task, times in found.items())
+    print(f"\nExponents of growth with rows: {', '.join(exponents)}")
+
+
 def measure_spark(n_rows: int, folder: Path) -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.ml.feature import TargetEncoder
@@ -263,12 +282,16 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000, 3_000_000, 10_000_000, 30_000_000])
     parser.add_argument("--spark-rows", type=int, default=10_000_000, help="0 leaves Spark out")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "catbayes-scale")
+    parser.add_argument("--large", type=int, help="rows of one large table, for which disk has to be free")
     parser.add_argument("--task", nargs=4, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.task:
         do_task(*arguments.task)
         return
     arguments.folder.mkdir(parents=True, exist_ok=True)
+    if arguments.large:
+        measure_large(arguments.large, arguments.folder)
+        return
     if arguments.rows:
         measure_files(arguments.rows, arguments.folder)
     measure_one_row()
