@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +17,7 @@ from catbayes._encoding import Plan
 from catbayes._sources import Batch, Engine, Files, are_files, batches, find_files, is_reader, is_source, need_arrow
 from catbayes._tables import Table
 from catbayes._types import Source
-from catbayes.errors import InputError
+from catbayes.errors import InputError, called_from, caller
 
 __all__ = ["encode"]
 
@@ -155,19 +156,40 @@ def _one_batch(table: Any) -> Iterator[Batch]:
 def _write(
     rows: Iterator[Batch], plan: Plan, output: Any, overwrite: bool, total: int | None, progress: Progress | None
 ) -> Path:
-    """Encode batch after batch into one file; one batch is written while the next is encoded."""
+    """Encode batch after batch into one file, in their order; one is written while the next are encoded."""
     done, is_text = 0, str(output).lower().endswith(".csv")
     with replacing(output, overwrite) as temporary, _Writer(temporary, is_text) as writer:
-        for batch in rows:
-            if not done:
-                plan.check(batch.table.column_names)
-            writer.write(_add_columns(batch, plan), [] if plan.n_draws is None else plan.added)
-            done += len(batch.table)
+        for table in _encoded(rows, plan):
+            writer.write(table, [] if plan.n_draws is None else plan.added)
+            done += len(table)
             if progress is not None:
                 progress(done, total)
         if not done:
             raise InputError("The table holds no rows: there is nothing to encode.")
     return Path(output)
+
+
+def _encoded(rows: Iterator[Batch], plan: Plan) -> Iterator[Any]:
+    """Tables with their new columns, in their order, two at a time: most of the work lets go of the interpreter."""
+    line = caller()
+
+    def work(batch: Batch) -> Any:
+        with called_from(line):
+            return _add_columns(batch, plan)
+
+    first = next(rows, None)
+    if first is None:
+        return
+    plan.check(first.table.column_names)
+    yield work(first)  # by itself: what it looks up for the first time is there for the others
+    with ThreadPoolExecutor(2) as workers:
+        pending: deque[Future[Any]] = deque()
+        for batch in rows:
+            pending.append(workers.submit(work, batch))
+            if len(pending) == 2:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
 
 
 def _add_columns(batch: Batch, plan: Plan) -> Any:
