@@ -25,6 +25,7 @@ EQUIVALENT = {
     "catbayes._keyed.x_row_keys__mutmut_12": "names of files are the same text in numpy's own type",
     "catbayes._keyed.x_row_keys__mutmut_38": "the same bits by either cast; one of them is left",
     "catbayes._posteriors.xǁPosteriorsǁrecord__mutmut_78": "what is unseen has no label anyway; the condition is gone",
+    "catbayes.families._arithmetic.x_maximise__mutmut_9": "scipy takes L-BFGS-B by itself where there are bounds",
     "catbayes.families.poisson.xǁGammaPoissonǁinside__mutmut_6": "the same numbers, in another array",
     "catbayes.families.normal.xǁNormalGammaǁof_nodes__mutmut_2": "a start: three rounds end within 1e-7 of each other",
 }
