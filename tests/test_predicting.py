@@ -73,8 +73,8 @@ def test_strata_need_a_quarter_of_the_independent_draws_at_most(link):
 @pytest.mark.parametrize("column", ["city", "shop"])
 def test_the_draws_of_a_category_have_the_moments_of_its_posterior(column):
     X, y = make_table()
-    number = list(X).index(column)
-    model = SamplingRegressor(Reads(lambda features: features[:, number]), DRAWN, n_draws=1, random_state=0, **PLAIN)
+    number, drawn = list(X).index(column), clone(DRAWN).set_params(prior=1)  # whose doubt is all in the draws
+    model = SamplingRegressor(Reads(lambda features: features[:, number]), drawn, n_draws=1, random_state=0, **PLAIN)
     model.fit(X, y)
     believed = model.encoder_.posteriors_[column]
     new = pandas.DataFrame({"city": "c0", "shop": "s0", "number": 0.0, column: believed["category"].fillna("unseen")})
