@@ -119,7 +119,8 @@ def test_exposure_is_a_rate_with_a_weight():
     for mine, other in zip(copies, wanted, strict=True):
         np.testing.assert_array_equal(mine, other)
     moments = ConjugateMomentEncoder(["city"], family="poisson", random_state=0)
-    np.testing.assert_array_equal(moments.fit_transform(X, Y, **given), moments.fit_transform(X, rate, E))
+    found, wanted = moments.fit_transform(X, Y, **given), moments.fit_transform(X, rate, E)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)  # of a prior that is learnt in the units of a row
     np.testing.assert_allclose(
         make().fit(X, Y, exposure=2.0).transform(X), make().fit(X, Y / 2, np.full(N_ROWS, 2.0)).transform(X)
     )
@@ -144,7 +145,19 @@ def test_draws_do_not_depend_on_the_unit(unit):
     other = make(prior=GammaPoisson(3.0, 2.0 * unit)).fit_transform(X, Y, exposure=E * unit)
     np.testing.assert_allclose(other * unit, years, rtol=1e-9)
     years, other = (make(prior="empirical").fit(X, Y, exposure=E * size).transform(X) for size in (1.0, unit))
-    np.testing.assert_allclose(other * unit, years, rtol=1e-3)
+    np.testing.assert_allclose(other * unit, years, rtol=1e-9)
+
+
+@pytest.mark.parametrize("family", ["poisson", "survival"])
+def test_a_signal_is_found_in_units_of_which_a_row_has_a_millionth(family):
+    random = np.random.default_rng(0)
+    city, size = random.integers(0, 30, 600), random.uniform(0.5, 2.0, 600)
+    events = random.poisson(random.gamma(2.0, 1.0, 30)[city] * size)
+    events = np.minimum(events, 1) if family == "survival" else events
+    encoder = SamplingBayesianEncoder([0], family=family)
+    usual, tiny = (encoder.fit(city[:, None], events, exposure=size * unit).transform([[0], [1]]) for unit in (1, 1e-6))
+    np.testing.assert_allclose(tiny * 1e-6, usual, rtol=1e-9)
+    assert np.ptp(usual) > 0.01  # not flattened
 
 
 @pytest.mark.parametrize("unit", [365.25, 1.0, 1e-3])

@@ -47,6 +47,11 @@ class GammaPoisson(Family):
         'family="poisson" takes counts ≥ 0, and y holds {lowest:g}: use "normal" for amounts.', zero=True
     )
     takes_exposure: ClassVar[bool] = True
+    row_units: ClassVar[bool] = True
+
+    def per(self, units: float) -> Self:
+        """In more units there are more events, and fewer of those units."""
+        return type(self)(self.alpha, self.beta / units)
 
     @classmethod
     def scaled(cls, total: Moments, gamma: float) -> Self:
