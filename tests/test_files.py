@@ -274,6 +274,15 @@ def test_what_cannot_be_saved_is_explained_and_the_old_file_stays(settings, mess
     assert saved.read_bytes() == before
 
 
+def test_a_class_that_cannot_be_saved_is_told_as_one(saved):
+    before, pairs = saved.read_bytes(), pandas.Series([(0,), (1,)] * 200)
+    with pytest.raises(
+        InputError, match=r"^A class is a tuple, \(0,\), which cannot be saved. Turn such values into text"
+    ):
+        SamplingBayesianEncoder(["city"], prior=1.0).fit(X, pairs).save(saved)
+    assert saved.read_bytes() == before
+
+
 def test_a_crash_leaves_the_old_file(saved, monkeypatch):
     before = saved.read_bytes()
 

@@ -25,7 +25,7 @@ from catbayes import (
     encode,
     gather,
 )
-from catbayes._hierarchy import Links
+from catbayes._hierarchy import Links, _variance
 from catbayes._linked import LinkedPrior
 from catbayes._posteriors import Posteriors
 from catbayes.families import BetaBinomial, BetaNegativeBinomial, DirichletCategorical, GammaPoisson, NormalGamma
@@ -424,3 +424,11 @@ def test_categories_that_a_table_of_parents_does_not_name_speak_for_the_root(n_n
     alone = SamplingBayesianEncoder(["shop"]).fit(table, y)
     np.testing.assert_allclose(with_parents.transform(new), alone.transform(new), atol=0.1)
     assert with_parents.posteriors_["shop"]["sd"].iloc[-1] < 0.3
+
+
+def test_a_mean_varies_with_its_rows_and_with_its_prior():
+    """The mean of ν = 2 and 6 rows is (2 m + Σ y) / 8: 6 / 64 of the variance of a target, and 4 / 64 of that of m."""
+    prior = NormalGamma(np.zeros(1), np.array([2.0]), np.ones(1), np.ones(1))
+    posterior = prior.worth(np.array([8.0]))
+    assert _variance(prior, posterior, np.zeros(1)) == pytest.approx(6 / 64)
+    assert _variance(prior, posterior, np.array([0.5])) == pytest.approx(6 / 64 + 0.5 * 4 / 64)

@@ -1117,3 +1117,19 @@ def test_ranks_of_spellings_among_draws_are_uniform():
     for some in map(np.concatenate, ranks.values()):
         assert abs(some.mean() - 0.5) < 0.05
         assert abs(some.var() - 1 / 12) < 0.02
+
+
+@pytest.mark.parametrize("prior", ["empirical", 0.01])
+def test_rates_of_spellings_do_not_depend_on_the_unit(prior):
+    random = np.random.default_rng(0)
+    code = random.integers(0, 16, 600)
+    X = pd.DataFrame(
+        {"title": np.array([f"{job} {letter}" for job in ("clerk", "driver") for letter in "abcdefgh"])[code]}
+    )
+    years = random.gamma(2.0, 1.0, 600)
+    y = random.poisson(years * np.where(code < 8, 1.0, 4.0) * random.gamma(2.0, 0.5, 600))
+    found = []
+    for unit in (1.0, 365.25):
+        encoder = SamplingBayesianEncoder(kinds={"title": Spellings()}, family="negative_binomial", prior=prior)
+        found.append(encoder.fit(X, y, exposure=years * unit).transform(X[:50]) * unit)
+    np.testing.assert_allclose(*found, rtol=1e-3)
