@@ -24,11 +24,13 @@ from catbayes import (
     Empirical,
     Exclude,
     InputError,
+    MultiTargetEncoder,
     NormalGamma,
     PredictiveQuantiles,
     SamplingBayesianEncoder,
     Scaled,
 )
+from catbayes.kinds import Bins
 from catbayes.mappings import Mean
 
 random = np.random.default_rng(0)
@@ -236,6 +238,62 @@ def test_impossible_headers_are_refused(saved, change, message):
     rewrite(saved, change)
     with pytest.raises(InputError, match=message):
         catbayes.load(saved)
+
+
+def altered(path, **columns):
+    """Change columns of the table of a saved file, each by a function of its cells; the header stays as it is."""
+    table = pyarrow.parquet.read_table(path)
+    for name, change in columns.items():
+        field = table.schema.field(name)
+        cells = pyarrow.array(change(table[name].to_pylist()), field.type)
+        table = table.set_column(table.schema.get_field_index(name), field, cells)
+    pyarrow.parquet.write_table(table, path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"kind": lambda cells: ["missing", *cells[1:]]}, "categories of column 0 are not in their places"),
+        ({"category": lambda cells: [cells[1], *cells[1:]]}, "categories of 'city' are not distinct"),
+        ({"counts": lambda cells: [[-1.0, 2.0], *cells[1:]]}, "statistics of 'city' are impossible"),
+        ({"counts": lambda cells: [[float("nan"), 2.0], *cells[1:]]}, "statistics of 'city' are impossible"),
+    ],
+)
+def test_impossible_rows_are_refused(saved, columns, message):
+    SamplingBayesianEncoder(["city"], prior=1.0).fit(X, TARGETS["bernoulli"]).save(saved)
+    altered(saved, **columns)
+    with pytest.raises(InputError, match=f"damaged: its table does not fit its header .*{message}"):
+        catbayes.load(saved)
+
+
+@pytest.mark.parametrize("impossible", [-1.0, float("nan"), float("inf")])
+def test_impossible_effects_are_refused(saved, impossible):
+    SamplingBayesianEncoder(["city"], effects=True, prior=1.0).fit(X, TARGETS["bernoulli"]).save(saved)
+    altered(saved, effect_known=lambda cells: [[impossible], *cells[1:]])
+    with pytest.raises(InputError, match="effects are impossible"):
+        catbayes.load(saved)
+
+
+def test_bins_that_are_not_those_of_their_cuts_are_refused(saved):
+    SamplingBayesianEncoder(["n"], kinds={"n": Bins([10.0, 20.0])}, prior=1.0).fit(X, TARGETS["bernoulli"]).save(saved)
+    rewrite(saved, lambda header: header["columns"][0]["made_of"].update(edges=[10.0, 30.0]))
+    with pytest.raises(InputError, match="the bins are not those of their cuts"):
+        catbayes.load(saved)
+
+
+def test_targets_whose_rows_are_not_all_there_are_refused(saved):
+    targets = np.stack([TARGETS["normal"], TARGETS["lognormal"]], axis=1)
+    MultiTargetEncoder(SamplingBayesianEncoder(["city"], prior=1.0)).fit(X, targets).save(saved)
+    rewrite(saved, lambda header: header["targets"].pop())
+    with pytest.raises(InputError, match="rows are missing"):
+        catbayes.load(saved)
+
+
+def test_a_target_whose_name_is_no_text_cannot_be_saved(saved):
+    targets = pandas.DataFrame({("a", 1): TARGETS["normal"], ("a", 2): TARGETS["lognormal"]})
+    encoder = MultiTargetEncoder(SamplingBayesianEncoder(["city"], prior=1.0)).fit(X, targets)
+    with pytest.raises(InputError, match=r"Column \('a', 1\) cannot be saved: its name must be text"):
+        encoder.save(saved)
 
 
 def test_a_header_without_its_checksum_is_refused(saved):
