@@ -256,6 +256,7 @@ def altered(path, **columns):
         ({"kind": lambda cells: ["missing", *cells[1:]]}, "categories of column 0 are not in their places"),
         ({"category": lambda cells: [cells[1], *cells[1:]]}, "categories of 'city' are not distinct"),
         ({"counts": lambda cells: [[-1.0, 2.0], *cells[1:]]}, "statistics of 'city' are impossible"),
+        ({"counts": lambda cells: [[0.0, 0.0]] * len(cells)}, "nothing is left to learn from"),
         ({"counts": lambda cells: [[float("nan"), 2.0], *cells[1:]]}, "statistics of 'city' are impossible"),
     ],
 )

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import click.shell_completion
 import dask.dataframe
+import duckdb
 import narwhals
 import numpy as np
 import pandas
@@ -17,15 +18,29 @@ import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
+from scipy.stats import betanbinom
 from sklearn import config_context
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.utils import get_tags
 
 import catbayes
 import catbayes.__main__
-from catbayes import InputError, MultiTargetEncoder, SamplingBayesianEncoder, SamplingRegressor, compare, fade, gather
+from catbayes import (
+    BetaBernoulli,
+    BetaNegativeBinomial,
+    InputError,
+    MultiTargetEncoder,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    SamplingRegressor,
+    compare,
+    fade,
+    gather,
+)
 from catbayes._atomic import replacing
 from catbayes._categories import Categories
 from catbayes._cli import run
@@ -33,14 +48,22 @@ from catbayes._comparison._deadline import deadline
 from catbayes._comparison._rows import read_rows
 from catbayes._comparison._scores import written as score_written
 from catbayes._comparison._target import target_values
+from catbayes._encoder._frames import describe
+from catbayes._estimators._growing import Grid, Job
+from catbayes._estimators._native import Known, told
+from catbayes._evidence import _parts
 from catbayes._evidence._parts import _most_telling
+from catbayes._evidence._rows import _as_numbers
 from catbayes._evidence._screening import _some_rows
 from catbayes._index import Index
-from catbayes._sources import some_rows
+from catbayes._one_column import alone
+from catbayes._sources import batches, some_rows
 from catbayes._tables import Table, called_columns
 from catbayes._writing import number
+from catbayes.diagnostics import decompose_loss, leakage
 from catbayes.displays import PriorDisplay
-from catbayes.kinds import Bins, Spellings
+from catbayes.kinds import Bins, Spellings, Tags
+from catbayes.report._summary import _changes, _draws
 
 ROWS = pandas.DataFrame({"city": ["a", "b", "c", "d"] * 15, "n": range(60), "y": [0, 1, 1, 0, 1] * 12})
 X, Y = ROWS[["city", "n"]], ROWS["y"]
@@ -363,3 +386,183 @@ def test_text_that_is_empty_is_a_category_in_graphs_too():
     session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
     found = session.run(None, {session.get_inputs()[0].name: names[:3].to_numpy(object)})[0]
     np.testing.assert_allclose(np.ravel(found), encoder.transform(names)[:3, 0], rtol=1e-6)
+
+
+def test_a_table_of_several_columns_names_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    SamplingBayesianEncoder("all", prior=1.0).fit(X.assign(n=X["n"] % 2), Y).save("model")
+    assert run(["posteriors", "model"]) == 0
+    assert "column" in capsys.readouterr().out.splitlines()[1].split()
+
+
+def test_boosters_of_their_own_need_boosting_and_are_left_out_without():
+    result = compare(ROWS, "y", cv=2, encoders=["one-hot", "native"], models=["linear"])
+    assert {cell.encoder for cell in result.cells} == {"one-hot"}
+
+
+def test_a_column_in_which_nothing_was_seen_has_no_signal():
+    empty = X.assign(city=[None] * 60)
+    encoder = SamplingBayesianEncoder(["city"], prior=BetaBernoulli(2.0, 2.0), missing="prior").fit(empty, Y)
+    assert describe(encoder.encoding_.columns[0])["signal"] == 0.0
+
+
+def test_ancestors_that_are_missing_survive_in_files(tmp_path):
+    parents = {"a": ("north", None), "b": ("south", "land"), "c": ("south", "land")}
+    encoder = SamplingBayesianEncoder(["city"], hierarchy={"city": parents}, random_state=0).fit(X, Y)
+    encoder.save(tmp_path / "e")
+    assert catbayes.load(tmp_path / "e").hierarchy == {"city": parents}
+
+
+def test_a_pipeline_of_one_step_is_that_step():
+    boosted = HistGradientBoostingRegressor(max_iter=5, random_state=0)
+    encoder = SamplingBayesianEncoder(["city"], prior=1.0)
+    how = {"encoder": encoder, "random_state": 0, "fit_with": "rounds"}
+    alone, piped = (SamplingRegressor(model, **how).fit(X, Y) for model in (boosted, make_pipeline(boosted)))
+    np.testing.assert_array_equal(alone.predict(X), piped.predict(X))
+
+
+def test_points_of_a_grid_are_no_more_than_there_is_room_for():
+    random = np.random.default_rng(0)
+    stay, move = np.arange(400.0), random.normal(size=(2, 100))
+    job = Job(lambda k: np.append(stay, move[k % 2])[:, None], None, None, None, 1, print, {})
+    assert len(Grid(job, most=32).points[0]) == 32  # 400 values that stay are too many
+    few = Job(lambda k: np.append(stay[:10], move[k % 2])[:, None], None, None, None, 1, print, {})
+    assert {*stay[:10]} <= {*Grid(few, most=32).points[0]}
+
+
+def test_what_the_encoder_says_goes_before_what_the_model_says():
+    own = SamplingBayesianEncoder(["city"], prior=1.0, effects=True, keep_categories="one_hot", n_jobs=1)
+    model = SamplingRegressor(Ridge(), own, effects=False, keep_categories=None, random_state=0).fit(X, Y)
+    assert (model.encoder_.effects, model.encoder_.keep_categories) == (True, "one_hot")
+
+
+def test_categories_that_the_user_named_to_a_booster_stay():
+    booster = HistGradientBoostingRegressor(categorical_features=[1])
+    assert told(booster, Known(("a", "b"), (0,)), {}) == {}
+    assert booster.categorical_features == [1]
+
+
+def test_intervals_of_models_with_combinations_go_by_single_columns():
+    encoder = SamplingBayesianEncoder("all", prior=1.0, interactions=[("city", "n")])
+    table = X.assign(n=X["n"] % 3)
+    model = SamplingRegressor(Ridge(), encoder, random_state=0).fit(table, Y)
+    rows = model._read_new(table)
+    assert (rows.known().shape, rows.plain().shape) == ((60, 2), (60, 2))
+
+
+def test_taylor_of_a_table_without_categories_is_the_prediction_itself():
+    model = SamplingRegressor(Ridge(), predict_with="taylor", random_state=0).fit(X[["n"]], Y)
+    np.testing.assert_allclose(model.predict(X[["n"]]), Ridge().fit(X[["n"]], Y).predict(X[["n"]]), rtol=1e-9)
+
+
+def test_a_classifier_of_something_else_is_still_one():
+    assert get_tags(SamplingClassifier(Ridge())).classifier_tags is not None
+
+
+def test_steps_that_never_settle_end_where_settled_ones_do(monkeypatch):
+    settled = SamplingBayesianEncoder("all", effects=True, random_state=0).fit(X, Y).transform(X[:9])
+    monkeypatch.setattr(_parts, "SETTLED", 0.0)
+    ended = SamplingBayesianEncoder("all", effects=True, random_state=0).fit(X, Y).transform(X[:9])
+    np.testing.assert_allclose(ended, settled, atol=0.01)
+
+
+def test_numbers_of_an_array_of_objects_count_among_effects():
+    cells = X.assign(n=X["n"] % 7).to_numpy(object)
+    of_array, of_frame = (
+        SamplingBayesianEncoder([first], effects=True, random_state=0).fit(table, Y).transform(table[:5])
+        for first, table in ((0, cells), ("city", X.assign(n=X["n"] % 7)))
+    )
+    np.testing.assert_allclose(np.asarray(of_array, dtype=float), np.asarray(of_frame, dtype=float))
+    odd = cells.copy()
+    odd[0, 1] = [1]
+    assert _as_numbers(Table.of(odd), 1) is None
+
+
+def test_classes_that_are_fractions_may_come_again():
+    encoder = SamplingBayesianEncoder(["city"], prior=1.0, family="bernoulli").fit(X, Y + 0.5)
+    encoder.set_params(family="auto").partial_fit(X, Y + 0.5)
+    assert encoder.classes_.tolist() == [0.5, 1.5]
+
+
+def test_days_and_moments_of_one_column_are_moments_in_queries():
+    moments = [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 1, 12)] * 30
+    table = pandas.DataFrame({"at": moments})
+    encoder = SamplingBayesianEncoder(["at"], prior=1.0).fit(table, Y)
+    queried = duckdb.sql(encoder.to_sql("duckdb", table="table")).df()
+    np.testing.assert_allclose(queried.iloc[:, -1], encoder.transform(table[:60].copy())[:, 0])
+
+
+def test_combinations_that_nobody_has_are_unseen():
+    sources = [Categories.of(list(map(str, range(1000))))[0] for _ in range(3)]
+    index = Index(tuple(sources), np.empty((0, 3), dtype=np.intp))
+    assert index.slots([np.array([0, 5])] * 3).tolist() == [index.unseen] * 2
+
+
+def test_sets_that_say_nothing_sit_on_the_mean():
+    tags = pandas.DataFrame({"tags": np.random.default_rng(0).choice(["a|b", "a", "b", "b|c", "c"], 60)})
+    encoder = SamplingBayesianEncoder(["tags"], kinds={"tags": Tags("|")}).fit(tags, np.tile([0, 1], 30))
+    assert np.ptp(encoder.transform(tags[:30])) < 0.02
+
+
+def test_leaks_of_a_column_are_those_of_its_kind():
+    table = pandas.concat([X.assign(n=X["n"] % 10)] * 2)
+    encoder = SamplingBayesianEncoder("all", kinds={"n": Bins(2)}, prior=1.0)
+    found = leakage(encoder, table, [*Y, *Y], cv=2)
+    assert found.columns == ["city", "n"]
+    assert alone(encoder, Table.of(table), 1, classes=True, seed=0).kinds == {0: Bins(2)}
+    assert alone(encoder, Table.of(table), 0, classes=True, seed=0).kinds is None
+    assert repr(found.together).splitlines()[0].endswith("what the gap between them says:")
+
+
+def test_batches_without_rows_are_passed_over():
+    batch = pyarrow.RecordBatch.from_pandas(ROWS)
+    reader = pyarrow.RecordBatchReader.from_batches(batch.schema, [batch[:20], batch[:0], batch[20:]])
+    assert [(part.table.num_rows, part.start) for part in batches(reader)] == [(20, 0), (40, 20)]
+
+
+def test_an_empty_line_of_one_column_is_a_gap(tmp_path):
+    (tmp_path / "c.csv").write_text("city\na\n\nb\n")
+    encoder = SamplingBayesianEncoder(["city"], prior=1.0).fit(X[["city"]], Y)
+    for engine in ("polars", "duckdb"):
+        written = catbayes.encode(tmp_path / "c.csv", encoder, tmp_path / f"{engine}.parquet", engine=engine)
+        assert pandas.read_parquet(written)["city"].isna().tolist() == [False, True, False]
+
+
+def test_what_members_disagree_by_is_told():
+    model = SamplingRegressor(Ridge(), SamplingBayesianEncoder(["city"], prior=1.0), fit_with="members", random_state=0)
+    parts = decompose_loss(model.fit(X, Y), X, Y, n_draws=5)
+    assert parts.between_members > 0.0
+    assert "between members" in repr(parts)
+
+
+def test_combinations_of_spellings_that_were_not_seen_are_refused():
+    kinds, table = {"city": Spellings()}, X.assign(n=X["n"] % 3)
+    encoder = SamplingBayesianEncoder("all", kinds=kinds, interactions=[("city", "n")], unseen="error", prior=1.0)
+    encoder.fit(table, Y)
+    assert encoder.transform(table[:1].assign(city=" A ")).shape == (1, 3)
+    with pytest.raises(InputError, match="zzz"):
+        encoder.transform(table[:1].assign(city="zzz"))
+
+
+def test_bins_stay_in_combinations_that_are_forgotten():
+    encoder = SamplingBayesianEncoder("all", kinds={"n": Bins([20.0, 40.0])}, interactions=[("city", "n")], prior=1.0)
+    encoder.fit(X, Y).remove(X[:20], Y[:20])
+    rest = SamplingBayesianEncoder("all", kinds={"n": Bins([20.0, 40.0])}, interactions=[("city", "n")], prior=1.0)
+    np.testing.assert_allclose(encoder.transform(X), rest.fit(X[20:], Y[20:]).transform(X), rtol=1e-9)
+
+
+def test_parts_of_the_report_that_rows_cannot_give_say_why():
+    how = {"columns": "auto", "drop": (), "family": "auto", "groups": None, "sample": None, "seed": 0}
+    late = ROWS.assign(day=range(60), y=["no", "yes"] * 25 + ["perhaps"] * 10)
+    assert "fewer classes" in _changes(read_rows(late, "y", time="day", **how), 0)["left_out"]
+    rare = ROWS.assign(y=["no", "yes"] * 29 + ["perhaps"] * 2)
+    assert "fewer rows than" in _draws(read_rows(rare, "y", time=None, **how), 0)["left_out"]
+
+
+@pytest.mark.parametrize("probability", [0.5, 0.99])
+def test_quantiles_of_counts_beyond_the_first_are_those_of_scipy(probability):
+    prior = BetaNegativeBinomial(300.0, 8.0, 3.0)
+    a, b = prior._shapes()
+    expected = betanbinom(3.0, a, b).ppf(probability)
+    assert expected > 64
+    assert prior.predictive_quantile(probability).item() == expected

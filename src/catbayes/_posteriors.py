@@ -82,10 +82,6 @@ class ColumnPrior:
         """
         return self
 
-    def within(self, index: Index, statistics: Statistics) -> Self:
-        """The priors of the slots of a larger index: still the same."""
-        return self
-
     def update(self, statistics: Statistics) -> Entries:
         """The posterior of every slot; a slot without rows draws from what an unseen one does."""
         posterior = self.prior.update(statistics)

@@ -13,6 +13,7 @@ from catbayes._drawing import Found, LeftOut, draw, draw_strata
 from catbayes._encoding._beside import Beside
 from catbayes._evidence import ColumnEvidence, Target
 from catbayes._index import Index
+from catbayes._linked import LinkedPrior
 from catbayes._posteriors import Entries, Posteriors
 from catbayes._random import Purpose, number_of
 from catbayes._selection import ColumnSpec
@@ -62,7 +63,9 @@ class EncodedColumn(ColumnSpec):
         """The same column with more slots, of which no rows were seen."""
         moved = index.moved(self.posteriors.index)
         statistics = self.posteriors.statistics.place(moved, index.n_slots)
-        prior = self.posteriors.prior.within(index, statistics)
+        prior = self.posteriors.prior
+        assert isinstance(prior, LinkedPrior)  # or a new slot would be as good as unseen
+        prior = prior.within(index, statistics)
         before = np.full(index.n_slots, self.posteriors.index.unseen)
         before[moved] = np.arange(len(moved))
         posteriors = Posteriors.of(index, statistics, prior, self.posteriors.learnt)

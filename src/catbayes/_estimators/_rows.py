@@ -179,18 +179,15 @@ def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
             )
     if features.dtype != object:
         return features
-    try:
-        return features.astype(np.float64)
-    except (TypeError, ValueError):
-        for position in draws.layout.passing:
-            try:
-                features[:, draws.layout.places[position].start].astype(np.float64)
-            except (TypeError, ValueError) as error:
-                raise InputError(
-                    f"Column {position} is not encoded and holds no numbers ({error}). Turn it into numbers, drop it, "
-                    "or name it among the columns of the encoder."
-                ) from error
-        raise
+    for position in draws.layout.passing:
+        try:
+            features[:, draws.layout.places[position].start].astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"Column {position} is not encoded and holds no numbers ({error}). Turn it into numbers, drop it, "
+                "or name it among the columns of the encoder."
+            ) from error
+    return features.astype(np.float64)
 
 
 def wordy_columns(table: Table) -> list[int]:

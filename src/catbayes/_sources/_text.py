@@ -135,14 +135,8 @@ def _check_text(path: Path) -> None:
 
 def _not_utf8(path: Path) -> InputError:
     """Find the line that is not UTF-8."""
-    number = 0
     with _open(path, "rb") as file:
-        for line in file:
-            number += 1
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                break
+        number = next(n for n, line in enumerate(file, 1) if line.decode(errors="ignore").encode() != line)
     return InputError(
         f"{path}, line {number}: its text is not UTF-8. Save the file as UTF-8; if it is Latin-1, by "
         f"iconv -f latin1 -t utf-8 {path.name} > new{_ending(path)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -134,10 +134,6 @@ class Cuts(Categories):
     def codes(self, column: Any) -> Codes:
         """Slot of each row of another column."""
         return self.place(_numbers(column, getattr(column, "name", "")))
-
-    def strangers(self, column: Any, most: int = 3) -> list[Hashable]:
-        """Every number has its bin."""
-        return []
 
     def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
         """The same bins, or none."""

@@ -40,7 +40,7 @@ class Said:
         return 1.0 if self.weight is None else float((self.weight**2).sum() / max(self.weight.sum(), TINY))
 
 
-class Kind:
+class Kind(ABC):
     """How the values of a column become categories, and what links these; by default values are names.
 
     Examples
@@ -58,9 +58,9 @@ class Kind:
         """Find the categories of a column of this name, and the slot of each row."""
         return Categories.of(column)
 
+    @abstractmethod
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
         """The categories that were seen, with all that they lean on; `peers` are those of columns that share them."""
-        return seen
 
     def again(self, seen: Index) -> Kind:
         """The kind by which more rows become the same categories."""

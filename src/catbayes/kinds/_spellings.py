@@ -170,10 +170,6 @@ class Resembling(Categories):
         found, codes = Categories.of(column)
         return np.append(self._of_values(found.values), [self.missing])[codes]
 
-    def slots(self, values: list[Any]) -> Codes:
-        """Slot of each of some values."""
-        return self._of_values(values)
-
     def moved(self, part: Categories) -> Codes:
         """Where the slots of some spellings are."""
         return np.append(self._of_values(part.values), [self.missing, self.unseen]).astype(np.intp)
