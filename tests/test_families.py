@@ -22,7 +22,7 @@ from catbayes import (
 )
 from catbayes.families import FAMILIES, family_of_classes
 from catbayes.families._arithmetic import log_rising
-from catbayes.priors import Empirical, Scaled
+from catbayes.priors import Empirical, Given, Scaled
 from catbayes.statistics import Moments, Tally
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
@@ -536,3 +536,9 @@ def test_a_family_of_your_own_is_called_by_its_name_where_it_does_not_fit():
     mine = type("Mine", (BetaBernoulli,), {"__slots__": ()})
     with pytest.raises(InputError, match="family=Mine takes two classes, and y holds 3"):
         family_of_classes(3, mine)
+
+
+def test_a_given_prior_of_other_classes_is_refused_by_its_shape():
+    three = Tally(np.array([[1.0, 2.0, 3.0]]))
+    with pytest.raises(InputError, match=r"prior: alpha has shape \(2,\), and this target needs \(3,\)"):
+        Given(DirichletCategorical([1.0, 1.0])).fit(DirichletCategorical, three)

@@ -169,6 +169,7 @@ def test_ids_are_keys_whatever_holds_them():
         ([1], "one id for each of 2 rows"),
         ([1, "a"], "whole numbers or text"),
         (pandas.to_datetime(["2020-01-01", "2020-01-02"]), "dates, into text"),
+        (np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[ns]"), "dates, into text"),  # numbers to numpy's list
         ("town", "no column 'town'. It has 'city', 'id'"),
     ],
 )

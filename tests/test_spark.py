@@ -197,6 +197,8 @@ def test_bad_input_is_explained(spark, frame):
     for names in (["zip", "z"], ["bernoulli", "z"], ["z", "z"]):
         with pytest.raises(InputError, match="already, or it is named twice"):
             model.copy({model.outputCols: names}).transform(frame)
+    with pytest.raises(InputError, match="outputCols names 1 columns for 2 input columns"):
+        model.copy({model.outputCols: ["z"]}).transform(frame)
     named = model.copy({model.outputCols: ["zip_encoded", "city_encoded"]}).transform(frame)
     assert named.columns == [*frame.columns, "zip_encoded", "city_encoded"]
     with pytest.raises(InputError, match="Leave output out"):

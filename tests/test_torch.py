@@ -298,3 +298,16 @@ def test_rows_in_a_hierarchy_are_drawn_as_the_encoder_draws_them(family):
     assert np.abs((mine.mean(axis=0) - theirs.mean(axis=0)) / spread).max() < 0.4
     np.testing.assert_allclose(mine.std(axis=0), spread, rtol=0.3)
     assert (spread > 0).all()  # rows that are alone too
+
+
+def test_a_strategy_that_needs_all_rows_is_refused_in_training():
+    encoder, X, y = make_encoder("normal", own_target="ordered")
+    embedding = PosteriorEmbedding(encoder).train()
+    with pytest.raises(InputError, match="needs all rows together"):
+        embedding(embedding.codes(X), torch.tensor(y))
+
+
+def test_no_rows_have_no_draws():
+    encoder, X, y = make_encoder("normal", draws=1.0)
+    embedding = PosteriorEmbedding(encoder).train()
+    assert embedding(embedding.codes(X)[:0], torch.tensor(y)[:0]).shape == (0, 2)
