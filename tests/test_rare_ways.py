@@ -13,6 +13,7 @@ import dask.dataframe
 import duckdb
 import narwhals
 import numpy as np
+import onnxruntime
 import pandas
 import polars
 import pyarrow
@@ -379,8 +380,6 @@ def test_bins_of_a_constant_are_one():
 
 
 def test_text_that_is_empty_is_a_category_in_graphs_too():
-    import onnxruntime
-
     names = pandas.DataFrame({"city": ["", "a", "b"] * 20})
     encoder = SamplingBayesianEncoder(prior=1.0, random_state=0).fit(names, Y)
     session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
@@ -388,11 +387,12 @@ def test_text_that_is_empty_is_a_category_in_graphs_too():
     np.testing.assert_allclose(np.ravel(found), encoder.transform(names)[:3, 0], rtol=1e-6)
 
 
-def test_a_table_of_several_columns_names_them(tmp_path, monkeypatch, capsys):
+def test_a_table_of_several_columns_names_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     SamplingBayesianEncoder("all", prior=1.0).fit(X.assign(n=X["n"] % 2), Y).save("model")
-    assert run(["posteriors", "model"]) == 0
-    assert "column" in capsys.readouterr().out.splitlines()[1].split()
+    for more, first in (([], "column"), (["--column", "n"], "category")):
+        assert run(["posteriors", "model", "-o", "out", "--format", "table", "--force", *more]) == 0
+        assert (tmp_path / "out").read_text().split()[0] == first
 
 
 def test_boosters_of_their_own_need_boosting_and_are_left_out_without():
@@ -566,3 +566,11 @@ def test_quantiles_of_counts_beyond_the_first_are_those_of_scipy(probability):
     expected = betanbinom(3.0, a, b).ppf(probability)
     assert expected > 64
     assert prior.predictive_quantile(probability).item() == expected
+
+
+def test_whole_numbers_of_graphs_have_no_gaps_that_are_an_error():
+    table = pandas.DataFrame({"n": [1, 2, 3] * 20})
+    encoder = SamplingBayesianEncoder(["n"], missing="error", prior=1.0).fit(table, Y)
+    session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
+    found = session.run(None, {"n": table[:3].to_numpy(np.int64)})[0]
+    np.testing.assert_allclose(np.ravel(found), encoder.transform(table[:3])[:, 0])

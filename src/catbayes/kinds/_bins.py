@@ -145,10 +145,6 @@ class Cuts(Categories):
         same = np.arange(self.n_slots)
         return self, same, same
 
-    def keep_used(self, slots: Codes) -> tuple[Categories, Codes]:
-        """Bins stay, whether or not they have rows."""
-        return self, slots
-
 
 def _numbers(column: Any, name: Any) -> Array:
     try:
