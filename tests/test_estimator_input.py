@@ -10,7 +10,7 @@ from catboost import CatBoostClassifier
 from sklearn import config_context
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -212,6 +212,7 @@ def test_importances_and_coefficients_have_names_and_can_be_averaged_by_column()
         ({"encoder": SamplingBayesianEncoder(family="normal")}, "a classifier has classes"),
         ({"encoder": SamplingBayesianEncoder(family=NormalGamma)}, "a classifier has classes"),
         ({"estimator": Ridge()}, "does the other task"),
+        ({"estimator": FixedThresholdClassifier(LogisticRegression(), threshold=0.1)}, "Put it around the model"),
     ],
 )
 def test_settings_that_make_no_sense_say_so(setting, message):

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -21,7 +22,7 @@ from catbayes._estimators import _fitting as fitting
 from catbayes._estimators._features import FittedFeatures
 from catbayes._estimators._file import SavedModel
 from catbayes._estimators._held_out import HeldOut, Told
-from catbayes._estimators._native import Known, suitable
+from catbayes._estimators._native import Known, last_step, suitable
 from catbayes._estimators._predicting import DrawnTable, NewRows, average, encode_tables, over_draws
 from catbayes._estimators._rows import TrainingRows, from_origins, read_training, wordy_columns
 from catbayes._estimators._taylor import require_smooth, second_order
@@ -216,6 +217,12 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         other = is_regressor if isinstance(self, ClassifierMixin) else is_classifier
         if other(estimator):
             raise InputError(f"{type(self).__name__} was given {estimator!r}, which does the other task.")
+        if isinstance(last_step(estimator), FixedThresholdClassifier | TunedThresholdClassifierCV):
+            kind = type(last_step(estimator)).__name__
+            raise InputError(
+                f"{kind} inside {type(self).__name__}: probabilities are averaged over draws, which no threshold of "
+                f"one estimator acts on. Put it around the model: {kind}({type(self).__name__}(…))."
+            )
         if self.encoder is not None and not isinstance(self.encoder, SamplingBayesianEncoder):
             raise InputError(f"encoder={self.encoder!r}: expected a SamplingBayesianEncoder, or None for its defaults.")
         if self.predict_with == "taylor":
