@@ -426,6 +426,19 @@ def test_a_column_that_changed_its_type_is_noticed():
         encoder.transform(np.array([[7]]))  # merely unseen
 
 
+def test_single_precision_and_time_zones_are_other_types():
+    sizes, days = np.array([[0.1], [0.2]] * 10), pandas.date_range("2024-01-01", periods=2).repeat(10)
+    encoder = SamplingBayesianEncoder("all").fit(sizes, [0, 1] * 10)
+    with pytest.warns(InputWarning, match="held number values at fit and holds float32"):
+        encoder.transform(sizes.astype(np.float32)[:2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        encoder.transform(np.array([[0.75], [0.3]]))  # merely unseen
+    encoder.fit(pandas.DataFrame({"day": days}), [0] * 10 + [1] * 10)
+    with pytest.warns(InputWarning, match="holds datetime with a time zone"):
+        encoder.transform(pandas.DataFrame({"day": days.tz_localize("UTC")}))
+
+
 def test_folds_must_keep_their_rows_apart():
     codes, y, _ = make_table("bernoulli")
     rows = np.arange(len(y))

@@ -479,10 +479,18 @@ def _warn_of_no_level(levels: Categories, values: Any, name: Any) -> None:
 
 
 def _warn_of_other_types(categories: Categories, values: Any, name: Any) -> None:
-    """Say so where every value is unseen because it is of another type, such as "7" for 7."""
+    """Say so where every value is unseen because it is of another type, as "7" is for 7, or .1 in single precision."""
+    numbers = np.array([cell for cell in categories.values if isinstance(cell, float)], dtype=np.float64)
+    rounded = {*numbers.astype(np.float32).tolist()} - {*numbers.tolist()}
+
+    def kind(cell: Any) -> str:
+        if isinstance(cell, int | float):
+            return "float32" if cell in rounded else "number"
+        zoned = getattr(cell, "tzinfo", None) is not None
+        return f"{type(cell).__name__} with a time zone" if zoned else type(cell).__name__
 
     def kinds(cells: Any) -> set[str]:
-        return {"number" if isinstance(cell, int | float) else type(cell).__name__ for cell in cells}
+        return {kind(cell) for cell in cells}
 
     known, new = kinds(categories.values), kinds(categories.strangers(values))
     if known and new and not known & new:
