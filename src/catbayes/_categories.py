@@ -363,7 +363,7 @@ def _encodes_views() -> bool:
 
     try:
         polars.Series(["a"]).to_arrow(compat_level=polars.CompatLevel.newest()).dictionary_encode()
-    except (pyarrow.ArrowException, KeyError):  # which those before 18 know nothing of
+    except (pyarrow.ArrowException, KeyError):  # old ones have no such type
         return False
     return True
 
