@@ -1,6 +1,7 @@
-"""One prior and one way to make a target for each family."""
+"""One prior and one way to make a target for each family; and a table of sixty rows, with an encoder that knows it."""
 
 import numpy as np
+import pandas
 
 from catbayes import (
     BetaBernoulli,
@@ -11,6 +12,7 @@ from catbayes import (
     LogNormalGamma,
     NormalGamma,
     RobustNormal,
+    SamplingBayesianEncoder,
 )
 
 PRIORS = {
@@ -53,3 +55,12 @@ def make_target(family, theta, random):
 def as_read(family, y):
     """The target as the family takes it."""
     return np.log(y) if PRIORS[family].log_target else y
+
+
+ROWS = pandas.DataFrame({"city": ["a", "b", "c", "d"] * 15, "n": range(60), "y": [0, 1, 1, 0, 1] * 12})
+X, Y = ROWS[["city", "n"]], ROWS["y"]
+
+
+def fitted(**settings):
+    """An encoder of the cities of these rows."""
+    return SamplingBayesianEncoder(["city"], prior=1.0, random_state=0, **settings).fit(X, Y)

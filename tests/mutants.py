@@ -16,6 +16,7 @@ import random
 import signal
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 FOLDER = Path("mutants")
@@ -138,15 +139,17 @@ def together(before, again):
 
 def import_once():
     """What the children need not import again."""
-    import duckdb  # noqa: F401
-    import hypothesis  # noqa: F401
-    import pandas  # noqa: F401
-    import polars  # noqa: F401
-    import pyarrow.parquet  # noqa: F401
-    import pytest  # noqa: F401
-    import scipy.stats  # noqa: F401
-    import sklearn.ensemble  # noqa: F401
-
+    for name in (
+        "duckdb",
+        "hypothesis",
+        "pandas",
+        "polars",
+        "pyarrow.parquet",
+        "pytest",
+        "scipy.stats",
+        "sklearn.ensemble",
+    ):
+        import_module(name)
     import catbayes
 
     for name in catbayes.__all__:

@@ -30,6 +30,7 @@ from sklearn.utils import get_tags
 
 import catbayes
 import catbayes.__main__
+from cases import ROWS, X, Y, fitted
 from catbayes import (
     BetaBernoulli,
     BetaNegativeBinomial,
@@ -65,14 +66,6 @@ from catbayes.diagnostics import decompose_loss, leakage
 from catbayes.displays import PriorDisplay
 from catbayes.kinds import Bins, Spellings, Tags
 from catbayes.report._summary import _changes, _draws
-
-ROWS = pandas.DataFrame({"city": ["a", "b", "c", "d"] * 15, "n": range(60), "y": [0, 1, 1, 0, 1] * 12})
-X, Y = ROWS[["city", "n"]], ROWS["y"]
-
-
-def fitted(**settings):
-    return SamplingBayesianEncoder(["city"], prior=1.0, random_state=0, **settings).fit(X, Y)
-
 
 # ------------------------------------------------------------------------------------------------ files, commands
 

@@ -11,6 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
 from sklearn.svm import LinearSVC
 
+from cases import ROWS, X, Y, fitted
 from catbayes import (
     BetaBernoulli,
     ConjugateMomentEncoder,
@@ -29,13 +30,6 @@ from catbayes._sources import read_arrow
 from catbayes._tables import Table
 from catbayes.diagnostics import decompose_loss
 from catbayes.displays import PriorDisplay
-
-ROWS = pandas.DataFrame({"city": ["a", "b", "c", "d"] * 15, "n": range(60), "y": [0, 1, 1, 0, 1] * 12})
-X, Y = ROWS[["city", "n"]], ROWS["y"]
-
-
-def fitted(**settings):
-    return SamplingBayesianEncoder(["city"], prior=1.0, random_state=0, **settings).fit(X, Y)
 
 
 def model(estimator=None, **settings):

@@ -74,10 +74,9 @@ class Kept:
 
     def names_rare(self, column: ColumnEvidence, evidence: Evidence) -> bool:
         """Tell whether a model comes to know which one of many categories a row has, of a column or within a pair."""
-        of_column = (seen for seen in evidence.columns if seen.position in column.parts and not seen.is_interaction)
-        return column.index.missing > FEW and any(
-            seen.index.missing > FEW and self.applies(seen, evidence) for seen in of_column
-        )
+        parts = (seen for seen in evidence.columns if seen.position in column.parts)
+        known = any(part.index.missing > FEW and self.applies(part, evidence) for part in parts)
+        return known and column.index.missing > FEW
 
     def replaces(self, column: ColumnEvidence, mapping: Mapping) -> bool:
         """Tell whether the posterior of a column takes as many numbers as there are categories, to say no more."""

@@ -190,7 +190,7 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
     return grow(model, job)
 
 
-def _keep_meaning(model: Any, rows: TrainingRows, chunked: bool = False) -> None:
+def _keep_meaning(model: Any, rows: TrainingRows, chunked: bool) -> None:
     """Change the parameters whose meaning K copies would change.
 
     Ensembles that bootstrap go on drawing N rows, of the K N there are, or every row would be in every bag. Otherwise
