@@ -106,6 +106,14 @@ def test_auto_is_copies_but_for_models_that_pass_over_the_table_many_times():
         assert [choose(estimator) for estimator in estimators] == [way] * len(estimators)
 
 
+@pytest.mark.parametrize(("n_rows", "n_copies"), [(24_999, 3), (25_000, 2), (50_000, 1)])
+def test_larger_tables_are_copied_less_often(n_rows, n_copies, capsys):
+    X = pandas.DataFrame({"city": np.resize(list("abcdefgh"), n_rows)})
+    y = (np.arange(n_rows) % 8 > 3) + np.random.default_rng(0).normal(size=n_rows)
+    SamplingRegressor(Ridge(), effects=False, random_state=0, verbose=1).fit(X, y)
+    assert (f"{n_copies} copies of {n_rows} rows" in capsys.readouterr().out) == (n_copies > 1)
+
+
 def test_estimators_without_weights_get_unweighted_copies_and_a_warning():
     X, y = make_table(200)
     with pytest.warns(InputWarning, match=r'KNeighborsClassifier takes no sample_weight.*"members"'):
@@ -204,8 +212,10 @@ def test_copies_that_hold_common_columns_once_give_the_same_model(held_out, monk
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_bins_are_made_of_as_many_rows_as_the_table_has(monkeypatch):
+@pytest.mark.parametrize("columns", [9, 2], ids=["chunked", "stacked"])
+def test_bins_are_made_of_as_many_rows_as_the_table_has(columns, monkeypatch):
     X, y = wide_table()
+    X = X.iloc[:, -columns:]
     model = SamplingRegressor(LGBMRegressor(n_estimators=30, verbose=-1), n_draws=5, random_state=0)
     every = clone(model).fit(X, y)
     monkeypatch.setattr("catbayes._estimators._fitting.BINNED_ROWS", 100)

@@ -132,17 +132,23 @@ class Table:
         """Tell whether all these columns hold numbers."""
         if self.array is not None:
             return self.array.dtype.kind in "iufb"
-        dtypes = [self._frame[:, i].dtype for i in positions]  # the whole schema would be read once for every column
-        return all(dtype.is_numeric() or dtype == nw.Boolean for dtype in dtypes)
+        if len(positions) == 1:  # the whole schema takes as long as all of its columns
+            return _is_numeric(self._frame[:, positions[0]].dtype)
+        dtypes = list(self._frame.schema.values())
+        return all(_is_numeric(dtypes[position]) for position in positions)
 
     def values(self, position: int) -> np.ndarray[Any, Any]:
         """One column as a numpy array; a missing number becomes NaN."""
         if self.array is not None:
             return self.array[:, position]
         series = self._frame[:, position]
-        if self.numeric([position]) and series.null_count():
+        if _is_numeric(series.dtype) and series.null_count():
             series = series.cast(nw.Float64).fill_null(float("nan"))
         return np.asarray(series.to_numpy())
+
+
+def _is_numeric(dtype: Any) -> bool:
+    return bool(dtype.is_numeric() or dtype == nw.Boolean)
 
 
 def _is_lazy(X: Any) -> bool:

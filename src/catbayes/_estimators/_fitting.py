@@ -32,10 +32,10 @@ from catbayes._random import Purpose, stream
 from catbayes.errors import InputError, warn
 
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-COPIED_ROWS = 100_000
-"""Rows of copies, at most, if nobody says how many: more of them cost more than they are worth."""
+COPIED_ROWS = 50_000
+"""Rows of copies, at least, if nobody says how many and three copies have as many: more cost more than they tell."""
 BINNED_ROWS = 20_000
-"""Rows that LightGBM makes bins of where copies share most columns, if the table has not more itself."""
+"""Rows that LightGBM makes bins of, of all copies, if the table has not more itself."""
 PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
 """Estimators that hand weights on to those inside them."""
 COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_data_in_leaf")
@@ -65,7 +65,7 @@ def usual_draws(estimator: Any, way: str, n_rows: int) -> int:
     """
     if way == "members" and library(last_step(estimator)) == "catboost":
         return 2
-    return 3 if way == "members" else int(np.clip(COPIED_ROWS // n_rows, 1, 3))
+    return 3 if way == "members" else int(np.clip(-(-COPIED_ROWS // n_rows), 1, 3))
 
 
 def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: int | None) -> list[Any]:
@@ -175,7 +175,7 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
             'penalties and neighbours mean less than they say. fit_with="members" keeps their meaning.'
         )
     chunked = takes_chunks(model, rows.draws.layout)
-    _keep_meaning(model, rows, chunked)
+    _keep_meaning(model, rows)
     share = _held_out_share(last, rows)
     if isinstance(last, HISTOGRAMS) and last.early_stopping == "auto" and "X_val" not in rows.fit_params:
         last.set_params(early_stopping=len(rows) > 10_000)  # by rows, not by copies
@@ -190,7 +190,7 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
     return grow(model, job)
 
 
-def _keep_meaning(model: Any, rows: TrainingRows, chunked: bool) -> None:
+def _keep_meaning(model: Any, rows: TrainingRows) -> None:
     """Change the parameters whose meaning K copies would change.
 
     Ensembles that bootstrap go on drawing N rows, of the K N there are, or every row would be in every bag. Otherwise
@@ -209,12 +209,11 @@ def _keep_meaning(model: Any, rows: TrainingRows, chunked: bool) -> None:
     if isinstance(last, SGDClassifier | SGDRegressor):
         last.set_params(alpha=params["alpha"] / rows.n_draws)
     if library(last) == "lightgbm":
-        times = rows.n_draws
-        if chunked:  # it holds all values that it makes bins of, which would be more than all else
-            most = min(params["subsample_for_bin"], max(len(rows), BINNED_ROWS))
-            last.set_params(subsample_for_bin=most)
-            times = int(np.clip(round(most / len(rows)), 1, times))
+        # It holds and sorts all values that it makes bins of: those of as many rows as the table has tell as much.
+        most = min(params["subsample_for_bin"], max(len(rows), BINNED_ROWS))
+        times = int(np.clip(round(most / len(rows)), 1, rows.n_draws))
         last.set_params(
+            subsample_for_bin=most,
             min_data_in_bin=times * int(params.get("min_data_in_bin") or 3),
             min_data_per_group=rows.n_draws * int(params.get("min_data_per_group") or 100),
         )

@@ -110,9 +110,8 @@ def told(model: Any, known: Known, fit_params: dict[str, Any]) -> dict[str, Any]
 def takes_chunks(model: Any, layout: Layout) -> bool:
     """Whether K copies are given to a model in chunks: to LightGBM, if columns that all copies share are the most.
 
-    The model is the same, but for bins that are made of as many rows as the table has, and not of all copies, once
-    they are many. `benchmarks/boosting.py` measures what that saves: with 300 columns beside one that is encoded, five
-    copies take hardly more memory than one.
+    The model is the same. `benchmarks/boosting.py` measures what that saves: with 300 columns beside one that is
+    encoded, five copies take hardly more memory than one.
     """
     if library(model) != "lightgbm" or find_spec("pyarrow") is None or find_spec("pandas") is None:
         return False

@@ -164,9 +164,9 @@ def from_origins(draws: TrainingDraws) -> TrainingDraws:
 
 def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
     """Require numbers in the columns that are not encoded, and name the one that holds none."""
-    table = draws.table
-    for position in draws.layout.passing:
-        if table.frame is not None and not table.numeric([position]):
+    table, passing = draws.table, draws.layout.passing
+    for position in passing if table.frame is not None and not table.numeric(passing) else ():
+        if not table.numeric([position]):
             if table.frame[:, position].dtype.is_temporal():
                 raise InputError(
                     f"Column {table.names[position]!r} holds dates or times. Turn it into numbers, such as days since "
@@ -179,7 +179,7 @@ def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
             )
     if features.dtype != object:
         return features
-    for position in draws.layout.passing:
+    for position in passing:
         try:
             features[:, draws.layout.places[position].start].astype(np.float64)
         except (TypeError, ValueError) as error:
