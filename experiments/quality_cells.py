@@ -37,7 +37,7 @@ HALVES = {"choose": 0, "report": 1}
 FEW_ROWS = 5_000  # tables of so many rows are divided twice
 QUICK_FOLDS = 3
 QUICK_ROWS = 2_000
-LIMIT, QUICK_LIMIT = 900.0, 60.0
+LIMIT, QUICK_LIMIT = 300.0, 60.0
 ORDER, MODEL = range(2)  # what seeds are for
 Settings = tuple[tuple[str, Any], ...]
 
