@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from catbayes import SamplingBayesianEncoder, load
 from catbayes._categories import Categories
-from catbayes._words import Dictionary, order_of_arrow, order_of_list
+from catbayes._views import first_rows
+from catbayes._words import Dictionary, Values, order_of_arrow, order_of_list
 from catbayes.errors import InputError
 
 DAYS = [datetime.datetime(2024, 5, 1), None, datetime.datetime(2023, 1, 2), datetime.datetime(2024, 5, 1)]
@@ -163,6 +164,35 @@ def test_many_categories_are_looked_up_as_few_are(odd, monkeypatch):
     monkeypatch.setattr("catbayes._categories.MANY", 1)
     many = Categories(categories.values).codes(pyarrow.array(rows))
     np.testing.assert_array_equal(many, few)
+
+
+@given(st.lists(st.text(max_size=6), min_size=1, max_size=60), st.integers(0, 5), st.booleans())
+def test_text_that_lies_in_place_is_numbered_as_any_other(words, start, long):
+    words = [*words, *words, *(["a text of more than twelve bytes"] if long else [])]
+    column = polars.Series(words)[start:].to_arrow(compat_level=polars.CompatLevel.newest())
+    expected, slots = Categories.of(words[start:])
+    found, codes = Categories.of(column)
+    assert found.values == expected.values
+    np.testing.assert_array_equal(codes, slots)
+
+
+def test_rows_that_come_to_one_place_are_told_apart():
+    n_rows = 40_000
+    views = np.zeros((n_rows, 2), dtype=np.uint64)
+    views[:, 0] = np.random.default_rng(0).integers(0, 30_000, n_rows)  # so many that some have the same place
+    first = first_rows(views)
+    np.testing.assert_array_equal(views[first], views)
+    assert len(np.unique(first)) == len(np.unique(views[:, 0]))
+
+
+def test_values_are_as_a_tuple_of_them_is():
+    held, plain = Values(pyarrow.array(["a", "b"])), ("a", "b")
+    assert held == plain
+    assert plain == held
+    assert held == Values(np.array(["a", "b"]))
+    assert held != ("a",)
+    assert (hash(held), repr(held), len(held), "b" in held) == (hash(plain), repr(plain), 2, True)
+    assert type(pickle.loads(pickle.dumps(held))) is tuple
 
 
 def test_unseen_and_missing_are_two_things():

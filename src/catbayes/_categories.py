@@ -21,7 +21,8 @@ import numpy as np
 
 from catbayes._tables import spelled
 from catbayes._validation import Array, Codes
-from catbayes._words import Dictionary, order_of, order_of_arrow, order_of_list, ranks
+from catbayes._views import Views, first_rows, views_of, words_of
+from catbayes._words import Dictionary, Values, order_of, order_of_arrow, order_of_list, ranks
 from catbayes.errors import InputError
 
 __all__ = ["Categories", "canonical_list", "declared_levels", "numbers_of"]
@@ -44,7 +45,7 @@ class Categories:
     [0, 3, 2]
     """
 
-    values: tuple[Hashable, ...]
+    values: Sequence[Hashable]
     declared: tuple[Hashable, ...] | None = None  # all that the type of the column names, in its order, if it was asked
     _index: dict[Hashable, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     _words: list[Dictionary | None] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -73,11 +74,11 @@ class Categories:
         found = _number(column)
         if found.words is not None:
             values, slots = _in_order(found.words)
-            categories = cls(tuple(values))
+            categories = cls(values)
         elif found.plain:
-            return cls(tuple(found.values)), found.filled()
+            return cls(found.values), found.filled()
         else:
-            categories, slots = cls.of_distinct(found.values)
+            categories, slots = cls.of_distinct(list(found.values))
         return categories, np.append(slots, np.int32(categories.missing)).take(found.codes, mode="wrap")
 
     @classmethod
@@ -113,7 +114,8 @@ class Categories:
     @property
     def is_text(self) -> bool:
         """Whether every category is text."""
-        return set(map(type, self.values)) <= {str}
+        known = isinstance(self.values, Values) and self.values.words is not None  # and nobody has to read them
+        return known or set(map(type, self.values)) <= {str}
 
     @property
     def n_slots(self) -> int:
@@ -180,15 +182,15 @@ class _Numbered(NamedTuple):
     """The number of each row's value among some values, which may repeat; -1, or that of None, is missing."""
 
     codes: Codes
-    values: list[Any]
+    values: Sequence[Any]
     plain: bool = False  # whether the values are text or whole numbers that differ, in their order
     words: Any = None  # in the place of values, text that differs, in any order: an Arrow array of large strings
 
-    def listed(self) -> list[Any]:
+    def listed(self) -> Sequence[Any]:
         """The values, one spelling for each."""
         if self.words is not None:
-            return list(self.words.to_pylist())
-        return self.values if self.plain else canonical_list(self.values)
+            return Values(self.words)
+        return self.values if self.plain else canonical_list(list(self.values))
 
     def filled(self) -> Codes:
         """Codes of 32 bits in which missing is a number too, behind those of the values."""
@@ -306,12 +308,12 @@ def _integers(array: np.ndarray[Any, Any]) -> _Numbered:
     low, high = (int(array.min()), int(array.max())) if len(array) else (0, 0)
     if high - low > 2 * len(array) + 1000 or high > np.iinfo(np.intp).max:
         values, codes = np.unique(array, return_inverse=True)
-        return _Numbered(codes, values.tolist(), True)
+        return _Numbered(codes, Values(values), True)
     shifted = array.astype(np.intp) - low
     present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
     code = np.empty(high - low + 1, dtype=np.int32)
     code[present] = np.arange(len(present))
-    return _Numbered(code.take(shifted), (present + low).tolist(), True)
+    return _Numbered(code.take(shifted), Values(present + low), True)
 
 
 def _pandas(column: Any) -> _Numbered:
@@ -349,7 +351,7 @@ def _polars(column: Any) -> _Numbered:
     if not text:
         return _Numbered(found.codes, distinct.to_list())
     order = distinct.arg_sort()
-    return _Numbered(ranks(order.to_numpy()).take(found.codes), distinct[order].to_list(), True)
+    return _Numbered(ranks(order.to_numpy()).take(found.codes), tuple(distinct[order].to_list()), True)
 
 
 @cache
@@ -374,6 +376,9 @@ def _pyarrow(column: Any) -> _Numbered:
 
     if pyarrow.types.is_nested(column.type):
         raise TypeError(f"unhashable type: {column.type}")
+    views = views_of(column) if str(column.type) == "string_view" and isinstance(column, pyarrow.Array) else None
+    if views is not None:
+        return _short_text(views)
     declared = pyarrow.types.is_dictionary(column.type)
     try:
         encoded = column if declared else column.dictionary_encode()
@@ -392,12 +397,21 @@ def _pyarrow(column: Any) -> _Numbered:
     return _Numbered(codes, [], words=encoded.dictionary.cast("large_string"))
 
 
-def _in_order(words: Any) -> tuple[list[str], Codes]:
-    """Text of Arrow as a list in its order, and the place of each in it."""
+def _short_text(views: Views) -> _Numbered:
+    """Text that lies in its views, by these."""
+    first = first_rows(views)
+    distinct = np.flatnonzero(first == np.arange(len(first)))
+    number = np.empty(len(first), dtype=np.int32)
+    number[distinct] = np.arange(len(distinct))
+    return _Numbered(number.take(first), [], words=words_of(views[distinct]))
+
+
+def _in_order(words: Any) -> tuple[Values, Codes]:
+    """Text of Arrow in its order, and the place of each in it."""
     import pyarrow
 
     order = order_of_arrow(words)
-    return words.take(pyarrow.array(order)).to_pylist(), ranks(order)
+    return Values(words.take(pyarrow.array(order))), ranks(order)
 
 
 def _is_text(kind: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from catbayes._validation import Codes
 
-__all__ = ["Dictionary", "order_of", "order_of_arrow", "order_of_list", "ranks"]
+__all__ = ["Dictionary", "Values", "order_of", "order_of_arrow", "order_of_list", "ranks"]
 
 WORD = 8
 """Bytes of a number of the machine."""
@@ -33,6 +33,55 @@ def ranks(order: Codes) -> Codes:
     found = np.empty(len(order), dtype=np.int32)
     found[order] = np.arange(len(order))
     return found
+
+
+class Values(Sequence[Hashable]):
+    """Different values as Arrow or numpy holds them, until somebody reads one: a tuple takes many times the memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes._words import Values
+    >>> values = Values(np.array([7, 12]))
+    >>> len(values), values == (7, 12), values[1]
+    (2, True, 12)
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    @property
+    def words(self) -> Any:
+        """The array of Arrow, if there is one."""
+        return self._held if hasattr(self._held, "to_pylist") else None
+
+    def _tuple(self) -> tuple[Hashable, ...]:
+        if not isinstance(self._held, tuple):
+            self._held = tuple(self._held.tolist() if self.words is None else self._held.to_pylist())
+        return self._held
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._tuple()[place]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._tuple())
+
+    def __eq__(self, other: object) -> bool:
+        return self._tuple() == other._tuple() if isinstance(other, Values) else self._tuple() == other
+
+    def __hash__(self) -> int:
+        return hash(self._tuple())
+
+    def __repr__(self) -> str:
+        return repr(self._tuple())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._tuple(),)  # whoever gets a copy may have no Arrow
 
 
 def order_of_list(values: list[str]) -> Codes:
@@ -123,8 +172,9 @@ class Dictionary:
         """None where two words have one key, or one is very long or no proper text."""
         import pyarrow
 
+        words = values.words if isinstance(values, Values) else None
         try:
-            words = pyarrow.array(values, pyarrow.large_string())
+            words = pyarrow.array(values, pyarrow.large_string()) if words is None else words
         except UnicodeEncodeError:
             return None
         text, start, length = _bytes(words)

@@ -42,7 +42,7 @@ class ColumnEvidence(Written, ColumnSpec):
     def values(self) -> tuple[Hashable, ...]:
         """The categories; tuples, if they are those of several columns."""
         sources = self.index.sources
-        return sources[0].values if len(sources) == 1 else self.index.values
+        return tuple(sources[0].values) if len(sources) == 1 else self.index.values
 
     def _sentence(self) -> str:
         return f"Evidence of column {self.name!r}: {counted(len(self.values), 'category', 'categories')}"

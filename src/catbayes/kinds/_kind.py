@@ -93,11 +93,11 @@ class Read(Categories, ABC):
     def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
         """Join two sets of categories."""
         joint, mine, theirs = Categories.union(self, other)
-        return self.of_values(joint.values), mine, theirs
+        return self.of_values(tuple(joint.values)), mine, theirs
 
     def keep(self, slots: Codes) -> Categories:
         """Some of the categories."""
-        return self.of_values(Categories.keep(self, slots).values)
+        return self.of_values(tuple(Categories.keep(self, slots).values))
 
 
 def check_monotone(monotone: Any, cyclic: bool) -> None:

@@ -224,7 +224,7 @@ def _forms(values: Sequence[Any]) -> tuple[tuple[Any, ...], Codes]:
     """Distinct forms of some spellings in their order, and the place of each spelling's."""
     forms = [form_of(value) for value in values]
     found = Categories.of_distinct(list(dict.fromkeys(forms)))[0]
-    return found.values, found.slots(forms) if forms else np.empty(0, dtype=np.intp)
+    return tuple(found.values), found.slots(forms) if forms else np.empty(0, dtype=np.intp)
 
 
 def _count(forms: Sequence[Any], size: int, place: dict[str, int]) -> Any:
