@@ -7,6 +7,7 @@ thousands of classes, nearly all of them zero) and 20 letters a byte. What is fa
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 ROWS, TEXT, NUMBERS = 20, 500, 8000
@@ -41,7 +42,7 @@ def read_bounded(file: Any, size: int) -> Any:
     schema = file.schema_arrow.remove_metadata()
     texts = [name for name in schema.names if pyarrow.types.is_string(schema.field(name).type)]
     parts, text, all_bytes = [], 0, 0
-    for part in file.iter_batches(AT_A_TIME):
+    for part in file.iter_batches(AT_A_TIME, use_threads=False):  # so few rows only lose by waking threads
         text += sum(part[name].nbytes for name in texts)
         all_bytes += part.nbytes
         if text > TEXT * size + FREE or all_bytes - text > NUMBERS * size + FREE:
@@ -50,7 +51,7 @@ def read_bounded(file: Any, size: int) -> Any:
     return pyarrow.Table.from_batches(parts, file.schema_arrow).combine_chunks()
 
 
-def check_spread(values: list[Any]) -> None:
+def check_spread(values: Sequence[Any]) -> None:
     """Refuse categories that Python cannot tell apart fast: those of one hash are compared with each other.
 
     Hashes of text are salted, those of numbers are not: multiples of 2⁶¹ - 1 all have the same.

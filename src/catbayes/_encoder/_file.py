@@ -32,6 +32,7 @@ from catbayes._evidence import Candidate, ColumnEvidence, EffectTable, Evidence,
 from catbayes._index import Index
 from catbayes._linked import LinkedPrior, links_of
 from catbayes._posteriors import ColumnPrior
+from catbayes._words import Values
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name
 from catbayes.kinds import Bins, Cuts, Forms, Sets, Tags
@@ -181,7 +182,7 @@ def _write_source(column: ColumnEvidence) -> dict[str, Any]:
     return {"declared": write_values(source.declared, f"level of column {column.name!r}")}
 
 
-def _read_source(record: dict[str, Any], values: tuple[Any, ...]) -> Categories:
+def _read_source(record: dict[str, Any], values: Sequence[Any]) -> Categories:
     """Categories of one column."""
     if "edges" in record:
         found = Cuts.at(Bins(record["edges"]).cuts)  # type: ignore[arg-type]
@@ -223,6 +224,9 @@ def _column_table(column: ColumnEvidence, with_effects: bool) -> Any:
         }
     )
 
+
+PLACES = (["seen", "missing"], ["missing"])
+"""The kinds of the rows of a column, each named once: its categories, if there are any, and what stands behind them."""
 
 EFFECTS = {"effect": "mean", "effect_sd": "sd", "effect_known": "known"}
 """Columns of the table that hold effects given everything else, and what they are."""
@@ -318,19 +322,18 @@ def _read_column(
     at_home = parts[-1] == position if position < len(inputs) else len(parts) > 1
     if not at_home or not all(0 <= place < len(inputs) for place in parts):
         raise ValueError(f"column {position} is not in its place")
-    kinds, texts = part["type"].to_pylist()[:-1], part["category"].to_pylist()[:-1]
-    if part["kind"].to_pylist() != ["seen"] * len(kinds) + ["missing"]:
+    seen = part.slice(0, len(part) - 1)
+    if [*seen["kind"].unique().to_pylist(), *part["kind"][len(seen) :].to_pylist()] not in PLACES:
         raise ValueError(f"the categories of column {position} are not in their places")
     name: Any = inputs[position] if position in parts else tuple(inputs[place] for place in parts)
     if len(parts) == 1:
-        values = texts if set(kinds) <= {"str"} else [read_value(pair) for pair in zip(kinds, texts, strict=True)]
-        check_spread(values)
-        known[parts[0]] = _read_source(record["made_of"], tuple(values))
-        index, distinct = Index.of_column(known[parts[0]]), len(set(values))
+        values, distinct = _read_values(seen["type"], seen["category"])
+        known[parts[0]] = _read_source(record["made_of"], values)
+        index = Index.of_column(known[parts[0]])
     else:
-        index = _read_combinations(parts, kinds, texts, known)
+        index = _read_combinations(parts, seen["type"].to_pylist(), seen["category"].to_pylist(), known)
         distinct = len(np.unique(index.cells, axis=0))
-    if distinct < len(kinds):
+    if distinct < len(seen):
         raise ValueError(f"the categories of {name!r} are not distinct")
     statistics: Statistics
     if n_classes is None:
@@ -343,6 +346,20 @@ def _read_column(
     if not np.isfinite(amounts).all() or (amounts < 0).any() or len(statistics.count) != index.n_slots:
         raise ValueError(f"the statistics of {name!r} are impossible")
     return ColumnEvidence(position, name, parts, index, statistics, _read_effects(record["effects"], part))
+
+
+def _read_values(types: Any, texts: Any) -> tuple[Sequence[Any], int]:
+    """Categories of one column from their types and texts, and how many of them differ."""
+    import pyarrow.compute
+
+    if types.unique().to_pylist() != ["str"]:
+        values = tuple(map(read_value, zip(types.to_pylist(), texts.to_pylist(), strict=True)))
+        check_spread(values)
+        return values, len(set(values))
+    words = texts.cast("large_string").combine_chunks()
+    rising = pyarrow.compute.all(pyarrow.compute.greater(words[1:], words[:-1])).as_py()
+    in_order = rising is not False and not words.null_count  # as we write them; one word alone is neither
+    return (Values(words), len(words)) if in_order else (tuple(words.to_pylist()), len(words.unique()))
 
 
 def _read_effects(record: Any, part: Any) -> EffectTable | None:
