@@ -78,15 +78,19 @@ class Categories:
         elif found.plain:
             return cls(found.values), found.filled()
         else:
-            categories, slots = cls.of_distinct(list(found.values))
+            categories, slots = cls.of_distinct(found.values)
         return categories, np.append(slots, np.int32(categories.missing)).take(found.codes, mode="wrap")
 
     @classmethod
-    def of_distinct(cls, values: list[Any]) -> tuple[Categories, Codes]:
+    def of_distinct(cls, values: Sequence[Any]) -> tuple[Categories, Codes]:
         """Make categories of distinct values, None for missing; returns the slot of each.
 
-        Two of them may have one canonical spelling, and then share a slot.
+        Two of them may have one canonical spelling, and then share a slot. Text of Arrow comes in its order, and a
+        missing one last.
         """
+        if isinstance(values, Values) and values.words is not None:
+            return cls(Values(values.words.drop_null())), np.arange(len(values), dtype=np.int32)
+        values = list(values)
         kinds = set(map(type, values))
         if kinds not in ({str}, {int}):  # values that may be missing, or equal in two spellings
             values = canonical_list(values)

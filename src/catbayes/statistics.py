@@ -147,7 +147,7 @@ class Tally:
 
     def take(self, slots: Codes) -> Tally:
         """Pick some categories."""
-        return Tally(self.weight[slots])
+        return Tally(self.weight.take(slots, axis=0))
 
     def widen(self, classes: Codes, n_classes: int) -> Tally:
         """Move class c to place `classes[c]` of `n_classes`."""

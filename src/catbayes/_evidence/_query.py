@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -23,7 +24,7 @@ from catbayes._index import Index
 from catbayes._selection import ColumnSpec
 from catbayes._tables import check_free, no_column
 from catbayes._validation import LARGEST, Array, Codes
-from catbayes._words import order_of_arrow
+from catbayes._words import Values, order_of_arrow
 from catbayes.errors import InputError
 from catbayes.families import (
     Family,
@@ -196,21 +197,34 @@ class Query:
             raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
         return float(facts[SQUARE])
 
-    def group(self, spec: ColumnSpec, inputs: list[str], schema: Any, known: dict[int, Categories]) -> ColumnEvidence:
-        """Group by one column, or by several; `known` are the categories of those that were grouped by before."""
+    def group(
+        self, spec: ColumnSpec, inputs: list[str], schema: Any, known: dict[int, Categories]
+    ) -> Callable[[], ColumnEvidence]:
+        """Group by one column, or by several; returns what puts the groups in their places, which asks no engine.
+
+        `known` are the categories of columns that were put in their places before.
+        """
         names = [inputs[part] for part in spec.parts]
         keys, statistics = self._group([self._key(name, schema[name]) for name in names])
-        if len(keys) == 1:  # its values are distinct
-            known[spec.position], slots = Categories.of_distinct(keys[0])
-            index = Index.of_column(known[spec.position])
-        else:
-            for part, values in zip(spec.parts, keys, strict=True):
-                if part not in known:
-                    known[part], _ = Categories.of_distinct(list(dict.fromkeys(values)))
-            sources = [known[part] for part in spec.parts]
-            index, slots = Index.of(sources, [k.slots(v) for k, v in zip(sources, keys, strict=True)])
-        placed = statistics.place(slots, index.n_slots)
-        return ColumnEvidence(spec.position, spec.name, spec.parts, index, placed)
+
+        def place() -> ColumnEvidence:
+            groups = statistics
+            if len(keys) == 1:  # its values are distinct
+                values = keys[0]
+                if isinstance(values, Values):
+                    order = _order_of_text(values.words)
+                    values, groups = Values(values.words.take(order)), statistics.take(order)
+                known[spec.position], slots = Categories.of_distinct(values)
+                index = Index.of_column(known[spec.position])
+            else:
+                for part, own in zip(spec.parts, keys, strict=True):
+                    if part not in known:
+                        known[part], _ = Categories.of_distinct(list(dict.fromkeys(own)))
+                sources = [known[part] for part in spec.parts]
+                index, slots = Index.of(sources, [k.slots(list(v)) for k, v in zip(sources, keys, strict=True)])
+            return ColumnEvidence(spec.position, spec.name, spec.parts, index, groups.place(slots, index.n_slots))
+
+        return place
 
     def _key(self, name: str, dtype: Any) -> nw.Expr:
         """A column to group by, one spelling for each category."""
@@ -222,7 +236,7 @@ class Query:
             return nw.when(~key.is_nan()).then(key + 0.0)  # NaN is missing, and -0.0 is 0.0
         return key.cast(nw.String) if isinstance(dtype, nw.Categorical | nw.Enum) else key
 
-    def _group(self, keys: list[nw.Expr]) -> tuple[list[list[Any]], Any]:
+    def _group(self, keys: list[nw.Expr]) -> tuple[list[Sequence[Any]], Any]:
         """Values of the keys of each group, and its statistics."""
         names = [f"{KEY}_{number}" for number in range(len(keys))]
         wanted = [nw.col(TARGET), *([nw.col(WEIGHT)] if self.weighted else [])]
@@ -231,7 +245,7 @@ class Query:
             return self._describe(frame, names)
         return self._count(frame, names, self.classes.tolist())
 
-    def _count(self, frame: nw.LazyFrame[Any], keys: list[str], labels: list[Any]) -> tuple[list[list[Any]], Tally]:
+    def _count(self, frame: nw.LazyFrame[Any], keys: list[str], labels: list[Any]) -> tuple[list[Sequence[Any]], Tally]:
         """Keys, and the weight of each class for each of them: a column a class, or for many classes a row."""
         one = nw.col(WEIGHT) if self.weighted else nw.lit(1)
         if len(labels) > MOST_COLUMNS:
@@ -246,15 +260,15 @@ class Query:
         sums = nw.len().alias("total"), *(nw.col(name).sum() for name in counted)
         groups = frame.group_by(*keys, drop_null_keys=False).agg(*sums)
         groups = groups.with_columns(nw.col(name).cast(nw.Float64) for name in ("total", *counted))
-        found = _collect_sorted(groups, keys)
+        found = _collect_groups(groups, keys)
         weights = [_numbers(found, name) for name in counted]
         if not self.weighted:
             weights.insert(0, _numbers(found, "total") - np.sum(weights, axis=0))
-        return [found[key].to_list() for key in keys], Tally(np.stack(weights, axis=1))
+        return [_values(found[key]) for key in keys], Tally(np.stack(weights, axis=1))
 
     def _count_long(
         self, frame: nw.LazyFrame[Any], keys: list[str], labels: list[Any]
-    ) -> tuple[list[list[Any]], Tally]:
+    ) -> tuple[list[Sequence[Any]], Tally]:
         groups = frame.group_by(*keys, TARGET, drop_null_keys=False).agg(nw.col(WEIGHT).sum())
         found = _collect_sorted(groups, keys)
         values = list(zip(*(found[key].to_list() for key in keys), strict=True))
@@ -265,15 +279,15 @@ class Query:
         weight[where] = _numbers(found, WEIGHT)
         return [list(column) for column in zip(*row, strict=True)], Tally(weight)
 
-    def _describe(self, frame: nw.LazyFrame[Any], keys: list[str]) -> tuple[list[list[Any]], Moments]:
+    def _describe(self, frame: nw.LazyFrame[Any], keys: list[str]) -> tuple[list[Sequence[Any]], Moments]:
         """Keys, and count, mean and centred squares for each of them; never sums of squares about zero."""
         y = nw.col(TARGET)
         if not self.weighted and not frame.implementation.is_dask():
             wanted = nw.len().alias("count"), y.mean().alias("mean"), y.var(ddof=0).alias("variance")
-            found = _collect_sorted(frame.group_by(*keys, drop_null_keys=False).agg(*wanted), keys)
+            found = _collect_groups(frame.group_by(*keys, drop_null_keys=False).agg(*wanted), keys)
             count = _numbers(found, "count")
             moments = Moments(count, _numbers(found, "mean"), count * _numbers(found, "variance"))
-            return [found[key].to_list() for key in keys], moments
+            return [_values(found[key]) for key in keys], moments
 
         # No engine has a weighted variance, and that of dask is a sum of squares: means first, then squares about them.
         def sums(rows: nw.LazyFrame[Any], **columns: Any) -> nw.LazyFrame[Any]:
@@ -294,29 +308,49 @@ class Query:
         slip = np.divide(_numbers(squares, "slip"), count, out=np.zeros_like(count), where=count > 0)
         origin = np.where(lacking, usual, mean)
         m2 = np.maximum(_numbers(squares, "square") - count * slip**2, 0.0)
-        return [found[key].to_list() for key in keys], Moments(count, origin + slip, m2)
+        return [_values(found[key]) for key in keys], Moments(count, origin + slip, m2)
 
 
 def _numbers(groups: nw.DataFrame[Any], name: str) -> Array:
     return np.asarray(groups[name].to_numpy(), dtype=np.float64)
 
 
+def _values(key: nw.Series[Any]) -> Sequence[Any]:
+    """Values of a key; text stays as Arrow holds it."""
+    if key.dtype != nw.String or not find_spec("pyarrow"):
+        return key.to_list()
+    return Values(_whole(key.to_arrow()).cast("large_string"))
+
+
+def _whole(array: Any) -> Any:
+    """An array of Arrow in one chunk."""
+    return array.combine_chunks() if hasattr(array, "combine_chunks") else array
+
+
+def _collect_groups(groups: nw.LazyFrame[Any], keys: list[str]) -> nw.DataFrame[Any]:
+    """Run the query; text comes as it is, because its order is found while the engine is at the next column."""
+    return collect(groups) if _is_text(groups, keys) else _collect_sorted(groups, keys)
+
+
 def _collect_sorted(groups: nw.LazyFrame[Any], keys: list[str]) -> nw.DataFrame[Any]:
     """Run the query; Python sees the groups only, in their order."""
-    if len(keys) == 1 and groups.collect_schema()[keys[0]] == nw.String and find_spec("pyarrow"):
+    if _is_text(groups, keys):
         found = collect(groups)
-        return found[_order_of_text(found[keys[0]].to_arrow())]
+        return found[_order_of_text(_whole(found[keys[0]].to_arrow()))]
     if groups.implementation.is_pyspark():  # which would shuffle them once more
         return collect(groups).sort(*keys, nulls_last=True)
     return collect(groups.sort(*keys, nulls_last=True))
 
 
+def _is_text(groups: nw.LazyFrame[Any], keys: list[str]) -> bool:
+    """Whether there is one key, which is text, and an Arrow to sort it by."""
+    return len(keys) == 1 and groups.collect_schema()[keys[0]] == nw.String and find_spec("pyarrow") is not None
+
+
 def _order_of_text(key: Any) -> Codes:
     """The numbers of different words in their order, a missing one last: faster than engines sort them."""
-    import pyarrow
     import pyarrow.compute
 
-    key = key.combine_chunks() if isinstance(key, pyarrow.ChunkedArray) else key
     lacking = np.asarray(pyarrow.compute.is_null(key).to_numpy(zero_copy_only=False))
     place = np.argsort(lacking, kind="stable")
     return np.append(
