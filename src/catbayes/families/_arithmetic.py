@@ -42,6 +42,8 @@ def left_over(before: Array, taken: Any, weight: Any) -> Array:
 def log_rising(alpha: Any, count: Any) -> Array:
     """Log Γ(α + n) / Γ(α), right even where α is so large that the two logarithms agree in most digits."""
     seen = np.where(count > 0, count, 1.0)
+    if not np.any(alpha > FAR):
+        return np.where(count > 0, gammaln(seen) - betaln(alpha, seen), 0.0)
     far = np.where(alpha > FAR, alpha, FAR)
     stirling = seen * (np.log(far) - 1.0) + (far + seen - 0.5) * np.log1p(seen / far)
     stirling = stirling + (1.0 / (far + seen) - 1.0 / far) / 12.0
