@@ -16,6 +16,8 @@ WORD = 8
 """Bytes of a number of the machine."""
 LONGEST = 64
 """Bytes of words that are looked up as numbers, at most."""
+CROWD = 64
+"""Words whose numbers begin with the same bits, at most: they are looked at one after the other."""
 MIXING = np.uint64(0x9E3779B97F4A7C15)
 """An odd number by which all bits of a product depend on those below them."""
 
@@ -164,12 +166,14 @@ class Dictionary:
     """
 
     words: Any  # an Arrow array of large strings
-    keys: np.ndarray[Any, Any]  # in their order
+    keys: np.ndarray[Any, Any]  # in their order, and the largest number behind them
     number: Codes  # of the word that has the key
+    start: Codes  # by the first bits of a key: where those begin that have them
+    rest: np.uint64  # bits of a key that are not among the first
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self | None:
-        """None where two words have one key, or one is very long or no proper text."""
+        """None where two words have one key, or many of them crowd together, or one is very long or no proper text."""
         import pyarrow
 
         words = values.words if isinstance(values, Values) else None
@@ -183,7 +187,13 @@ class Dictionary:
         keys = _keys(text, start, length)
         number = np.argsort(keys)
         keys = keys[number]
-        return cls(words, keys, number.astype(np.int32)) if (keys[1:] > keys[:-1]).all() else None
+        bits = max(len(keys).bit_length(), 1)
+        rest = np.uint64(8 * WORD - bits)
+        crowd = np.bincount((keys >> rest).astype(np.intp), minlength=1 << bits)
+        if not (keys[1:] > keys[:-1]).all() or crowd.max() > CROWD:
+            return None
+        start = (np.cumsum(crowd) - crowd).astype(np.int32)
+        return cls(words, np.append(keys, ~np.uint64(0)), number.astype(np.int32), start, rest)
 
     def find(self, words: Any, lacking: int) -> Codes:
         """The number of each of some words, an Arrow array of large strings without gaps; `lacking` of others."""
@@ -191,9 +201,11 @@ class Dictionary:
         import pyarrow.compute
 
         keys = _keys(*_bytes(words))
-        order = np.argsort(keys)  # in which the processor has the next one at hand
-        place = np.empty(len(keys), dtype=np.intp)
-        place[order] = np.searchsorted(self.keys, keys[order])
+        place = self.start.take((keys >> self.rest).astype(np.intp))
+        before = np.flatnonzero(self.keys.take(place) < keys)
+        while len(before):
+            place[before] += 1
+            before = before[self.keys.take(place[before]) < keys[before]]
         number = self.number.take(place, mode="clip")
         same = pyarrow.compute.equal(self.words.take(pyarrow.array(number)), words).to_numpy(zero_copy_only=False)
         return np.where(same, number, np.int32(lacking))
