@@ -4,6 +4,7 @@ import numpy as np
 import pandas
 import pytest
 from scipy.special import expit
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -70,6 +71,24 @@ def test_the_interval_of_a_row_alone_is_that_of_the_batch():
     model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
     batch, alone = model.predict_category_interval(X), model.predict_category_interval(X[7:8])
     np.testing.assert_allclose([bound[7] for bound in batch], [bound[0] for bound in alone], rtol=1e-12)
+
+
+@pytest.mark.parametrize("coverage", [0.1, 0.9])
+def test_the_interval_holds_the_prediction_of_a_forest(coverage):
+    """It is predicted at the mean of a well-known category, where a forest may jump to what few draws say."""
+    random = np.random.default_rng(0)
+    truth, code = 1.5 * random.normal(size=20), random.integers(0, 20, 10_000)
+    X, y = pandas.DataFrame({"city": np.char.add("c", code.astype(str))}), truth[code] + random.normal(size=10_000)
+    cities = X.drop_duplicates()
+    forest = RandomForestClassifier(30, random_state=0)
+    for calibrate in (None, 2):
+        model = SamplingClassifier(forest, calibrate=calibrate, random_state=0).fit(X, y > 0)
+        lower, upper = model.predict_category_interval(cities, coverage)
+        predicted = model.predict_proba(cities)
+        assert ((lower <= predicted) & (predicted <= upper)).all()
+    model = SamplingRegressor(RandomForestRegressor(30, random_state=0), random_state=0).fit(X, y)
+    lower, upper = model.predict_category_interval(cities, coverage)
+    assert ((lower <= model.predict(cities)) & (model.predict(cities) <= upper)).all()
 
 
 def test_rare_categories_have_wide_intervals_and_probabilities_stay_in_range():

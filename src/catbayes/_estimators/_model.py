@@ -356,13 +356,16 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         """Standard deviation of the predictions over draws from the whole posterior."""
         return np.asarray(self._predict_posterior(X, max(STD_DRAWS, self._n_predicted)).std(axis=0))
 
-    def _predict_bounds(self, X: Any, coverage: float, n_draws: int) -> tuple[Array, Array]:
-        """Quantiles of the predictions over draws from the whole posterior."""
+    def _predict_bounds(self, X: Any, coverage: float, n_draws: int, predicted: Array) -> tuple[Array, Array]:
+        """Quantiles of the predictions over draws from the whole posterior, and between them what is predicted.
+
+        Trees may jump at the mean of a category to what few of its draws say.
+        """
         coverage = check_number("coverage", coverage, 0.0, 1.0)
         draws = self._predict_posterior(X, check_count("n_draws", n_draws, 2))
         # As if the k-th of n draws in order stood in the middle of the k-th of n strata: quantile (k - ½) / n.
         lower, upper = np.quantile(draws, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0], axis=0, method="hazen")
-        return lower, upper
+        return np.minimum(lower, predicted), np.maximum(upper, predicted)
 
     def _calibrated(self, name: str) -> Any:
         """What held-out rows say, for a method that cannot do without."""

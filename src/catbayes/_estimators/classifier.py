@@ -304,7 +304,8 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         """Where the probabilities would lie if the true rates of the categories were known.
 
         The interval holds the doubt about categories, as wide as they are rare, and not the doubt about the estimator;
-        but members bring their disagreement in. Which class comes next is for `predict_set`.
+        but members bring their disagreement in. What `predict_proba` says is always inside. Which class comes
+        next is for `predict_set`.
 
         Parameters
         ----------
@@ -331,7 +332,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         >>> bool(width[1] > width[0])
         True
         """
-        return self._predict_bounds(X, coverage, n_draws)
+        return self._predict_bounds(X, coverage, n_draws, self.predict_proba(X))
 
     def _respond(self, model: Any, features: Array) -> Array:
         """Probabilities, or else scores, or else votes; the estimator knows the classes by their numbers."""

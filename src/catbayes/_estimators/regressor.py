@@ -129,7 +129,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
 
         The interval holds the doubt about categories, as wide as they are rare, and neither the doubt about the
         estimator (but members bring their disagreement in) nor the noise of a single target: for the next y there is
-        `predict_interval`.
+        `predict_interval`. What `predict` says is always inside.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         >>> bool((upper - lower)[1] > (upper - lower)[0])
         True
         """
-        return self._predict_bounds(X, coverage, n_draws)
+        return self._predict_bounds(X, coverage, n_draws, self.predict(X))
 
     def predict_interval(self, X: TableLike, coverage: float = 0.9) -> tuple[Array, Array]:
         """Where the next target lies: inside with the probability `coverage`, whether its categories are rare or not.
