@@ -105,6 +105,24 @@ def test_a_new_category_among_well_known_ones_has_a_wide_interval_though_none_wa
     assert known.mean() == pytest.approx(0.9, abs=0.05)
 
 
+def test_a_new_category_is_covered_where_there_is_little_noise_as_well():
+    """Little noise does not make a category known."""
+    covered, calm = [], []
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        effect, x = 3 * random.normal(size=1_000), random.random(3_000)
+        code = np.r_[random.integers(0, 50, 1_500), random.integers(50, 1_000, 1_500)]
+        y = effect[code] + (0.2 + 3 * x) * random.normal(size=3_000)
+        X = pandas.DataFrame({"shop": np.char.add("s", code.astype(str)), "x": x})
+        model = SamplingRegressor(Ridge(), calibrate=5, keep_categories=None, random_state=seed)
+        model.fit(X[:1_500], y[:1_500])
+        covered.append(inside(model.predict_interval(X[1_500:]), y[1_500:]))
+        calm.append(x[1_500:] < 0.3)
+    covered, calm = np.concatenate(covered), np.concatenate(calm)
+    assert covered[calm].mean() == pytest.approx(0.9, abs=0.05)
+    assert covered.mean() == pytest.approx(0.9, abs=0.03)
+
+
 def test_targets_with_one_long_tail_have_short_intervals():
     random = np.random.default_rng(0)
     X = pandas.DataFrame({"shop": random.choice(list("abcdef"), 6_000)})

@@ -89,7 +89,7 @@ class Ladder:
 
 @dataclass(frozen=True, slots=True)
 class UsualError:
-    """How far targets usually lie from predictions: √(noise² + (trust · doubt)²), times what trees say of such rows.
+    """How far targets usually lie from predictions: √((noise · what trees say of such rows)² + (trust · doubt)²).
 
     The root carries on where no held-out row was, as with a category that is new in a column of well-known ones.
     """
@@ -117,13 +117,15 @@ class UsualError:
             random_state=seed,
         )
         with threadpool_limits(1, user_api="openmp"):  # of small trees, threads would only wait for each other
-            trees.fit(_looked_at(told), np.maximum(size / plain(told), 1e-6), weight)
+            root = plain(told)
+            share = (plain.noise / root) ** 2  # rows in doubt say little of the noise
+            trees.fit(_looked_at(told), np.maximum(NORMAL * size / root, 1e-6), weight * share)
         return cls(plain.noise, plain.trust, trees)
 
     def __call__(self, told: Told) -> Array:
         """That of each row."""
-        root = np.sqrt(self.noise**2 + (self.trust * told.doubt) ** 2)
-        return root if self.trees is None else np.asarray(root * self.trees.predict(_looked_at(told)))
+        noise = self.noise if self.trees is None else self.noise * self.trees.predict(_looked_at(told))
+        return np.sqrt(noise**2 + (self.trust * told.doubt) ** 2)
 
 
 def _noise_and_trust(size: Array, doubt: Array, weight: Array) -> tuple[float, float]:
