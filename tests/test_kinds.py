@@ -382,6 +382,19 @@ def test_weights_are_no_evidence_that_bins_differ_and_rows_without_one_cut_nothi
     assert len(merged.encoding_.columns[0].posteriors.index.sources[0].edges) == 1
 
 
+def test_a_row_of_weight_two_cuts_bins_as_two_rows_do_and_equal_weights_as_none():
+    random = np.random.default_rng(0)
+    table, times = pd.DataFrame({"amount": random.exponential(size=200).round(2)}), np.repeat([4, 1], 100)
+
+    def edges(table, **settings):
+        encoder = SamplingBayesianEncoder(["amount"], kinds={"amount": Bins(7)}, family="normal")
+        encoder.fit(table, np.arange(len(table)), **settings)
+        return encoder.encoding_.columns[0].posteriors.index.sources[0].edges
+
+    assert edges(table, sample_weight=times) == edges(table.loc[np.repeat(np.arange(200), times)]) != edges(table)
+    assert edges(table, sample_weight=np.full(200, 0.3)) == edges(table)
+
+
 def test_bins_that_were_cut_apart_are_not_merged_but_parts_go_by_the_first():
     table, chance = smooth()
     numbers, y = table + np.random.default_rng(0).random((len(table), 1)), target("normal", chance)

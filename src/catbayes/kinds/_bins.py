@@ -27,7 +27,8 @@ class Bins(Kind):
     Parameters
     ----------
     cuts : int or sequence of numbers, default=20
-        How many bins, cut at quantiles; or where to cut: a bin holds the numbers from a cut on and below the next.
+        How many bins, cut at quantiles, in which rows count by their weights; or where to cut: a bin holds the numbers
+        from a cut on and below the next.
         Encoders whose cuts were given can be merged, those whose cuts were found cannot.
     merge : bool, default=False
         Whether to join neighbours that do not differ, by the marginal likelihood of their rows. Bins that lean on their
@@ -77,7 +78,7 @@ class Bins(Kind):
     def read(self, column: Any, name: Any, said: Said) -> tuple[Categories, Codes]:
         """Cut the numbers, and join what does not differ."""
         numbers = _numbers(column, name)
-        edges = _quantiles(said.counting(numbers), self.cuts) if isinstance(self.cuts, int) else self.cuts
+        edges = _quantiles(numbers, said.weight, self.cuts) if isinstance(self.cuts, int) else self.cuts
         found = Cuts.at(edges)
         codes = found.place(numbers)
         if not self.merge or not isinstance(self.cuts, int) or len(edges) < 1:
@@ -161,13 +162,21 @@ def _apart_in_writing(edges: Sequence[float]) -> list[str]:
     return next(names for names in written if len(set(names)) == len(edges))
 
 
-def _quantiles(numbers: Array, n_bins: int) -> tuple[float, ...]:
-    """Where to cut so that bins have about as many rows each; ties stay together."""
-    known = numbers[np.isfinite(numbers)]
-    if not len(known):
+def _quantiles(numbers: Array, weight: Array | None, n_bins: int) -> tuple[float, ...]:
+    """Where to cut so that bins have about as many rows each; ties stay together.
+
+    Of n rows in their order, the k-th is the first with (k - 1) / (n - 1) at the level or above. Weights count the rows
+    that a row stands for, in units of the smallest, so that equal ones say no more than none.
+    """
+    some = np.isfinite(numbers) if weight is None else np.isfinite(numbers) & (weight > 0.0)
+    if not some.any():
         return ()
-    edges = np.unique(np.quantile(known, np.linspace(0.0, 1.0, n_bins + 1)[1:-1], method="higher"))
-    return tuple(edges[edges > known.min()].tolist())
+    order = np.argsort(numbers[some], kind="stable")
+    known, rows = numbers[some][order], np.ones(len(order)) if weight is None else weight[some][order]
+    before = np.cumsum(rows / rows.min()) - 1.0
+    levels = before[-1] * np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
+    edges = np.unique(known[np.searchsorted(before, levels)])
+    return tuple(edges[edges > known[0]].tolist())
 
 
 def _apart(edges: Sequence[float], said: Said, statistics: Any) -> list[float]:

@@ -21,18 +21,13 @@ class Said:
     Examples
     --------
     >>> import numpy as np
-    >>> said = Said(family=None, gather=lambda codes, n_slots: None, weight=np.array([0.0, 20.0, 20.0]))
-    >>> said.counting(np.array([7.0, 8.0, 9.0])).tolist(), said.row_weight
-    ([8.0, 9.0], 20.0)
+    >>> Said(family=None, gather=lambda codes, n_slots: None, weight=np.array([0.0, 20.0, 20.0])).row_weight
+    20.0
     """
 
     family: Any
     gather: Callable[[Codes, int], Any]  # statistics of the target by slot, of so many slots
     weight: Array | None = None  # of each row
-
-    def counting(self, values: Array) -> Array:
-        """The values of rows that have a weight."""
-        return values if self.weight is None else values[self.weight > 0.0]
 
     @property
     def row_weight(self) -> float:
