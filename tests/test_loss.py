@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.metrics import log_loss
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from catbayes import InputError, SamplingClassifier, SamplingRegressor
 from catbayes.diagnostics import decompose_loss
@@ -73,4 +74,15 @@ def test_the_log_loss_splits_likewise():
     assert parts.total == pytest.approx(-np.log(own).mean(), rel=1e-12)
     assert parts.of_average == pytest.approx(-np.log(own.mean(axis=0)).mean(), rel=1e-12)
     assert parts.penalty > 0
+    assert sum(parts.shares.values()) == pytest.approx(parts.penalty, rel=1e-9)
+
+
+def test_draws_of_a_calibrated_model_are_calibrated_and_so_is_what_the_loss_is_made_of():
+    X, y = make_table()
+    bold = DecisionTreeClassifier(random_state=0)  # says 0 or 1, which costs much where it is wrong
+    model = SamplingClassifier(bold, predict_with="mean", calibrate=3, random_state=0).fit(X[:300], y[:300] > 0)
+    new, truth = X[300:], y[300:] > 0
+    np.testing.assert_allclose(model.predict_draws(new, columns=[])[0], model.predict_proba(new), rtol=1e-12)
+    parts = decompose_loss(model, new, truth)
+    assert parts.of_average < log_loss(truth, np.full(300, truth.mean())) + 0.05
     assert sum(parts.shares.values()) == pytest.approx(parts.penalty, rel=1e-9)

@@ -103,6 +103,10 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         """How far predictions of rows that were trained on lie apart from draw to draw; 1 where nobody asks."""
         return 1.0
 
+    def _corrected(self, responses: Array, X: Any) -> Array:
+        """Responses as held-out rows correct them, which is for those of classes."""
+        return responses
+
     def _chosen_estimator(self) -> Any:
         return self._default_estimator() if self.estimator is None else self.estimator
 
@@ -301,7 +305,8 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         Returns
         -------
         predictions : ndarray of shape (n_draws, n_rows) or (n_draws, n_rows, n_classes)
-            With `fit_with="members"`, each draw goes to a member of its own.
+            With `fit_with="members"`, each draw goes to a member of its own. Probabilities are calibrated, draw by
+            draw, if the model is.
 
         Examples
         --------
@@ -323,7 +328,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
             only = {names.index(name) for name in columns}
         check_count("n_draws", n_draws)
         draws = [] if rows.encoding is None else rows.encoding.strata(n_draws)
-        return self._stack(rows, rows.drawn(draws, only))
+        return self._corrected(self._stack(rows, rows.drawn(draws, only)), X)
 
     def _predict_average(self, X: Any) -> Array:
         """Average over draws, or at the mean, or corrected to second order, as `predict_with` says."""
@@ -382,7 +387,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         rows = self._read_new(X)
         encoding = rows.encoding
         draws = [] if encoding is None else encoding.strata(n_draws, spread=Spread(), slots=rows.reduce())
-        return self._stack(rows, rows.drawn(draws))
+        return self._corrected(self._stack(rows, rows.drawn(draws)), X)
 
     def _stack(self, rows: NewRows, values: Any) -> Array:
         predictions = over_draws(self.estimators_, rows, values, self._respond)

@@ -248,9 +248,6 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         """Averages over draws; probabilities as held-out rows correct them, if there are any."""
         return self._corrected(self._predict_uncalibrated(X), X)
 
-    def _predict_posterior(self, X: Any, n_draws: int) -> Array:
-        return self._corrected(super()._predict_posterior(X, n_draws), X)
-
     def _corrected(self, responses: Array, X: Any) -> Array:
         if self._calibration is None:
             return responses

@@ -50,7 +50,8 @@ def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None, n_draw
 
     For regressors, MSE is the squared error averaged over draws, MSE₀ that of the averaged prediction, and REG the
     variance of the prediction over draws. For classifiers the same holds of the log-loss: the mean of -log p_k is
-    -log of the mean of p_k plus a gap that is never negative (Jensen). Both are identities over the same draws.
+    -log of the mean of p_k plus a gap that is never negative (Jensen). Both are identities over the same draws. The
+    probabilities of a model with `calibrate` are calibrated, draw by draw.
 
     A column's share is what the penalty grows by when its draws join those of other columns, averaged over the columns
     taken in order and in reverse; the shares add up to the penalty, less what members disagree by.
