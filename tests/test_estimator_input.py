@@ -6,14 +6,18 @@ import numpy as np
 import pandas
 import polars
 import pytest
-from catboost import CatBoostClassifier
+from catboost import CatBoostClassifier, CatBoostRegressor
+from scipy.stats import uniform
 from sklearn import config_context
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.cluster import KMeans
+from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
-from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, RandomizedSearchCV
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from xgboost import XGBRegressor
 
 from catbayes import (
     InputError,
@@ -158,6 +162,64 @@ def test_weights_of_classes_go_by_the_labels():
     assert heavy > 0.7 > 0.3 > light
 
 
+def test_weights_of_classes_go_by_the_labels_in_a_search_too():
+    X, y = make_table()
+    named = np.where(y > 0, "yes", "no")
+    inner, steps = LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())
+    weights = [{"yes": 10.0, "no": 1.0}]
+    searches = [
+        GridSearchCV(inner, {"class_weight": weights}, cv=2, error_score="raise"),
+        GridSearchCV(inner, [{"C": [1.0]}, {"class_weight": weights}], cv=2, error_score="raise", scoring=said_yes),
+        RandomizedSearchCV(inner, {"class_weight": weights, "C": uniform(1, 2)}, n_iter=1, cv=2, error_score="raise"),
+        GridSearchCV(steps, {"logisticregression__class_weight": weights}, cv=2, error_score="raise"),
+    ]
+    for search in searches:
+        model = SamplingClassifier(search, n_draws=1, random_state=0).fit(X, named)
+        assert model.predict_proba(X)[:, 1].mean() > 0.7
+
+
+def said_yes(estimator, X, y):
+    """How often a search is to prefer what says yes."""
+    return estimator.predict(X).mean()
+
+
+def test_a_part_of_the_rows_may_lack_a_class_that_has_a_weight():
+    """The weights of the others stay theirs."""
+    X, y = make_table()
+    weights = {"a": 1.0, "b": 100.0, "c": 0.01}
+    named = np.where(y > 0, "c", "a")
+    model = SamplingClassifier(LogisticRegression(class_weight=weights), n_draws=1, random_state=0).fit(X, named)
+    assert model.estimator_.class_weight == {0: 1.0, 1: 0.01}
+    with pytest.raises(InputError, match="class_weight names 'b', which y does not hold: expected \\['a', 'c'\\]"):
+        SamplingClassifier(LogisticRegression(class_weight={"a": 1.0, "b": 2.0})).fit(X, named)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        XGBRegressor(objective="reg:quantileerror", quantile_alpha=[0.1, 0.9], n_estimators=2),
+        CatBoostRegressor(loss_function="MultiQuantile:alpha=0.1,0.9", iterations=2, **SILENT),
+        CatBoostRegressor(loss_function="RMSEWithUncertainty", iterations=2, **SILENT),
+    ],
+)
+def test_estimators_of_several_numbers_a_row_are_refused_before_anybody_predicts(estimator):
+    X, y = make_table(100)
+    with pytest.raises(InputError, match="predicts 2 numbers for each row: expected one"):
+        SamplingRegressor(estimator, random_state=0).fit(X, y)
+
+
+def test_the_default_estimator_warns_of_many_classes_and_another_does_not(monkeypatch):
+    monkeypatch.setattr("catbayes._estimators.classifier.MANY_CLASSES", 2)
+    X, y = make_table(100)
+    named = np.digitize(y, [-0.5, 0.5])
+    with pytest.warns(InputWarning, match="y holds 3 classes, and the default estimator grows a tree for each"):
+        SamplingClassifier(n_draws=1, random_state=0).fit(X, named)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SamplingClassifier(LogisticRegression(), n_draws=1, random_state=0).fit(X, named)
+        SamplingClassifier(n_draws=1, random_state=0).fit(X, named > 1)
+
+
 def test_nested_parameters_reach_the_default_parts():
     X, y = make_table(200)
     grid = {"encoder__prior": ["empirical", 1e-3], "estimator__max_depth": [2, 3], "n_draws": [2]}
@@ -213,6 +275,12 @@ def test_importances_and_coefficients_have_names_and_can_be_averaged_by_column()
         ({"encoder": SamplingBayesianEncoder(family=NormalGamma)}, "a classifier has classes"),
         ({"estimator": Ridge()}, "does the other task"),
         ({"estimator": FixedThresholdClassifier(LogisticRegression(), threshold=0.1)}, "Put it around the model"),
+        ({"estimator": KMeans()}, r"KMeans\(\), which predicts no target: expected a classifier"),
+        ({"estimator": IsolationForest()}, "predicts no target"),
+        ({"estimator": StandardScaler()}, "predicts no target"),
+        ({"estimator": CatBoostClassifier(class_weights=[1, 2])}, r"give a tuple, such as class_weights=\(1, 2\)"),
+        ({"estimator": CatBoostClassifier(class_names=("a", "b"))}, r"class_names=….*leave it out"),
+        ({"estimator": LogisticRegression(class_weight={"no": 2})}, r"names 'no', which y does not hold: .*\[False, T"),
     ],
 )
 def test_settings_that_make_no_sense_say_so(setting, message):

@@ -8,10 +8,11 @@ import polars as pl
 import pytest
 from catboost import CatBoostRegressor
 from lightgbm import LGBMRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from xgboost import XGBRegressor
 
-from catbayes import SamplingRegressor
+from catbayes import InputError, SamplingRegressor
 from sales import SILENT, WAYS, make_table
 
 NAMES = {
@@ -77,3 +78,45 @@ def test_as_many_rows_as_features_are_not_taken_for_names():
     plain = {"interactions": None, "keep_categories": None, "effects": False}
     model = SamplingRegressor(booster, fit_with="copies", n_draws=2, random_state=0, **plain).fit(X, y)
     assert model.estimator_.feature_name_ == list(X)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        XGBRegressor(n_estimators=30, monotone_constraints={"number": -1}),
+        HistGradientBoostingRegressor(max_iter=30, monotonic_cst={"number": -1}),
+    ],
+    ids=lambda booster: type(booster).__name__,
+)
+def test_constraints_go_by_the_names_of_features(estimator, way):
+    """The target rises with the number, so a model that may only fall with it is flat."""
+    X, y = make_table()
+    model = SamplingRegressor(estimator, fit_with=way, n_draws=2, random_state=0).fit(X, y)
+    moved = X.assign(number=X["number"] + 1.0)
+    assert (model.predict(moved) <= model.predict(X) + 1e-6).all()
+    free = SamplingRegressor(type(estimator)(), random_state=0).fit(X, y)
+    assert (free.predict(moved) > free.predict(X)).any()
+
+
+@pytest.mark.parametrize("groups", [[["city"], ["shop", "number"]], [[0], [1, 2]]], ids=["names", "places"])
+def test_features_of_xgboost_act_together_where_names_allow_it(groups):
+    X, y = make_table()
+    plain = {"interactions": None, "keep_categories": None, "effects": False}
+    booster = XGBRegressor(n_estimators=20, max_depth=3, interaction_constraints=groups)
+    trees = SamplingRegressor(booster, n_draws=1, random_state=0, **plain).fit(X, y).estimator_.get_booster()
+    used = trees.trees_to_dataframe().query("Feature != 'Leaf'").groupby("Tree")["Feature"].agg(set)
+    assert all(features == {"city"} or features <= {"shop", "number"} for features in used)
+    assert {"city"} in list(used)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"monotone_constraints": {"nummer": 1}}, {"interaction_constraints": [["city", "nummer"]]}],
+    ids=lambda given: next(iter(given)),
+)
+def test_constraints_of_a_name_that_is_no_feature_name_those_that_are(given):
+    X, y = make_table()
+    plain = {"interactions": None, "keep_categories": None, "effects": False}
+    with pytest.raises(InputError, match=r"_constraints names 'nummer', which is no feature: .*'city', 'shop', 'numb"):
+        SamplingRegressor(XGBRegressor(n_estimators=2, **given), random_state=0, **plain).fit(X, y)

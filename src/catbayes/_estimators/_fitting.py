@@ -26,6 +26,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from catbayes._estimators._growing import Job, grow, way_to_grow
+from catbayes._estimators._named import classes_by_number
 from catbayes._estimators._native import as_trained, last_step, library, named, takes_chunks, told
 from catbayes._estimators._rows import TrainingRows
 from catbayes._random import Purpose, stream
@@ -119,12 +120,8 @@ def _prepared(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> 
 def fresh_clone(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> Any:
     """Clone the estimator, with seeds of its own wherever the model has one and the estimator has none."""
     model = clone(estimator)
-    weights = {
-        name: {int(np.searchsorted(rows.classes, label)): weight for label, weight in value.items()}
-        for name, value in model.get_params().items()
-        if name.endswith("class_weight") and isinstance(value, dict)
-    }
-    model.set_params(**weights)  # classes go by their numbers
+    if rows.classes is not None:
+        model.set_params(**classes_by_number(model.get_params(), rows.classes))
     if seeded:
         unset = sorted(
             name for name, value in model.get_params().items() if name.endswith("random_state") and value is None

@@ -10,8 +10,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier, is_regressor
-from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -19,10 +18,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new
 from catbayes._encoding import Encoding, KeepCategories, Kept, Layout, TrainingDraws, check_folds, splitter_of
 from catbayes._estimators import _fitting as fitting
+from catbayes._estimators._accepting import require_suitable
 from catbayes._estimators._features import FittedFeatures
 from catbayes._estimators._file import SavedModel
 from catbayes._estimators._held_out import HeldOut, Told
-from catbayes._estimators._native import Known, last_step, suitable
+from catbayes._estimators._native import Known, suitable
 from catbayes._estimators._predicting import DrawnTable, NewRows, average, encode_tables, over_draws
 from catbayes._estimators._rows import TrainingRows, from_origins, read_training, wordy_columns
 from catbayes._estimators._taylor import require_smooth, second_order
@@ -102,6 +102,9 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
     def _usual_doubt(self, X: Any) -> float:
         """How far predictions of rows that were trained on lie apart from draw to draw; 1 where nobody asks."""
         return 1.0
+
+    def _check_answer(self, table: Table) -> None:
+        """Require of the fitted estimators answers that can be averaged."""
 
     def _corrected(self, responses: Array, X: Any) -> Array:
         """Responses as held-out rows correct them, which is for those of classes."""
@@ -191,6 +194,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         fresh = copy(self)
         validate_data(fresh, X if table.frame is not None else table.array, skip_check_array=True)
         fresh._settle(encoder, fitted, way, classes)
+        fresh._check_answer(table)
         if self.calibrate is not None:
             how: dict[str, Any] = {"classes": classes, "encoder": encoder, "seed": seed, "report": rows.report}
             fresh._calibration = fresh._calibration_of(HeldOut.of(fresh, table, y, weight, groups, given, **how), seed)
@@ -216,17 +220,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
             check_folds("calibrate", self.calibrate)
         if self.n_draws is not None:
             check_count("n_draws", self.n_draws)
-        if not hasattr(estimator, "fit") or isinstance(estimator, type):
-            raise InputError(f"estimator={estimator!r}: expected a scikit-learn estimator or Pipeline, not yet fitted.")
-        other = is_regressor if isinstance(self, ClassifierMixin) else is_classifier
-        if other(estimator):
-            raise InputError(f"{type(self).__name__} was given {estimator!r}, which does the other task.")
-        if isinstance(last_step(estimator), FixedThresholdClassifier | TunedThresholdClassifierCV):
-            kind = type(last_step(estimator)).__name__
-            raise InputError(
-                f"{kind} inside {type(self).__name__}: probabilities are averaged over draws, which no threshold of "
-                f"one estimator acts on. Put it around the model: {kind}({type(self).__name__}(…))."
-            )
+        require_suitable(estimator, type(self).__name__, classes=isinstance(self, ClassifierMixin))
         if self.encoder is not None and not isinstance(self.encoder, SamplingBayesianEncoder):
             raise InputError(f"encoder={self.encoder!r}: expected a SamplingBayesianEncoder, or None for its defaults.")
         if self.predict_with == "taylor":

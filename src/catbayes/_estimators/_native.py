@@ -13,6 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.pipeline import Pipeline
 
 from catbayes._encoding import KeepCategories, Kept, Layout
+from catbayes._estimators._named import features_by_place
 from catbayes._validation import Array
 
 TREES = (
@@ -88,6 +89,8 @@ def _spelled(names: list[str]) -> tuple[str, ...]:
 def told(model: Any, known: Known, fit_params: dict[str, Any]) -> dict[str, Any]:
     """Tell a booster what its features are, unless its user did; returns the parameters of its `fit`."""
     found, params = known.categories, model.get_params(deep=False)
+    if library(model) in ("xgboost", "sklearn"):
+        model.set_params(**features_by_place(params, known.names))
     if library(model) == "lightgbm":
         categories = {"categorical_feature": list(found)} if found else {}
         # It wants frames of who gave it names, to predict: see `as_taken`.

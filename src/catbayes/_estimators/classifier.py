@@ -21,8 +21,11 @@ from catbayes._estimators._taylor import as_probabilities
 from catbayes._evidence import plain
 from catbayes._types import TableLike
 from catbayes._validation import Array, check_number
-from catbayes.errors import InputError
+from catbayes.errors import InputError, warn
 from catbayes.families import family_name, family_of_classes, find_family
+
+MANY_CLASSES = 50
+"""Beyond so many, a tree for each class in every round takes longer than anybody expects."""
 
 
 def _has(name: str) -> Any:
@@ -145,6 +148,11 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
             check_classification_targets(y if y.dtype != object else np.searchsorted(classes, y))
         except TypeError as error:
             raise InputError(f"y holds labels that cannot be sorted ({error}). Use strings or numbers only.") from error
+        if self.estimator is None and len(classes) > MANY_CLASSES:
+            warn(
+                f"y holds {len(classes)} classes, and the default estimator grows a tree for each of them in every "
+                "round, which takes minutes or hours. A forest does not: estimator=RandomForestClassifier()."
+            )
         return y, family_name(family_of_classes(len(classes))), classes
 
     def predict(self, X: TableLike) -> np.ndarray[Any, Any]:

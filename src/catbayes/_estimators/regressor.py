@@ -13,9 +13,10 @@ from sklearn.utils.validation import assert_all_finite
 from catbayes._encoder import new_seed
 from catbayes._estimators._held_out import HeldOut, Told
 from catbayes._estimators._model import SamplingModel
-from catbayes._estimators._native import as_taken
+from catbayes._estimators._native import as_taken, last_step
 from catbayes._estimators._next_target import NextTarget
 from catbayes._random import Purpose, stream
+from catbayes._tables import Table
 from catbayes._types import Seed, TableLike
 from catbayes._validation import Array, check_count, check_number
 from catbayes.errors import InputError
@@ -263,6 +264,9 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         support = None if self.encoder_ is None else self.encoder_.family_.support
         return np.asarray(targets if support is None else np.clip(targets, 0.0, support.most))
 
+    def _check_answer(self, table: Table) -> None:
+        self._predict_mean(self._read_new(table.take(np.arange(1))))
+
     def _calibration_of(self, held: HeldOut, seed: int) -> NextTarget:
         return NextTarget.of(held, seed)
 
@@ -275,4 +279,10 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
 
     def _respond(self, model: Any, features: Array) -> Array:
         X = as_taken(model, features, self._known)
-        return np.asarray(model.predict(X), dtype=np.float64).reshape(len(X))
+        found = np.asarray(model.predict(X), dtype=np.float64)
+        if found.size != len(X):
+            raise InputError(
+                f"{type(last_step(model)).__name__} predicts {found.size // len(X)} numbers for each row: expected "
+                "one. For several quantiles, fit a model for each, or use calibrate=5 and predict_quantiles."
+            )
+        return found.reshape(len(X))

@@ -1,0 +1,81 @@
+"""Parameters of estimators that call classes or features by name, which go by numbers and places inside a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from catbayes.errors import InputError
+
+__all__ = ["classes_by_number", "features_by_place"]
+
+GRIDS = ("param_grid", "param_distributions")
+MONOTONE = ("monotone_constraints", "monotonic_cst")
+
+
+def classes_by_number(params: Mapping[str, Any], classes: Any) -> dict[str, Any]:
+    """Those of the parameters that weigh classes by their labels, and grids of a search that do, with numbers.
+
+    Examples
+    --------
+    >>> from catbayes._estimators._named import classes_by_number
+    >>> grid = [{"class_weight": [{"no": 1, "yes": 3}, None]}]
+    >>> classes_by_number({"C": 1.0, "class_weight": {"yes": 2}, "param_grid": grid}, np.array(["no", "yes"]))
+    {'class_weight': {1: 2}, 'param_grid': [{'class_weight': [{0: 1, 1: 3}, None]}]}
+    """
+
+    def numbered(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        known = {int(np.searchsorted(classes, label)): weight for label, weight in value.items() if label in classes}
+        strangers = [label for label in value if label not in classes]
+        if strangers and len(known) < len(classes):  # a part of the rows may lack a class, if all others have weights
+            raise InputError(
+                f"class_weight names {strangers[0]!r}, which y does not hold: expected {classes.tolist()}."
+            )
+        return known
+
+    def of_grid(grid: Any) -> Any:
+        if not isinstance(grid, dict):
+            return [of_grid(one) for one in grid]
+        weighs = {name: values for name, values in grid.items() if name.endswith("class_weight")}
+        return grid | {n: [*map(numbered, values)] for n, values in weighs.items() if isinstance(values, Sequence)}
+
+    found = {
+        name: numbered(value)
+        for name, value in params.items()
+        if name.endswith("class_weight") and isinstance(value, dict)
+    }
+    return found | {name: of_grid(value) for name, value in params.items() if name.endswith(GRIDS)}
+
+
+def features_by_place(params: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Those of the parameters that constrain features by their names, with places, which go without names.
+
+    Examples
+    --------
+    >>> from catbayes._estimators._named import features_by_place
+    >>> params = {"monotone_constraints": {"age": -1}, "interaction_constraints": [["city", "age"]]}
+    >>> features_by_place(params, ["city", "size", "age"])
+    {'monotone_constraints': (0, 0, -1), 'interaction_constraints': '[[0, 2]]'}
+    """
+    places, found = {name: place for place, name in enumerate(names)}, dict[str, Any]()
+
+    def place(name: Any, parameter: str) -> Any:
+        if isinstance(name, str) and name not in places:
+            raise InputError(f"{parameter} names {name!r}, which is no feature: expected some of {list(names)}.")
+        return places.get(name, name)
+
+    for parameter in MONOTONE:
+        if isinstance(params.get(parameter), dict):
+            signs = {place(name, parameter): sign for name, sign in params[parameter].items()}
+            found[parameter] = tuple(signs.get(number, 0) for number in range(len(names)))
+    groups = params.get("interaction_constraints")
+    if isinstance(groups, list | tuple):
+        found["interaction_constraints"] = json.dumps(
+            [[place(name, "interaction_constraints") for name in group] for group in groups]
+        )
+    return found
