@@ -67,6 +67,10 @@ REFUSED = {
         lambda: encode(ROWS, ConjugateMomentEncoder(["city"]).fit(X, Y), "out.parquet", n_draws=2),
         "makes no draws",
     ),
+    "encode: a name of another format": (
+        lambda: encode(ROWS, fitted(), "out.xlsx"),
+        r"output='out.xlsx': what is written is Parquet, or CSV .* Let the name end in .parquet, .pq or .csv",
+    ),
     "encode: cells of two types": (
         lambda: encode(ROWS.assign(n=[1, "x"] * 30), fitted(), "out.parquet"),
         "cannot be written to Parquet",

@@ -53,8 +53,8 @@ def encode(
     encoder : fitted encoder
         Fitted on a table with column names, or loaded from a file.
     output : path, optional
-        The file to write, CSV if its name ends in .csv and Parquet otherwise; it is there in full or not at all. None
-        for a Spark data frame, which is returned.
+        The file to write, CSV if its name ends in .csv, and Parquet if it ends in .parquet or .pq, or has no ending; it
+        is there in full or not at all. None for a Spark data frame, which is returned.
     n_draws : int, optional
         Number of draws.
     row_id : str, optional
@@ -112,8 +112,11 @@ def encode(
         return encode_frame(source, plan)
     if output is None:
         raise InputError("output: expected the path of the file to write.")
-    if str(output).lower().endswith(".gz"):
-        raise InputError(f"output={str(output)!r}: what is written is Parquet, or CSV without compression. Name it so.")
+    if Path(output).suffix.lower() not in ("", ".parquet", ".pq", ".csv"):
+        raise InputError(
+            f"output={str(output)!r}: what is written is Parquet, or CSV without compression. Let the name end in "
+            ".parquet, .pq or .csv."
+        )
     need_arrow("Encoding files")
     check_output(output, overwrite, find_files(source) if are_files(source) else ())
     rows, total = _open(source, plan, engine, memory_limit)
