@@ -1,10 +1,11 @@
 """Changes that mutmut makes to the arithmetic, and which of them no test notices: a sample of each module.
 
 mutmut makes thousands of changes, and finds which tests call each function (`mutmut run none` stops there). From then
-on it would take days. So a sample of fixed seed is taken of every module, and each change is met by the tests that call
-its function, the fastest first, until one fails or they have taken `--seconds`. What was found goes to
-`build/reliability/mutants.json` after each change: it may be stopped at any time. `--again` tries what was not noticed
-once more, when tests have been written for it, and keeps how much was noticed at first, which says more of the rest.
+on it would take days. So a sample of fixed seed (`--seed` for another) is taken of every module, and each change is met
+by the tests that call its function, the fastest first, until one fails or they have taken `--seconds`. What was found
+goes to `build/reliability/mutants.json` after each change: it may be stopped at any time. `--again` tries what was not
+noticed once more, when tests have been written for it, and keeps how much was noticed at first, which says more of the
+rest.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--each", type=int, default=40, help="changes of each module")
     parser.add_argument("--seconds", type=float, default=40.0, help="of tests for each change")
+    parser.add_argument("--seed", default="", help="a word, for another sample")
     parser.add_argument("--only", nargs="*", default=[], help="changes by their names, in the place of a sample")
     parser.add_argument("--again", action="store_true", help="what the record says was not noticed, once more")
     parser.add_argument("--write", type=Path, default=Path("build/reliability/mutants.json"))
@@ -93,7 +95,10 @@ def main():
     before = json.loads(write.read_text(encoding="utf-8")) if given.again else None
     if before is not None:
         given.only = list(before["survivors"])
-    sample = {n: random.Random(n).sample(names, min(given.each, len(names))) for n, names in changes.items()}
+    sample = {
+        name: random.Random(name + given.seed).sample(names, min(given.each, len(names)))
+        for name, names in changes.items()
+    }
     if given.only:
         sample = {name: [change for change in given.only if change in names] for name, names in changes.items()}
     stats = json.loads((FOLDER / "mutmut-stats.json").read_text())

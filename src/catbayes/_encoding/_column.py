@@ -151,7 +151,8 @@ def stream_of(seen: ColumnEvidence) -> int:
 
     Two encoders of one seed beside each other, each for a column of its own, are otherwise given the same numbers.
     Counts tell the columns of arrays apart, which are all at position 0 then: as shares of the rows, rounded, which do
-    not depend on how the rows were added up, and sorted, because what the categories are called changes nothing.
+    not depend on how the rows were added up, and sorted, because what the categories are called changes nothing. Arrays
+    of equal counts stay alike, because means do depend on how they were added up: names, or seeds, tell those apart.
     """
     names = seen.name if isinstance(seen.name, tuple) else (seen.name,)
     if all(isinstance(name, str) for name in names):
