@@ -115,8 +115,8 @@ def compare(n_rows: int, repeat: int) -> list[str]:
     return [
         *lines,
         "",
-        f"Of the memory, features of {NUMBER} bytes, and with them the numbers of {CODE} bytes of the categories that they",
-        f"are made of, take so many tables: {floors};",
+        f"Of the memory, features of {NUMBER} bytes, and with them the numbers of {CODE} bytes of the categories that",
+        f"they are made of, take so many tables: {floors};",
         "what was learnt comes on top, so that a peak that holds both cannot be lower.",
     ]
 

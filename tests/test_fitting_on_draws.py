@@ -106,12 +106,18 @@ def test_auto_is_copies_but_for_models_that_pass_over_the_table_many_times():
         assert [choose(estimator) for estimator in estimators] == [way] * len(estimators)
 
 
-@pytest.mark.parametrize(("n_rows", "n_copies"), [(24_999, 3), (25_000, 2), (50_000, 1)])
-def test_larger_tables_are_copied_less_often(n_rows, n_copies, capsys):
-    X = pandas.DataFrame({"city": np.resize(list("abcdefgh"), n_rows)})
-    y = (np.arange(n_rows) % 8 > 3) + np.random.default_rng(0).normal(size=n_rows)
-    SamplingRegressor(Ridge(), effects=False, random_state=0, verbose=1).fit(X, y)
-    assert (f"{n_copies} copies of {n_rows} rows" in capsys.readouterr().out) == (n_copies > 1)
+@pytest.mark.parametrize(
+    ("estimator", "most"),
+    [(DecisionTreeRegressor(max_depth=2), 25_000), (make_pipeline(StandardScaler(), Ridge()), 2_500)],
+)
+def test_larger_tables_are_copied_less_often_and_for_sums_still_less(estimator, most, capsys):
+    def copies(n_rows):
+        X = pandas.DataFrame({"city": np.resize(list("abcdefgh"), n_rows)})
+        y = (np.arange(n_rows) % 8 > 3) + np.random.default_rng(0).normal(size=n_rows)
+        SamplingRegressor(estimator, effects=False, random_state=0, verbose=1).fit(X, y)
+        return capsys.readouterr().out.partition(" copies of")[0].rpartition(" ")[2]
+
+    assert [copies(n_rows) for n_rows in (most - 1, most, 2 * most)] == ["3", "2", ""]  # one is no copy
 
 
 def test_estimators_without_weights_get_unweighted_copies_and_a_warning():

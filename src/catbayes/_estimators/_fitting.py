@@ -27,14 +27,15 @@ from sklearn.utils.validation import has_fit_parameter
 
 from catbayes._estimators._growing import Job, grow, way_to_grow
 from catbayes._estimators._named import classes_by_number
-from catbayes._estimators._native import as_trained, last_step, library, named, takes_chunks, told
+from catbayes._estimators._native import SUMS, as_trained, last_step, library, named, takes_chunks, told
 from catbayes._estimators._rows import TrainingRows
 from catbayes._random import Purpose, stream
 from catbayes.errors import InputError, warn
 
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-COPIED_ROWS = 50_000
-"""Rows of copies, at least, if nobody says how many and three copies have as many: more cost more than they tell."""
+COPIED_ROWS, SUMMED_ROWS = 50_000, 5_000
+"""Rows of copies, at least, if nobody says how many and three copies have as many: more cost more than they tell.
+Linear models need fewer: they see nothing of the noise of draws but its average over the rows."""
 BINNED_ROWS = 20_000
 """Rows that LightGBM makes bins of, of all copies, if the table has not more itself."""
 PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
@@ -64,9 +65,11 @@ def usual_draws(estimator: Any, way: str, n_rows: int) -> int:
     Three are enough for small tables, and the more rows there are, the less do draws differ from each other. Two
     members of CatBoost average what one makes of the noise of its draw.
     """
-    if way == "members" and library(last_step(estimator)) == "catboost":
-        return 2
-    return 3 if way == "members" else int(np.clip(-(-COPIED_ROWS // n_rows), 1, 3))
+    last = last_step(estimator)
+    if way == "members":
+        return 2 if library(last) == "catboost" else 3
+    enough = SUMMED_ROWS if type(last).__module__.startswith(SUMS) else COPIED_ROWS
+    return int(np.clip(-(-enough // n_rows), 1, 3))
 
 
 def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: int | None) -> list[Any]:
