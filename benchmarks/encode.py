@@ -115,9 +115,9 @@ def compare(n_rows: int, repeat: int) -> list[str]:
     return [
         *lines,
         "",
-        f"Of the memory, features of {NUMBER} bytes, and with them the numbers of {CODE} bytes of the categories that",
-        f"they are made of, take so many tables: {floors};",
-        "what was learnt comes on top, so that a peak that holds both cannot be lower.",
+        f"Features of {NUMBER} bytes, and with them the numbers of {CODE} bytes of the categories they are made of,",
+        f"take so many tables: {floors}.",
+        "What was learnt comes on top, so that a peak of memory with both of them cannot be lower.",
     ]
 
 

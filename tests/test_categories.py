@@ -156,6 +156,13 @@ def test_words_that_have_one_number_are_told_apart(monkeypatch):
     assert Dictionary.of(["a"]).find(pyarrow.array(["b", "a"], pyarrow.large_string()), lacking=7).tolist() == [7, 0]
 
 
+def test_words_whose_numbers_crowd_together_are_left_to_a_dict(monkeypatch):
+    words = [f"level_{number}" for number in range(50)]
+    assert Dictionary.of(words) is not None
+    monkeypatch.setattr("catbayes._words.CROWD", 0)
+    assert Dictionary.of(words) is None
+
+
 @pytest.mark.parametrize("odd", ["", "x" * 100, "\ud800"])
 def test_many_categories_are_looked_up_as_few_are(odd, monkeypatch):
     categories = Categories((*sorted(["a", "b", odd]),))

@@ -1,7 +1,7 @@
 """Short text numbered by its bytes: Arrow and polars hold up to twelve of them in place, beside their number.
 
 Such a view of sixteen bytes, zeros behind the text, is two numbers of the machine, and equal where the text is. So a
-column is numbered by a few passes over arrays in the cache, in half of the time that a hash table of text takes.
+column is numbered by a few passes over arrays in the cache, in less time than a hash table of text takes.
 """
 
 from __future__ import annotations
