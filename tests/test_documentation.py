@@ -144,6 +144,37 @@ def test_the_front_page_says_of_the_paper_what_the_command_wrote():
     assert claim in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
+def tables_of(name):
+    """The tables of a page: rows by what stands above each cell, without the stars of the best."""
+    for lines in re.findall(r"(?:^\|.*\|\n)+", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE):
+        head, _, *rows = ([cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines.splitlines())
+        yield [dict(zip(head, row, strict=True)) for row in rows if len(row) == len(head)]
+
+
+def test_the_front_page_tells_the_numbers_that_the_commands_wrote():
+    measured = [row for table in tables_of("docs/quality.md") for row in table]
+    names = {"ours": "catbayes", "LightGBM's own": "native"}
+    shown = [row for table in tables_of("README.md") for row in table]
+    compared = [row for row in shown if "TargetEncoder ×5" in row]
+    assert len(compared) == 8
+    for row in compared:
+        told = {names.get(name, name): value for name, value in row.items()} | {"model": "LightGBM"}
+        assert any(told.items() <= found.items() for found in measured), row
+    published = [row for row in shown if "GPBoost" in row and "measure" not in row]
+    assert len(published) == 3
+    for row in published:
+        told = {names.get(name, name): value for name, value in row.items()} | {"folds": "0, 1, 2, 3, 4"}
+        told["LightGBM, categories"] = told.pop("LightGBM")
+        assert any(told.items() <= found.items() for found in measured), row
+    for rival, words in {
+        "native": r"on (\d+), within one on (\d+) and worse on (\d+)",
+        "TargetEncoder": r"\((\d+), (\d+) and (\d+)",
+    }.items():
+        counts = [row for table in tables_of("docs/other_tables.md") for row in table if row.get("against") == rival]
+        front = " ".join((ROOT / "README.md").read_text(encoding="utf-8").partition("more tables")[2].split())
+        assert list(counts[0].values())[1:] == list(re.search(words, front).groups())
+
+
 def test_messages_and_pages_name_extras_that_exist():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     files = [*PAGES, *(ROOT / "src").rglob("*.py")]
