@@ -44,7 +44,7 @@ from catbayes import (
     gather,
 )
 from catbayes._atomic import replacing
-from catbayes._categories import Categories
+from catbayes._categories import Categories, _encodes_views
 from catbayes._cli import run
 from catbayes._comparison._deadline import deadline
 from catbayes._comparison._rows import read_rows
@@ -59,8 +59,9 @@ from catbayes._evidence._rows import _as_numbers
 from catbayes._evidence._screening import _some_rows
 from catbayes._index import Index
 from catbayes._one_column import alone
-from catbayes._sources import batches, some_rows
+from catbayes._sources import Files, batches, some_rows
 from catbayes._tables import Table, called_columns
+from catbayes._words import Dictionary
 from catbayes._writing import number
 from catbayes.diagnostics import decompose_loss, leakage
 from catbayes.displays import PriorDisplay
@@ -344,6 +345,118 @@ def test_numbers_that_go_with_the_target_are_kept_where_there_is_room_for_few():
     y = random.normal(size=(1, 200))
     numbers = {0: random.normal(size=200), 1: y[0] + random.normal(size=200), 2: random.normal(size=200)}
     assert _most_telling(numbers, y, 1)[0] is numbers[1]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_text_file_of_a_header_alone_holds_no_rows(tmp_path, engine):
+    path = tmp_path / "t.csv"
+    path.write_text("c,y\n")
+    with Files.of(path, engine, None).by_column() as files:
+        assert files.count_rows() == 0
+    with pytest.raises(InputError, match="The table holds no rows"):
+        gather(path, ["c"], "y", engine=engine)
+
+
+def test_what_an_engine_cannot_read_is_told_in_its_words_unless_the_file_is_not_to_blame(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("c,y\na,1\nb,0\n")
+
+    def failing(error):
+        def fail(*_):
+            raise error
+
+        monkeypatch.setattr("catbayes._sources._duckdb.DuckDB.find_types", fail)
+        gather(path, ["c"], "y", engine="duckdb")
+
+    with pytest.raises(InputError, match=r"t\.csv cannot be read as CSV: such a thing$"):
+        failing(duckdb.InvalidInputException("such a thing\nand more"))
+    for blameless in (duckdb.OutOfMemoryException("full"), RuntimeError("ours")):
+        with pytest.raises(type(blameless), match=str(blameless)):
+            failing(blameless)
+
+
+def test_text_of_polars_has_the_same_numbers_with_any_arrow_or_none(monkeypatch):
+    words = polars.Series(["b", "ä", "a", "b", None, "", "Z"])
+    usual, codes = Categories.of(words)
+
+    def no_such_type(*_, **__):
+        raise KeyError("vu")
+
+    ways = [
+        ("catbayes._categories.find_spec", lambda name: None),
+        ("polars.Series.to_arrow", no_such_type),
+    ]
+    for place, changed in ways:
+        with monkeypatch.context() as patch:
+            patch.setattr(place, changed)
+            _encodes_views.cache_clear()
+            assert not _encodes_views()
+            found, same = Categories.of(words)
+            assert found.values == usual.values
+            np.testing.assert_array_equal(same, codes)
+    _encodes_views.cache_clear()
+
+
+def test_rows_without_a_word_are_looked_up_among_many_words():
+    words = Dictionary.of([f"w{number}" for number in range(100)])
+    assert words.find(pyarrow.array([], pyarrow.large_string()), 100).tolist() == []
+    assert words.find(pyarrow.array(["w7", "x"], pyarrow.large_string()), 100).tolist() == [7, 100]
+
+
+def test_an_error_within_the_time_stays_what_it_is():
+    with pytest.raises(KeyboardInterrupt), deadline(time.monotonic() + 1_000.0):
+        raise KeyboardInterrupt
+
+
+def test_a_cell_that_was_begun_says_how_far_it_came():
+    class Interrupted(Ridge):
+        fitted = 0
+
+        def fit(self, *given, **named):
+            Interrupted.fitted += 1
+            if Interrupted.fitted == 2:
+                raise KeyboardInterrupt
+            return super().fit(*given, **named)
+
+    numbers = ROWS.assign(y=np.linspace(0.0, 1.0, 60))
+    with pytest.warns(catbayes.InputWarning, match=r"slow \(\d+ s for 1 fold\)"):
+        result = compare(numbers, "y", cv=3, repeats=1, encoders=["target"], models={"slow": Interrupted()})
+    assert [cell.status for cell in result.cells] == ["not run: interrupted"]
+    with pytest.raises(InputError):
+        _ = result.best
+
+
+def test_bins_of_a_batch_whose_target_never_differs_are_one():
+    table = pandas.DataFrame({"amount": np.arange(40.0)})
+    evidence = gather(table, ["amount"], np.ones(40), kinds={"amount": Bins(4, merge=True)}, family="normal")
+    assert evidence.columns[0].index.sources[0].edges == ()
+
+
+def test_layers_refuse_sets_of_strangers_where_the_encoder_does():
+    torch = pytest.importorskip("catbayes.torch")
+    sets = pandas.DataFrame({"genres": ["a|b", "a", "b", "a|b"] * 10})
+    encoder = SamplingBayesianEncoder(kinds={"genres": Tags("|")}, unseen="error").fit(sets, [0, 1, 1, 0] * 10)
+    with pytest.raises(InputError, match=r"categories that fit never saw, such as \['a\|z'\]"):
+        torch.PosteriorEmbedding(encoder).codes(pandas.DataFrame({"genres": ["a|z"]}))
+
+
+def test_effects_of_counts_end_where_steps_do(monkeypatch):
+    """Steps that have not settled are ended; those that have are not moved by more of them."""
+    random = np.random.default_rng(0)
+    shop = random.integers(0, 8, 400)
+    table, y = pandas.DataFrame({"shop": shop.astype(str)}), random.poisson(np.exp(0.5 * shop))
+    few, many = [], []
+    for steps, found in ((_parts.NEWTON_STEPS, many), (max(_parts.LEARN_AT) + 1, few)):
+        monkeypatch.setattr(_parts, "NEWTON_STEPS", steps)
+        encoder = SamplingBayesianEncoder(family="poisson", effects=True, random_state=0)
+        found.append(np.asarray(encoder.fit_transform(table, y), dtype=float))
+    np.testing.assert_allclose(few[0], many[0], rtol=0.05)
+
+
+def test_quantiles_of_counts_rise_where_rounded_chances_do_not_add_up_to_the_level():
+    family = BetaNegativeBinomial(centre=0.5, strength=1000.0, size=100.0)
+    low, high = (family.predictive_quantile(level) for level in (0.999999, 1.0 - 1e-15))
+    assert betanbinom.ppf(0.999999, 100.0, *map(float, family._shapes())) == low < high < np.inf
 
 
 def test_a_gzip_file_that_breaks_off_is_refused(tmp_path):

@@ -148,10 +148,11 @@ class _Chain:
         drawn = half + np.sqrt(self.noise) * self.random.standard_normal(size)
         weights = solve_triangular(root, drawn, lower=True, trans="T", check_finite=False)
         self.terms[1:end], self.by_numbers = weights, products.sides[:, 1:] @ weights
-        n_shrunk = size - design.n_free
-        if n_shrunk:
-            squares = float((weights[:n_shrunk] ** 2).sum()) + self.widest / n_shrunk
-            self.numbers = squares / self.random.chisquare(1.0 + n_shrunk)
+        n_shrunk = (
+            size - design.n_free
+        )  # the line of a number is among them, whether or not categories have slopes of it
+        squares = float((weights[:n_shrunk] ** 2).sum()) + self.widest / n_shrunk
+        self.numbers = squares / self.random.chisquare(1.0 + n_shrunk)
 
     def _draw_column(self, number: int) -> tuple[Array, Array]:
         place, count, end = self.places[number], self.counts[number], self.design.starts[0]

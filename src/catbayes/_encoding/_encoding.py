@@ -107,12 +107,11 @@ class Settings:
             )
 
     def refuse_unseen(self, strangers: list[object], name: object) -> None:
-        """Raise an error, where categories that were not seen call for one."""
-        if self.unseen == "error" and strangers:
-            raise InputError(
-                f"Column {name!r} holds categories that fit never saw, such as {strangers}. "
-                'Fit on them, or set unseen="prior" to encode them by the prior.'
-            )
+        """Raise an error for categories that were not seen, which `unseen="error"` calls for."""
+        raise InputError(
+            f"Column {name!r} holds categories that fit never saw, such as {strangers}. "
+            'Fit on them, or set unseen="prior" to encode them by the prior.'
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -189,9 +189,9 @@ def _refuse(joined: DataFrame, source: _Source, plan: Plan, strange: Any) -> Non
     settings = plan.encoding.settings
     if settings.missing == "error":
         settings.refuse_missing(joined.where(source.value.isNull()).count(), source.name)
-    if settings.unseen == "error":
-        strangers = joined.where(strange).select(quoted(source.name)).limit(3).collect()
-        settings.refuse_unseen([row[0] for row in strangers], source.name)
+    strangers = joined.where(strange).select(quoted(source.name)).limit(3)
+    if settings.unseen == "error" and (found := strangers.collect()):
+        settings.refuse_unseen([row[0] for row in found], source.name)
 
 
 def _as_type(values: list[Any], dtype: Any) -> tuple[Any, Codes]:
