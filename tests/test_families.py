@@ -542,3 +542,10 @@ def test_a_given_prior_of_other_classes_is_refused_by_its_shape():
     three = Tally(np.array([[1.0, 2.0, 3.0]]))
     with pytest.raises(InputError, match=r"prior: alpha has shape \(2,\), and this target needs \(3,\)"):
         Given(DirichletCategorical([1.0, 1.0])).fit(DirichletCategorical, three)
+
+
+def test_a_mean_without_a_variance_is_drawn_as_at_the_mean_precision():
+    """Student's t of 2α ≤ 2 degrees of freedom has none: μ given τ has the variance 1 / (ν τ), here at τ = α / β."""
+    posterior = NormalGamma(centre=3.0, strength=4.0, alpha=0.8, beta=2.0)
+    assert not np.isfinite(posterior.variance()[..., 0])
+    assert posterior.normal().slope[..., 0] ** 2 == pytest.approx(1.0 / (4.0 * 0.8 / 2.0), rel=1e-12)
