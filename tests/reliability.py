@@ -1,6 +1,6 @@
 """RELIABILITY.md, from what was run: `make reliability` runs the parts, each of which writes its JSON, and then this.
 
-What was not run says so. Nothing on the page is written by hand but the words.
+A part that was not run since stays as the page has it. Nothing on the page is written by hand but the words.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -16,6 +17,7 @@ from statistics import median
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "RELIABILITY.md"
 FOLDER = ROOT / "build" / "reliability"
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "polars", "pyarrow", "duckdb", "hypothesis")
 NOT_RUN = "Not run: `{}` does.\n"
@@ -39,7 +41,7 @@ def main():
         section("Mutants", "mutants.json", "make mutants", mutants),
         section("Calibration", "calibration.json", "make calibration", calibration),
     ]
-    (ROOT / "RELIABILITY.md").write_text("\n".join(parts), encoding="utf-8")
+    PAGE.write_text("\n".join(parts), encoding="utf-8")
 
 
 OPENING = """# Reliability
@@ -47,16 +49,23 @@ OPENING = """# Reliability
 What was tried to make catbayes lose a row, give a wrong number or end in an error that is not its own.
 `python tests/reliability.py`, the last step of `make reliability`, wrote this page on {day} from what was run
 before it, with Python {python}, {libraries}, on {cores} shared cores.
-Parts have commands of their own, and say how much they tried; those that were not run say so.
+Parts have commands of their own, and say how much they tried and when; those that were not run say so.
 """
 
 
 def section(title, file, command, write):
-    """A heading and what a part says, or that it was not run."""
+    """A heading and what a part says; as the page has it, or that it was not run, if it has written nothing."""
     path = FOLDER / file
-    if not path.exists():
+    if path.exists():
+        day = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d")
+        return f"## {title}\n\n{write(path)}\n\nRun on {day}.\n"
+    page = PAGE.read_text(encoding="utf-8")
+    before = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", page, re.M | re.S)
+    if before is None:
         return f"## {title}\n\n{NOT_RUN.format(command)}"
-    return f"## {title}\n\n{write(path)}\n"
+    dated = re.search(r"^Run on |^Not run", before[0], re.M) is not None
+    day = re.search(r"this page on (\S+)", page)[1]
+    return before[0].rstrip() + ("\n" if dated else f"\n\nRun on {day}.\n")
 
 
 def read(path):
