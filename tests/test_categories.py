@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from catbayes import SamplingBayesianEncoder, load
 from catbayes._categories import Categories
-from catbayes._views import first_rows
+from catbayes._views import first_rows, places_of, views_of
 from catbayes._words import Dictionary, Values, order_of_arrow, order_of_list
 from catbayes.errors import InputError
 
@@ -190,6 +190,16 @@ def test_rows_that_come_to_one_place_are_told_apart():
     first = first_rows(views)
     np.testing.assert_array_equal(views[first], views)
     assert len(np.unique(first)) == len(np.unique(views[:, 0]))
+
+
+@pytest.mark.parametrize("letters", [(0, 1), (3, 11), (4, 8), (10, 11)], ids=str)
+def test_every_letter_has_a_say_in_the_place_of_a_word(letters):
+    words = np.full((128, 128, 12), ord("x"), dtype=np.uint8)
+    words[..., letters[0]], words[..., letters[1]] = np.arange(128)[:, None], np.arange(128)
+    text = [bytes(word).decode() for word in words.reshape(-1, 12)]
+    places = places_of(views_of(pyarrow.array(text, pyarrow.string_view())), 15, 0xC2B2AE3D27D4EB4F)
+    # Of words that are dealt at random, a part of 2 (1 - exp(-1/2)) would have a place of their own or be the first.
+    assert len(np.unique(places)) > 0.5 * len(text)
 
 
 def test_values_are_as_a_tuple_of_them_is():

@@ -244,7 +244,10 @@ def test_no_command_replaces_what_it_reads_nor_what_is_no_file(command, work, ca
     before = files(work)
     os.mkfifo("pipe")
     arguments, inputs = WRITING[command]
-    for output, message in [*((name, "is to be read") for name in inputs), ("pipe", "is a device, a pipe or a socket")]:
+    told = {"pipe": "is a device, a pipe or a socket", "-": "stands for no stream"} | dict.fromkeys(
+        inputs, "is to be read"
+    )
+    for output, message in told.items():
         for force in ([], ["--force"]):
             capsys.readouterr()
             assert run([*arguments, output, *force]) == 1
@@ -252,6 +255,15 @@ def test_no_command_replaces_what_it_reads_nor_what_is_no_file(command, work, ca
     assert stat.S_ISFIFO(os.stat("pipe").st_mode)
     os.unlink("pipe")
     assert files(work) == before
+
+
+def test_a_link_to_an_open_pipe_is_no_file_to_write(work):
+    encoder = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(TABLE, "bernoulli")
+    ends = os.pipe()
+    with pytest.raises(InputError, match="is a device, a pipe or a socket"):
+        encode(work / "part-0.parquet", encoder, f"/dev/fd/{ends[1]}")
+    for end in ends:
+        os.close(end)
 
 
 def test_encode_does_not_replace_what_it_reads(work):

@@ -15,6 +15,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 
 from catbayes import Effects, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
+from catbayes._evidence._parts import KNOTS, functions_of
 from catbayes._gibbs import learn
 from catbayes._mixed import Components, Crossed, Equations, solve
 from catbayes._spread import Spread
@@ -90,6 +91,16 @@ def test_true_effects_lie_in_their_intervals_as_often_as_these_say(nested):
         ranks += [norm.cdf(t - t.mean(), m - m.mean(), np.sqrt(v)) for t, m, v in pairs]
     share = np.histogram(np.concatenate(ranks), bins=5, range=(0.0, 1.0))[0] / sum(map(len, ranks))
     np.testing.assert_allclose(share, 0.2, atol=0.035)
+
+
+@pytest.mark.parametrize(("n_rows", "n_numbers", "expected"), [(300, 20, 150), (300, 400, 150), (9_000, 70, 600)])
+def test_functions_of_numbers_are_no_more_than_rows_can_tell_of_in_time(n_rows, n_numbers, expected):
+    random = np.random.default_rng(0)
+    numbers, weights = dict(enumerate(random.normal(size=(n_numbers, n_rows)))), np.ones(n_rows)
+    found = functions_of(numbers, numbers[0][None], weights)
+    assert expected - KNOTS < found.shape[1] <= expected
+    few = functions_of({0: numbers[0], 1: (numbers[1] > 0).astype(float)}, numbers[0][None], weights)
+    assert few.shape[1] == 1 + KNOTS + 1  # what has two values does not bend
 
 
 def test_variances_are_found():

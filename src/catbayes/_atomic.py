@@ -16,8 +16,10 @@ def check_output(path: str | os.PathLike[str], overwrite: bool, inputs: Sequence
     target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder: expected the name of a file to write.")
-    if target.exists() and not target.is_file():
-        raise InputError(f"{target} is a device, a pipe or a socket: expected the name of a file to write.")
+    if Path(path).exists() and not Path(path).is_file():  # a link to an open pipe leads to no name
+        raise InputError(f"{path} is a device, a pipe or a socket: expected the name of a file to write.")
+    if str(path) == "-":
+        raise InputError("- stands for no stream here: expected the name of a file to write.")
     if target.exists() and any(os.path.exists(given) and target.samefile(given) for given in inputs):
         raise InputError(f"{target} is to be read, and would be replaced by what is written: choose another name.")
     if target.exists() and not overwrite:

@@ -62,6 +62,18 @@ def words_of(views: Views) -> Any:
     return pyarrow.LargeStringArray.from_buffers(len(views), pyarrow.py_buffer(stops), pyarrow.py_buffer(text))
 
 
+def places_of(views: Views, bits: int, multiplier: int) -> Codes:
+    """A place for each view, by all of its bytes: equal views have the same, others seldom."""
+    mixed = views[:, 1] * np.uint64(multiplier)
+    # A product carries upwards only: the last letters of either half are to tell as much as the others.
+    mixed ^= mixed >> np.uint64(32)
+    mixed ^= views[:, 0]
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= np.uint64(MIXING)
+    mixed >>= np.uint64(64 - bits)
+    return mixed.view(np.intp)
+
+
 def first_rows(views: Views, multiplier: int = 0xC2B2AE3D27D4EB4F) -> Codes:
     """Some row that has the same view, for each row: one and the same for all that are equal.
 
@@ -79,12 +91,8 @@ def first_rows(views: Views, multiplier: int = 0xC2B2AE3D27D4EB4F) -> Codes:
     table, found = np.empty(1 << bits, dtype=np.int32), np.empty(len(views), dtype=np.int32)
     parts = [slice(start, min(start + SOME_ROWS, len(views))) for start in range(0, len(views), SOME_ROWS)]
     for part in parts:
-        mixed = views[part, 1] * np.uint64(multiplier)
-        mixed ^= views[part, 0]
-        mixed *= np.uint64(MIXING)
-        mixed >>= np.uint64(64 - bits)
-        found[part] = mixed
-        table[mixed.view(np.intp)] = np.arange(part.start, part.stop, dtype=np.int32)
+        found[part] = places = places_of(views[part], bits, multiplier)
+        table[places] = np.arange(part.start, part.stop, dtype=np.int32)
     others = []
     for part in parts:
         standing = table.take(found[part])

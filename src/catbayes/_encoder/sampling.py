@@ -109,8 +109,8 @@ class SamplingBayesianEncoder(PosteriorEncoder):
     missing : "category", "prior", "nan", "error"
         What to do with a missing value: a category of its own, as if unseen, NaN, or an error.
     random_state : int, RandomState or None
-        The same seed gives the same draws for any `n_jobs` and container. Encoders that share a ColumnTransformer
-        need seeds of their own.
+        The same seed gives the same draws for any `n_jobs`, and for any container in which the columns have the same
+        names. Encoders of arrays that share a ColumnTransformer need seeds of their own.
     n_jobs : int or None
         Threads over columns.
 

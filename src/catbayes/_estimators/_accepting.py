@@ -40,5 +40,5 @@ def require_suitable(estimator: Any, model: str, *, classes: bool) -> None:
         raise InputError(
             f"{type(last).__name__} cannot be cloned ({error}). CatBoost copies lists and dictionaries, which "
             "scikit-learn does not allow: give a tuple, such as class_weights=(1, 2), or text, such as "
-            'monotone_constraints="0:1".'
+            'monotone_constraints="0:1", with places as in get_feature_names_out().'
         ) from error

@@ -22,8 +22,9 @@ from catbayes._validation import Array, Codes
 __all__ = ["Part", "Terms", "differs", "functions_of"]
 
 KNOTS = 8
-MOST_NUMBERS = 20_000_000
-"""Values of functions of numbers, of all rows together: of more numbers, those that go with the target are taken."""
+MOST_NUMBERS, MOST_FUNCTIONS = 20_000_000, 600
+"""Values of functions of numbers, of all rows together, and functions, which are no more than half the rows either: of
+more numbers, those that go with the target are taken, and of fewer, the first ones bend."""
 NEWTON_STEPS = 12
 LONGEST_STEP = 1.5
 LEARN_AT = (0, 2, 4)
@@ -111,14 +112,17 @@ class Part:
 
 def functions_of(numbers: Mapping[int, Array], y: Array, weight: Array) -> Array:
     """Lines that bend at quantiles, of every number, in standard units, (row, function); gaps are as the mean."""
-    most = max(1, MOST_NUMBERS // max(y.shape[1], 1))
-    lines: list[Array] = []
-    for values in _most_telling(numbers, y, most):
+    n_rows = max(y.shape[1], 1)
+    most = max(1, min(MOST_NUMBERS // n_rows, MOST_FUNCTIONS, n_rows // 2))
+    chosen, lines = _most_telling(numbers, y, most), list[Array]()
+    room = most - len(chosen)  # for bends
+    for values in chosen:
         known = values[np.isfinite(values) & (weight > 0)]
         lines.append(values)
         inner = np.unique(np.quantile(known, np.arange(1, KNOTS + 1) / (KNOTS + 1))) if len(known) else known
-        if len(lines) + len(inner) <= most and differs(known):
+        if len(inner) <= room and differs(known):
             lines += [np.maximum(values - knot, 0.0) for knot in inner if known.min() < knot < known.max()]
+            room -= len(inner)
     if not lines:
         return np.empty((y.shape[1], 0))
     return np.column_stack([_standard(line, weight) for line in lines])
