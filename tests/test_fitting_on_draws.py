@@ -108,7 +108,7 @@ def test_auto_is_copies_but_for_models_that_pass_over_the_table_many_times():
 
 @pytest.mark.parametrize(
     ("estimator", "most"),
-    [(DecisionTreeRegressor(max_depth=2), 25_000), (make_pipeline(StandardScaler(), Ridge()), 2_500)],
+    [(DecisionTreeRegressor(max_depth=2), 50_000), (make_pipeline(StandardScaler(), Ridge()), 5_000)],
 )
 def test_larger_tables_are_copied_less_often_and_for_sums_still_less(estimator, most, capsys):
     def copies(n_rows):
@@ -117,7 +117,7 @@ def test_larger_tables_are_copied_less_often_and_for_sums_still_less(estimator, 
         SamplingRegressor(estimator, effects=False, random_state=0, verbose=1).fit(X, y)
         return capsys.readouterr().out.partition(" copies of")[0].rpartition(" ")[2]
 
-    assert [copies(n_rows) for n_rows in (most - 1, most, 2 * most)] == ["3", "2", ""]  # one is no copy
+    assert [copies(n_rows) for n_rows in (most // 2, most, most + 1)] == ["3", "2", ""]  # one is no copy
 
 
 def test_estimators_without_weights_get_unweighted_copies_and_a_warning():

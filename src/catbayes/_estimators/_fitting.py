@@ -33,9 +33,9 @@ from catbayes._random import Purpose, stream
 from catbayes.errors import InputError, warn
 
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-COPIED_ROWS, SUMMED_ROWS = 50_000, 5_000
-"""Rows of copies, at least, if nobody says how many and three copies have as many: more cost more than they tell.
-Linear models need fewer: they see nothing of the noise of draws but its average over the rows."""
+COPIED_ROWS, SUMMED_ROWS = 100_000, 10_000
+"""Rows of copies, at most, if nobody says how many: more of them cost more than they are worth. Linear models need fewer:
+they see nothing of the noise of draws but its average over the rows."""
 BINNED_ROWS = 20_000
 """Rows that LightGBM makes bins of, of all copies, if the table has not more itself."""
 PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
@@ -68,8 +68,8 @@ def usual_draws(estimator: Any, way: str, n_rows: int) -> int:
     last = last_step(estimator)
     if way == "members":
         return 2 if library(last) == "catboost" else 3
-    enough = SUMMED_ROWS if type(last).__module__.startswith(SUMS) else COPIED_ROWS
-    return int(np.clip(-(-enough // n_rows), 1, 3))
+    most = SUMMED_ROWS if type(last).__module__.startswith(SUMS) else COPIED_ROWS
+    return int(np.clip(most // n_rows, 1, 3))
 
 
 def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: int | None) -> list[Any]:

@@ -71,8 +71,8 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         categories, and linear models and neural networks columns of zeros and ones. CatBoost keeps the categories of
         columns that have many, too.
     n_draws : int or None
-        K: copies or members to fit on. None is 3, fewer copies of tables of 25,000 rows or more, for linear
-        models of 2,500 or more, and 2 members of CatBoost.
+        K: copies or members to fit on. None is 3, fewer copies of tables of more than 33,000 rows, for
+        linear models of more than 3,300, and 2 members of CatBoost.
     fit_with : "auto", "copies", "members", "rounds"
         "copies": K drawn copies of the table, each row weighing 1/K, as in the paper; parameters that count rows
         (`min_samples_leaf`, …) are multiplied by K to keep their meaning. "members": K estimators, one draw each.

@@ -43,8 +43,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     keep_categories : "auto", "codes", "one_hot", `Kept(…)`, or None
         See `SamplingClassifier`.
     n_draws : int or None
-        K: copies or members to fit on. None is 3, fewer copies of tables of 25,000 rows or more, for linear
-        models of 2,500 or more, and 2 members of CatBoost.
+        K: copies or members to fit on. None is 3, fewer copies of tables of more than 33,000 rows, for
+        linear models of more than 3,300, and 2 members of CatBoost.
     fit_with : "auto", "copies", "members", "rounds"
         See `SamplingClassifier`.
     predict_with : "draws", "mean", "taylor", or int
