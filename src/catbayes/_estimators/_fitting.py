@@ -34,8 +34,8 @@ from catbayes.errors import InputError, warn
 
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 COPIED_ROWS, SUMMED_ROWS = 100_000, 10_000
-"""Rows of copies, at most, if nobody says how many: more of them cost more than they are worth. Linear models need fewer:
-they see nothing of the noise of draws but its average over the rows."""
+"""Rows of copies, at most, if nobody says how many: more of them cost more than they are worth. Linear models need
+fewer: they see nothing of the noise of draws but its average over the rows."""
 BINNED_ROWS = 20_000
 """Rows that LightGBM makes bins of, of all copies, if the table has not more itself."""
 PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
