@@ -147,3 +147,11 @@ def test_categories_of_a_hierarchy_share_the_doubt_about_the_mean_of_all(family)
         told = encoder.posteriors_["c"]
         inside.append((told["lower"] <= MEAN[family]) & (MEAN[family] <= told["upper"]))
     assert np.mean(inside) > 0.84
+
+
+def test_of_a_column_without_a_value_anything_may_be():
+    encoder = SamplingBayesianEncoder(["city"], missing="prior", random_state=0)
+    found = encoder.fit(pandas.DataFrame({"city": [None, None], "age": [1, 2]}), [0, 1]).posteriors_["city"]
+    assert found["mean"].tolist() == [0.5]
+    assert found["lower"][0] < 0.1
+    assert found["upper"][0] > 0.9

@@ -61,7 +61,9 @@ def doubt_of_mean(posterior: Any, count: Array, share: Array) -> Array:
     >>> doubt_of_mean(known, count, relying(known, count)).tolist()  # s² S / W more
     [1.5, 1.5, 2.0]
     """
-    rows = positive((count * share).sum())
+    rows = (count * share).sum()
+    if not rows > 0.0:  # no row says what the mean is
+        return np.where(share > 0.0, np.inf, 1.0)
     return np.asarray(1.0 + share**2 * np.maximum(posterior.strength - posterior.curvature, 0.0) / rows)
 
 
