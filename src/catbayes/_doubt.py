@@ -106,7 +106,7 @@ def wider(posterior: Any, doubt: Array) -> Any:
     ([[4.0]], [9.0])
     """
     strength, curvature = posterior.strength, posterior.curvature
-    worth = np.maximum(curvature + (strength - curvature) / doubt, np.where(curvature < 0, LEAST, 1.1 * curvature))
+    worth = np.maximum(curvature + (strength - curvature) / doubt, np.maximum(1.1 * curvature, LEAST))
     return posterior.worth(np.minimum(worth, strength))
 
 
