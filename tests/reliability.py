@@ -59,13 +59,8 @@ def section(title, file, command, write):
     if path.exists():
         day = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d")
         return f"## {title}\n\n{write(path)}\n\nRun on {day}.\n"
-    page = PAGE.read_text(encoding="utf-8")
-    before = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", page, re.M | re.S)
-    if before is None:
-        return f"## {title}\n\n{NOT_RUN.format(command)}"
-    dated = re.search(r"^Run on |^Not run", before[0], re.M) is not None
-    day = re.search(r"this page on (\S+)", page)[1]
-    return before[0].rstrip() + ("\n" if dated else f"\n\nRun on {day}.\n")
+    before = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    return before[0].rstrip() + "\n" if before else f"## {title}\n\n{NOT_RUN.format(command)}"
 
 
 def read(path):

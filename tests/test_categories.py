@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from catbayes import SamplingBayesianEncoder, load
 from catbayes._categories import Categories
-from catbayes._views import first_rows, places_of, views_of
+from catbayes._views import MIXING, first_rows, places_of, views_of
 from catbayes._words import Dictionary, Values, order_of_arrow, order_of_list
 from catbayes.errors import InputError
 
@@ -200,6 +200,15 @@ def test_every_letter_has_a_say_in_the_place_of_a_word(letters):
     places = places_of(views_of(pyarrow.array(text, pyarrow.string_view())), 15, 0xC2B2AE3D27D4EB4F)
     # Of words that are dealt at random, a part of 2 (1 - exp(-1/2)) would have a place of their own or be the first.
     assert len(np.unique(places)) > 0.5 * len(text)
+
+
+def test_short_words_that_crowd_in_one_place_part_at_the_next():
+    words = np.random.default_rng(0).integers(97, 123, (200_000, 4)).astype(np.uint8)
+    text = sorted({bytes(word).decode() for word in words})
+    views = views_of(pyarrow.array(text, pyarrow.string_view()))
+    crowd = views[places_of(views, 8, 0xC2B2AE3D27D4EB4F) == 7]
+    assert len(crowd) > 300
+    assert len(np.unique(places_of(crowd, 8, 0xC2B2AE3D27D4EB4F * MIXING % 2**64))) > 100  # as they go on
 
 
 def test_values_are_as_a_tuple_of_them_is():

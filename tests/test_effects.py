@@ -103,6 +103,15 @@ def test_functions_of_numbers_are_no_more_than_rows_can_tell_of_in_time(n_rows, 
     assert few.shape[1] == 1 + KNOTS + 1  # what has two values does not bend
 
 
+def test_which_numbers_bend_does_not_depend_on_their_order():
+    random = np.random.default_rng(0)
+    numbers = random.normal(size=(12, 120))
+    y = (numbers[11] + np.abs(numbers[11]) + 0.1 * random.normal(size=120))[None]
+    found = [functions_of(dict(enumerate(some)), y, np.ones(120)) for some in (numbers, numbers[::-1])]
+    one, other = (np.sort(functions.round(9).tolist(), axis=0)[:, np.lexsort(functions)] for functions in found)
+    np.testing.assert_array_equal(one, other)
+
+
 def test_variances_are_found():
     equations = [Equations.of(design, z, np.ones(len(z))) for design, z, _ in map(crossed, range(30))]
     found = [learn(one, np.random.default_rng(0))[0] for one in equations]

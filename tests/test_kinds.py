@@ -382,7 +382,7 @@ def test_weights_are_no_evidence_that_bins_differ_and_rows_without_one_cut_nothi
     assert len(merged.encoding_.columns[0].posteriors.index.sources[0].edges) == 1
 
 
-def test_a_row_of_weight_two_cuts_bins_as_two_rows_do_and_equal_weights_as_none():
+def test_a_row_of_four_times_the_smallest_weight_cuts_bins_as_four_rows_do_and_equal_weights_as_none():
     random = np.random.default_rng(0)
     table, times = pd.DataFrame({"amount": random.exponential(size=200).round(2)}), np.repeat([4, 1], 100)
 

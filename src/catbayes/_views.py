@@ -64,12 +64,12 @@ def words_of(views: Views) -> Any:
 
 def places_of(views: Views, bits: int, multiplier: int) -> Codes:
     """A place for each view, by all of its bytes: equal views have the same, others seldom."""
-    mixed = views[:, 1] * np.uint64(multiplier)
+    mixed = views[:, 1] * np.uint64(MIXING)
     # A product carries upwards only: the last letters of either half are to tell as much as the others.
     mixed ^= mixed >> np.uint64(32)
     mixed ^= views[:, 0]
     mixed ^= mixed >> np.uint64(32)
-    mixed *= np.uint64(MIXING)
+    mixed *= np.uint64(multiplier)
     mixed >>= np.uint64(64 - bits)
     return mixed.view(np.intp)
 

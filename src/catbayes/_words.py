@@ -57,12 +57,14 @@ class Values(Sequence[Hashable]):
     @property
     def words(self) -> Any:
         """The array of Arrow, if there is one."""
-        return self._held if hasattr(self._held, "to_pylist") else None
+        held = self._held  # another thread may put a tuple there
+        return held if hasattr(held, "to_pylist") else None
 
     def _tuple(self) -> tuple[Hashable, ...]:
-        if not isinstance(self._held, tuple):
-            self._held = tuple(self._held.tolist() if self.words is None else self._held.to_pylist())
-        return self._held
+        held = self._held
+        if not isinstance(held, tuple):
+            self._held = held = tuple(held.to_pylist() if hasattr(held, "to_pylist") else held.tolist())
+        return held
 
     def __len__(self) -> int:
         return len(self._held)

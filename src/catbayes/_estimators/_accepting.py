@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import clone, is_classifier, is_clusterer, is_outlier_detector, is_regressor
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 
-from catbayes._estimators._native import last_step
+from catbayes._estimators._native import last_step, library
 from catbayes.errors import InputError
 
 __all__ = ["require_suitable"]
@@ -37,6 +37,8 @@ def require_suitable(estimator: Any, model: str, *, classes: bool) -> None:
     try:
         clone(estimator)
     except RuntimeError as error:
+        if library(last) != "catboost":
+            raise
         raise InputError(
             f"{type(last).__name__} cannot be cloned ({error}). CatBoost copies lists and dictionaries, which "
             "scikit-learn does not allow: give a tuple, such as class_weights=(1, 2), or text, such as "

@@ -25,7 +25,7 @@ from catbayes._evidence import label_array
 from catbayes._types import File
 from catbayes.errors import InputError
 
-FORMAT, VERSION = "catbayes model", 1
+FORMAT, VERSION = "catbayes model", 2
 HEADER, ENCODER, CALIBRATION = "model.json", "encoder.parquet", "calibration.npz"
 PARTS = ("estimator", "encoder")
 """Parameters that are written by themselves."""

@@ -27,7 +27,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from catbayes._estimators._growing import Job, grow, way_to_grow
 from catbayes._estimators._named import classes_by_number
-from catbayes._estimators._native import SUMS, as_trained, last_step, library, named, takes_chunks, told
+from catbayes._estimators._native import as_trained, last_step, library, named, takes_chunks, told
 from catbayes._estimators._rows import TrainingRows
 from catbayes._random import Purpose, stream
 from catbayes.errors import InputError, warn
@@ -68,7 +68,8 @@ def usual_draws(estimator: Any, way: str, n_rows: int) -> int:
     last = last_step(estimator)
     if way == "members":
         return 2 if library(last) == "catboost" else 3
-    most = SUMMED_ROWS if type(last).__module__.startswith(SUMS) else COPIED_ROWS
+    linear = way == "copies" and type(last).__module__.startswith("sklearn.linear_model")
+    most = SUMMED_ROWS if linear else COPIED_ROWS
     return int(np.clip(most // n_rows, 1, 3))
 
 

@@ -65,7 +65,7 @@ def features_by_place(params: Mapping[str, Any], names: Sequence[str]) -> dict[s
     places, found = {name: place for place, name in enumerate(names)}, dict[str, Any]()
 
     def place(name: Any, parameter: str) -> Any:
-        if isinstance(name, str) and name not in places:
+        if name not in places and name not in places.values():
             raise InputError(f"{parameter} names {name!r}, which is no feature: expected some of {list(names)}.")
         return places.get(name, name)
 

@@ -207,14 +207,20 @@ def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, p
     inputs = [name for name in schema.names() if name not in (target, weight)]
     categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
     specs = selection.specs(inputs, categorical)
-    found: dict[int, Future[ColumnEvidence]] = {}
+    found: dict[int, ColumnEvidence] = {}
+    placing: Future[ColumnEvidence] | None = None
     known: dict[int, Categories] = {}
     with ThreadPoolExecutor(1) as worker:  # puts a column in its place while the engine is at the next
         for spec in sorted(specs, key=lambda spec: len(spec.parts)):  # categories of single columns serve the others
             progress(len(found), len(specs))
-            found[spec.position] = worker.submit(query.group(spec, inputs, schema, known))
+            place = query.group(spec, inputs, schema, known)
+            if placing is not None:
+                found[placing.result().position] = placing.result()
+            placing = worker.submit(place)
+        if placing is not None:
+            found[placing.result().position] = placing.result()
     progress(len(found), len(specs))
-    columns = tuple(found[spec.position].result() for spec in specs)
+    columns = tuple(found[spec.position] for spec in specs)
     return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None, units)
 
 

@@ -24,7 +24,7 @@ __all__ = ["Part", "Terms", "differs", "functions_of"]
 KNOTS = 8
 MOST_NUMBERS, MOST_FUNCTIONS = 20_000_000, 600
 """Values of functions of numbers, of all rows together, and functions, which are no more than half the rows either: of
-more numbers, those that go with the target are taken, and of fewer, the first ones bend."""
+more numbers, those that go with the target are taken, and of fewer, these bend."""
 NEWTON_STEPS = 12
 LONGEST_STEP = 1.5
 LEARN_AT = (0, 2, 4)
@@ -129,8 +129,8 @@ def functions_of(numbers: Mapping[int, Array], y: Array, weight: Array) -> Array
 
 
 def _most_telling(numbers: Mapping[int, Array], y: Array, most: int) -> list[Array]:
-    """As many columns of numbers as there is room for, those first that go with the target."""
-    if len(numbers) <= most:
+    """As many columns of numbers as there is room for, those first that go with the target, if not all may bend."""
+    if sum(1 + KNOTS * differs(values) for values in numbers.values()) <= most:
         return list(numbers.values())
 
     def together(values: Array) -> float:
