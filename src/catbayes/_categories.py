@@ -85,11 +85,8 @@ class Categories:
     def of_distinct(cls, values: Sequence[Any]) -> tuple[Categories, Codes]:
         """Make categories of distinct values, None for missing; returns the slot of each.
 
-        Two of them may have one canonical spelling, and then share a slot. Text of Arrow comes in its order, and a
-        missing one last.
+        Two of them may have one canonical spelling, and then share a slot.
         """
-        if isinstance(values, Values) and values.words is not None:
-            return cls(Values(values.words.drop_null())), np.arange(len(values), dtype=np.int32)
         values = list(values)
         kinds = set(map(type, values))
         if kinds not in ({str}, {int}):  # values that may be missing, or equal in two spellings

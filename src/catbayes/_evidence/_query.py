@@ -24,7 +24,7 @@ from catbayes._index import Index
 from catbayes._selection import ColumnSpec
 from catbayes._tables import check_free, no_column
 from catbayes._validation import LARGEST, Array, Codes
-from catbayes._words import Values, order_of_arrow
+from catbayes._words import Values, order_of_arrow, ranks
 from catbayes.errors import InputError
 from catbayes.families import (
     Family,
@@ -208,13 +208,13 @@ class Query:
         keys, statistics = self._group([self._key(name, schema[name]) for name in names])
 
         def place() -> ColumnEvidence:
-            groups = statistics
             if len(keys) == 1:  # its values are distinct
                 values = keys[0]
-                if isinstance(values, Values):
+                if isinstance(values, Values):  # text, and a missing one comes last
                     order = _order_of_text(values.words)
-                    values, groups = Values(values.words.take(order)), statistics.take(order)
-                known[spec.position], slots = Categories.of_distinct(values)
+                    known[spec.position], slots = Categories(Values(values.words.take(order).drop_null())), ranks(order)
+                else:
+                    known[spec.position], slots = Categories.of_distinct(values)
                 index = Index.of_column(known[spec.position])
             else:
                 for part, own in zip(spec.parts, keys, strict=True):
@@ -222,7 +222,7 @@ class Query:
                         known[part], _ = Categories.of_distinct(list(dict.fromkeys(own)))
                 sources = [known[part] for part in spec.parts]
                 index, slots = Index.of(sources, [k.slots(list(v)) for k, v in zip(sources, keys, strict=True)])
-            return ColumnEvidence(spec.position, spec.name, spec.parts, index, groups.place(slots, index.n_slots))
+            return ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics.place(slots, index.n_slots))
 
         return place
 
