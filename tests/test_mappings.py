@@ -1,6 +1,7 @@
 """Mappings give the outputs they name, and their expectation is the average of their draws."""
 
 import io
+import warnings
 
 import numpy as np
 import pytest
@@ -205,3 +206,13 @@ def test_weight_of_evidence_of_a_prior_that_says_little_is_still_the_average_of_
     draws = encoder.sample(np.full((40_000, 1), "new"))[0, :, 0]
     error = draws.std() / np.sqrt(len(draws))
     assert encoder.transform([["new"]])[0, 0] == pytest.approx(draws.mean(), abs=5 * error + 0.05)
+
+
+def test_a_precision_is_finite_where_rounding_leaves_no_variance():
+    weights = [1e-5, 4289081805003.0]
+    encoder = SamplingBayesianEncoder([0], family="categorical", mapping="mean_precision", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        found = encoder.fit([["a"], ["a"]], [0, 1], sample_weight=weights).transform([["a"], ["b"]])
+    assert np.isfinite(found).all()
+    assert found[0, -1] > 1e12

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import betaincinv, digamma, logit
 
-from catbayes._arrays import namespace, positive, precision
-from catbayes._validation import Array
+from catbayes._arrays import at_least, namespace, positive, precision
+from catbayes._validation import LARGEST, Array
 from catbayes.errors import InputError
 from catbayes.families import Family
 
@@ -115,8 +115,8 @@ class MeanPrecision(Mean):
     kinds = ("mean", "precision")
 
     def known(self, posterior: Family) -> Array:
-        """1 / Var θ; 0 where the variance is infinite."""
-        return np.asarray(1.0 / posterior.variance()[..., self.select])
+        """1 / Var θ; 0 where the variance is infinite, and a large number where rounding leaves none of it."""
+        return np.asarray(1.0 / at_least(posterior.variance()[..., self.select], 1.0 / LARGEST))
 
 
 class Polynomial(Mapping):
