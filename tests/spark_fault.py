@@ -81,7 +81,7 @@ def _slowly(batches):
 
     context = TaskContext.get()
     for batch in batches:
-        time.sleep(0.15)
+        time.sleep(0.4)
         task = pyarrow.array(np.full(batch.num_rows, context.taskAttemptId()))
         yield pyarrow.RecordBatch.from_arrays([*batch.columns, task], [*batch.schema.names, "task"])
 
