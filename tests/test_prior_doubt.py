@@ -157,3 +157,12 @@ def test_of_a_column_without_a_value_anything_may_be(family, wide):
     y = [0, 1, 1] if family == "bernoulli" else [1, 2, 5]
     found = encoder.fit(pandas.DataFrame({"city": [None] * 3, "age": [1, 2, 3]}), y).posteriors_["city"]
     assert (found["upper"] - found["lower"])[0] > wide
+
+
+def test_rows_that_outweigh_all_others_leave_posteriors_finite():
+    encoder = SamplingBayesianEncoder(["city"], family="normal", random_state=0)
+    weights = [1.0, 2275817399818479.0]
+    found = encoder.fit(pandas.DataFrame({"city": ["a", None]}), [0.0, 2.3e-08], sample_weight=weights).posteriors_[
+        "city"
+    ]
+    assert np.isfinite(found[["mean", "lower", "upper"]].to_numpy(float)).all()

@@ -126,7 +126,7 @@ def _likely_strengths(prior: Any, own: Any) -> tuple[Array, Array]:
     for _ in range(2):
         places = np.linspace(low, high, STEPS)
         found = np.array([log_chance(x) for x in places])
-        likely = np.flatnonzero(found > found.max() - 9.0)
+        likely = np.flatnonzero(found >= found.max() - 9.0)  # of a likelihood of 1e17, 9 is nothing
         low, high = places[max(likely[0] - 1, 0)], places[min(likely[-1] + 1, STEPS - 1)]
     chance = np.exp(found - found.max())
     return usual * np.exp(places), chance / chance.sum()
