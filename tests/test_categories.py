@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from catbayes import SamplingBayesianEncoder, load
 from catbayes._categories import Categories
-from catbayes._views import MIXING, first_rows, places_of, views_of
+from catbayes._views import MIXING, places_of, same_rows, views_of
 from catbayes._words import Dictionary, Values, order_of_arrow, order_of_list
 from catbayes.errors import InputError
 
@@ -187,7 +187,7 @@ def test_rows_that_come_to_one_place_are_told_apart():
     n_rows = 40_000
     views = np.zeros((n_rows, 2), dtype=np.uint64)
     views[:, 0] = np.random.default_rng(0).integers(0, 30_000, n_rows)  # so many that some have the same place
-    first = first_rows(views)
+    first = same_rows(views)
     np.testing.assert_array_equal(views[first], views)
     assert len(np.unique(first)) == len(np.unique(views[:, 0]))
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from catbayes._tables import spelled
 from catbayes._validation import Array, Codes
-from catbayes._views import Views, first_rows, views_of, words_of
+from catbayes._views import Views, same_rows, views_of, words_of
 from catbayes._words import Dictionary, Values, order_of, order_of_arrow, order_of_list, ranks
 from catbayes.errors import InputError
 
@@ -400,7 +400,7 @@ def _pyarrow(column: Any) -> _Numbered:
 
 def _short_text(views: Views) -> _Numbered:
     """Text that lies in its views, by these."""
-    first = first_rows(views)
+    first = same_rows(views)
     distinct = np.flatnonzero(first == np.arange(len(first)))
     number = np.empty(len(first), dtype=np.int32)
     number[distinct] = np.arange(len(distinct))

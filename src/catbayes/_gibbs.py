@@ -148,9 +148,8 @@ class _Chain:
         drawn = half + np.sqrt(self.noise) * self.random.standard_normal(size)
         weights = solve_triangular(root, drawn, lower=True, trans="T", check_finite=False)
         self.terms[1:end], self.by_numbers = weights, products.sides[:, 1:] @ weights
-        n_shrunk = (
-            size - design.n_free
-        )  # the line of a number is among them, whether or not categories have slopes of it
+        # The line of a number is among those that shrink, whether or not categories have slopes of it.
+        n_shrunk = size - design.n_free
         squares = float((weights[:n_shrunk] ** 2).sum()) + self.widest / n_shrunk
         self.numbers = squares / self.random.chisquare(1.0 + n_shrunk)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from catbayes._validation import Codes
 
-__all__ = ["Views", "first_rows", "views_of", "words_of"]
+__all__ = ["Views", "same_rows", "views_of", "words_of"]
 
 IN_PLACE = 12
 """Bytes of the longest text that lies in its view."""
@@ -74,7 +74,7 @@ def places_of(views: Views, bits: int, multiplier: int) -> Codes:
     return mixed.view(np.intp)
 
 
-def first_rows(views: Views, multiplier: int = 0xC2B2AE3D27D4EB4F) -> Codes:
+def same_rows(views: Views, multiplier: int = 0xC2B2AE3D27D4EB4F) -> Codes:
     """Some row that has the same view, for each row: one and the same for all that are equal.
 
     Every row goes to a place that its bytes tell, and one of those there stands for all of its kind; those of another
@@ -83,8 +83,8 @@ def first_rows(views: Views, multiplier: int = 0xC2B2AE3D27D4EB4F) -> Codes:
     Examples
     --------
     >>> import numpy as np
-    >>> from catbayes._views import first_rows
-    >>> first_rows(np.array([[1, 7], [1, 8], [1, 7]], dtype=np.uint64)).tolist()
+    >>> from catbayes._views import same_rows
+    >>> same_rows(np.array([[1, 7], [1, 8], [1, 7]], dtype=np.uint64)).tolist()
     [2, 1, 2]
     """
     bits = max(len(views).bit_length(), 8)
@@ -103,5 +103,5 @@ def first_rows(views: Views, multiplier: int = 0xC2B2AE3D27D4EB4F) -> Codes:
         others.append(part.start + np.flatnonzero(differ))
     left = np.concatenate(others)
     if len(left):
-        found[left] = left[first_rows(views[left], multiplier * MIXING % (1 << 64))]
+        found[left] = left[same_rows(views[left], multiplier * MIXING % (1 << 64))]
     return found

@@ -84,7 +84,7 @@ class Ordinal(Kind):
         return Index.of_column(Categories(levels)).in_order("ring" if self.cyclic else "line", self.monotone)
 
     def _in_order(self, seen: Categories, name: Any) -> tuple[Any, ...]:
-        values = tuple[Any, ...](seen.values)
+        values: tuple[Any, ...] = tuple(seen.values)
         levels = self.levels if self.levels is not None else seen.declared
         if levels is not None:
             strangers = [value for value in values if value not in set(levels)]
