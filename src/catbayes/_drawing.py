@@ -110,13 +110,13 @@ def resolve_draws(draws: Any) -> Draws:
 class Found:
     """Rows that find their distributions among some entries: that of row n stands at `place[n]`.
 
-    Where entries come by category and class, that of row n is the one of class `label[n]` of the category `place[n]`.
+    Where the entries of one class come behind those of the other, that of row n is at `place[n]` of class `label[n]`.
     """
 
     entries: Entries
     place: Codes
     label: npt.NDArray[Any] | None = None
-    n_labels: int = 1
+    n_places: int = 0  # entries of one class
 
     def __len__(self) -> int:
         return len(self.place)
@@ -135,8 +135,7 @@ class Found:
         """Where the distributions of some rows stand."""
         place = self.place[rows].astype(np.intp)
         if self.label is not None:
-            place *= self.n_labels
-            place += self.label[rows]
+            place += self.n_places * self.label[rows]
         return place
 
     def of(self, rows: slice) -> Entries:
@@ -171,9 +170,10 @@ class LeftOut:
         n_slots = len(entries.count)
         if weight is None and 0 < n_slots * n_classes**2 < len(slots):
             # A category has only one left-out posterior for each class: work them out once, and look them up.
-            slot, label = np.repeat(np.arange(n_slots), n_classes), np.tile(np.arange(n_classes), n_slots)
-            table = cls(entries, prior, slot, label, None).of(slice(None))
-            return Found(table, slots, target, n_classes)
+            every = np.arange(n_slots)
+            labels = (np.full(n_slots, label) for label in range(n_classes))
+            tables = [cls(entries, prior, every, label, None).of(slice(None)) for label in labels]
+            return Found(Entries.join(tables), slots, target, n_slots)
         return cls(entries, prior, slots, target, weight)
 
     def of(self, rows: slice) -> Entries:
