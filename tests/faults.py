@@ -96,6 +96,7 @@ def child(arguments, folder, most_bytes=None):
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else 0
     finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # or what it raises would go on as the parent
         os._exit(code)
 
 

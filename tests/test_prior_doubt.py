@@ -166,3 +166,18 @@ def test_rows_that_outweigh_all_others_leave_posteriors_finite():
         "city"
     ]
     assert np.isfinite(found[["mean", "lower", "upper"]].to_numpy(float)).all()
+
+
+@pytest.mark.parametrize("family", MEAN)
+def test_next_to_nothing_of_a_row_widens_nothing(family):
+    """The usual number of rows is a harmonic mean, in which the smallest would count most."""
+    random, codes = np.random.default_rng(0), np.repeat(np.arange(8), 50)
+    y = make_y(family, make_theta(family, 4.0, 8, random)[codes], random)
+    X, more = codes[:, None], np.append(codes, 9)[:, None]
+    about = {"columns": "all", "family": family}
+    told = SamplingBayesianEncoder(**about).fit(X, y).posteriors_[0]
+    for weight in (1e-3, 1e-8, 1e-30):
+        trace = SamplingBayesianEncoder(**about).fit(more, np.append(y, y[0]), np.append(np.ones(400), weight))
+        found = trace.posteriors_[0]
+        np.testing.assert_allclose(found["sd"].drop(8), told["sd"], rtol=0.02)
+        assert found["sd"][8] == pytest.approx(told["sd"].iloc[-1], rel=0.02)  # as if it were unseen

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 
 from cases import PRIORS, make_target
-from catbayes import ConjugateMomentEncoder, CrossFit, InputError, SamplingBayesianEncoder, gather
+from catbayes import ConjugateMomentEncoder, CrossFit, InputError, SamplingBayesianEncoder, fade, gather
 
 CLASSES = ("bernoulli", "categorical")
 ENCODERS = [SamplingBayesianEncoder, ConjugateMomentEncoder]
@@ -129,6 +129,45 @@ def test_forgetting_discounts_every_row(family):
     for rate in (1.0, -0.1, "half"):
         with pytest.raises(InputError, match="rate"):
             encoder(family).fit(X, y).forget(rate)
+
+
+@pytest.mark.parametrize("family", PRIORS)
+@pytest.mark.filterwarnings("error")
+def test_a_category_that_is_forgotten_for_long_becomes_unseen(family):
+    X, y, _ = make_rows(family)
+    closed = X.head(1).assign(c="closed")
+    stream = SamplingBayesianEncoder(["c"], family=family, random_state=0).fit(pandas.concat([X, closed]), [*y, y[0]])
+    for day in range(60):
+        stream.forget(0.5).partial_fit(X, y)
+        known = stream.posteriors_["c"]
+        assert np.isfinite(known[["mean", "sd", "lower", "upper"]].to_numpy(dtype=float)).all()
+        assert ("closed" in set(known["category"])) == (2.0 ** -(day + 1) > 1e-12 * len(y)), day
+    while stream.evidence_.total.count[0] > 1e-29:
+        stream.forget(0.9)
+    with pytest.raises(InputError, match=r"rate=0\.9: .*e-30 rows are left of all that was learnt"):
+        stream.forget(0.9)
+    assert np.isfinite(stream.transform(X)).all()
+
+
+def test_fading_drops_what_it_forgets_for_good():
+    days = [pandas.DataFrame({"c": ["a", "b", "b"], "y": [0, 1, 0]})] * 60
+    days[0] = days[0].replace({"c": {"a": "closed"}})
+    found = fade([gather(day, ["c"], "y") for day in days], half_life=1.0)
+    assert found.evidence.columns[0].values == ("a", "b")
+
+
+def test_taking_out_what_lies_far_away_is_refused_where_no_digits_are_left():
+    X, y, _ = make_rows("normal")
+    far, rest = X.head(1), encoder("normal").fit(X, y)
+    for size in (1e3, 1e6):
+        left = encoder("normal").fit(pandas.concat([X, far]), [*y, size]).remove(far, [size])
+        for one, other in zip(left.evidence_.columns, rest.evidence_.columns, strict=True):
+            np.testing.assert_allclose(one.statistics.m2, other.statistics.m2, rtol=2e-3)
+    fitted = encoder("normal").fit(pandas.concat([X, far]), [*y, 1e9])
+    before = fitted.evidence_
+    with pytest.raises(InputError, match="hardly a digit is left of how much these vary"):
+        fitted.remove(far, [1e9])
+    assert fitted.evidence_ is before
 
 
 def test_new_classes_may_turn_up():

@@ -110,9 +110,21 @@ def wider(posterior: Any, doubt: Array) -> Any:
     return posterior.worth(np.minimum(worth, strength))
 
 
+def _usual(count: Array) -> float:
+    """The harmonic mean of the rows of categories; one of which next to nothing is left has no part in it.
+
+    Examples
+    --------
+    >>> round(_usual(np.array([2.0, 6.0])), 9), round(_usual(np.array([2.0, 6.0, 1e-9])), 6)
+    (3.0, 3.0)
+    """
+    part = np.minimum(count / min(1.0, float(count.mean())), 1.0) ** 2
+    return float(1.0 / np.average(1.0 / count, weights=part))
+
+
 def _likely_strengths(prior: Any, own: Any) -> tuple[Array, Array]:
     """Strengths of the prior, and the chance of each."""
-    usual = 1.0 / np.mean(1.0 / own.count)
+    usual = _usual(own.count)
 
     def log_chance(x: float) -> float:
         strength = usual * np.exp(x)

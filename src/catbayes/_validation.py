@@ -15,7 +15,9 @@ Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.signedinteger[Any]]
 
 LARGEST = 1e100
-"""Targets, weights and exposures beyond it, and weights below its inverse, have squares that are no numbers."""
+"""Targets beyond it have squares that are no numbers."""
+HEAVIEST = 1e30
+"""Weights and exposures beyond it, or below its inverse, are mistakes: no count is so large."""
 
 
 def is_number(value: Any) -> bool:
@@ -48,26 +50,52 @@ def check_count(name: str, value: Any, low: int = 1, high: int | None = None) ->
     return int(value)
 
 
+def numbers_by_row(name: str, given: Any, n_rows: int) -> Array:
+    """Require a number for each row; a single one serves all of them.
+
+    Examples
+    --------
+    >>> numbers_by_row("sample_weight", 2, n_rows=3)
+    array([2., 2., 2.])
+    """
+    refuse_masked(name, given)
+    dtype = getattr(given, "dtype", None)
+    try:
+        kind = getattr(dtype, "kind", None) or np.asarray(given).dtype.kind
+        numbers: Array = np.asarray(given, dtype=np.float64 if kind not in "mMc" else None)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers: {error}.") from error
+    if kind in "mMc":  # numpy would make numbers of spans of time, in whatever unit they came
+        raise InputError(f"{name} holds {dtype}: expected numbers. Divide spans of time by a unit of it.")
+    if numbers.ndim == 0:
+        numbers = np.full(n_rows, numbers)
+    if numbers.shape != (n_rows,):
+        raise InputError(f"{name} has shape {numbers.shape}: expected one number for each of {n_rows} rows.")
+    return numbers
+
+
+def refuse_masked(name: str, given: Any) -> None:
+    """Refuse an array of numpy that hides some of its values: all else would read what is behind the mask."""
+    if np.ma.is_masked(given):
+        raise InputError(
+            f"{name} is a masked array, and hides {int(np.ma.getmaskarray(given).sum())} values. Drop those rows, or "
+            "fill them, with .filled(…)."
+        )
+
+
 def check_weights(weight: Any, n_rows: int, whole: bool = True) -> Array | None:
     """Require one finite weight ≥ 0 a row, a `whole` table's not all zero; a single number serves all rows."""
     if weight is None:
         return None
-    try:
-        weights: Array = np.asarray(weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"sample_weight must hold numbers: {error}.") from error
-    if weights.ndim == 0:
-        weights = np.full(n_rows, weights)
-    if weights.shape != (n_rows,):
-        raise InputError(f"sample_weight has shape {weights.shape}: expected one weight for each of {n_rows} rows.")
+    weights = numbers_by_row("sample_weight", weight, n_rows)
     if not np.isfinite(weights).all():
         raise InputError("sample_weight holds NaN or infinite values: give such rows the weight 0 to leave them out.")
     if weights.min() < 0:
         raise InputError(f"sample_weight holds {weights.min():g}: expected weights ≥ 0; use 0 to leave a row out.")
-    strange = weights[(weights > LARGEST) | ((weights > 0) & (weights < 1.0 / LARGEST))]
+    strange = weights[(weights > HEAVIEST) | ((weights > 0) & (weights < 1.0 / HEAVIEST))]
     if len(strange):
         raise InputError(
-            f"sample_weight holds {strange[0]:g}: expected 0, or from {1 / LARGEST:g} to {LARGEST:g}. Scale the "
+            f"sample_weight holds {strange[0]:g}: expected 0, or from {1 / HEAVIEST:g} to {HEAVIEST:g}. Scale the "
             "weights to a mean of 1."
         )
     if whole and not weights.any():

@@ -36,7 +36,7 @@ from catbayes._export import lookup_tables, write_onnx, write_sql
 from catbayes._sources import is_source
 from catbayes._tables import Table, make_frame, name_of
 from catbayes._types import ByRow, ByRowOrName, File, Labels, Seed, Source, TableLike
-from catbayes._validation import Array, check_number
+from catbayes._validation import HEAVIEST, Array, check_number
 from catbayes.errors import InputError
 from catbayes.families import Family, find_family
 from catbayes.priors import Prior
@@ -234,6 +234,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         ----------
         rate : float from 0 to 1
             Share that is forgotten. Called before each day's `partial_fit`, it makes an encoder that follows a drift.
+            A category of which less than 1e-12 of all rows is left becomes unseen.
 
         Returns
         -------
@@ -250,7 +251,13 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         known = self._fitted()
         if check_number("rate", rate, 0.0, 1.0) == 1.0:
             raise InputError("rate=1 forgets everything: fit a new encoder instead.")
-        return self._keep(self._refitted(known.evidence.discounted(1.0 - rate)))
+        evidence = known.evidence.discounted(1.0 - rate).without_traces()
+        if evidence.total.count[0] < 1.0 / HEAVIEST:
+            raise InputError(
+                f"rate={rate!r}: {known.evidence.total.count[0]:g} rows are left of all that was learnt, and next to "
+                "nothing would be. Tell the encoder of new rows between two calls, by partial_fit."
+            )
+        return self._keep(self._refitted(evidence))
 
     def merge(self, *others: Self) -> Self:
         """Join encoders that were fitted on disjoint rows: the result is an encoder fitted on all of them.

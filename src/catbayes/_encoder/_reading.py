@@ -14,6 +14,7 @@ from catbayes._encoding import Encoding
 from catbayes._evidence import take_named
 from catbayes._keyed import Keys, row_keys
 from catbayes._tables import Table, no_column
+from catbayes._validation import refuse_masked
 from catbayes.errors import InputError
 
 
@@ -27,6 +28,7 @@ def read_table(X: Any, estimator: Any) -> Table:
     >>> read_table([["Oslo", 3], ["Rome", 4]], SamplingBayesianEncoder()).array.dtype  # numbers stay numbers
     dtype('O')
     """
+    refuse_masked("X", X)
     if isinstance(X, str | PathLike):
         raise InputError(f"X is a path, {str(X)!r}: catbayes.encode encodes files, and fit learns from them.")
     if Table.is_frame(X):
@@ -74,6 +76,7 @@ def read_y(y: Any) -> np.ndarray[Any, Any]:
     """
     if y is None:
         raise InputError("The encoder requires y to be passed, but the target y is None.")
+    refuse_masked("y", y)
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
     shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
@@ -94,6 +97,7 @@ def read_targets(table: Table, y: Any) -> tuple[Table, dict[Any, Any]]:
     if Table.is_frame(y):
         targets = Table.of(y)
         return table, {name: targets.values(i) for i, name in enumerate(targets.names)}
+    refuse_masked("y", y)
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         return table, {series.name or 0: series.to_numpy()}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from catbayes._evidence._effects import EffectTable
 from catbayes._evidence._target import join_classes, label_array
@@ -19,6 +20,12 @@ from catbayes.families import Family, family_of_classes
 from catbayes.statistics import Moments, Statistics, Tally
 
 __all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "says_nothing", "settle_family"]
+
+
+ROUNDED = 1e-15
+"""What rounding leaves in doubt of a sum of squares, as a part of it."""
+TRACE = 1e-12
+"""Part of all rows below which a category is forgotten."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -43,6 +50,14 @@ class ColumnEvidence(Written, ColumnSpec):
         """The categories; tuples, if they are those of several columns."""
         sources = self.index.sources
         return tuple(sources[0].values) if len(sources) == 1 else self.index.values
+
+    def without(self, gone: npt.NDArray[np.bool_]) -> ColumnEvidence:
+        """Drop the categories of some slots, of which nothing is left."""
+        kept = np.flatnonzero(~gone[: self.index.missing])
+        if len(kept) == self.index.missing or self.index.fixed:
+            return self
+        slots = np.append(kept, [self.index.missing, self.index.unseen])
+        return replace(self, index=self.index.keep(kept), statistics=self.statistics.take(slots))
 
     def _sentence(self) -> str:
         return f"Evidence of column {self.name!r}: {counted(len(self.values), 'category', 'categories')}"
@@ -170,6 +185,19 @@ class Evidence(Written):
         )
         return replace(self, columns=columns, squares=self.squares * share**2, weighted=True)
 
+    def without_traces(self) -> Evidence:
+        """Drop categories of which so little is left, after much forgetting, that no sum over the table shows it."""
+        least = TRACE * self.total.count[0]
+
+        def settle(column: ColumnEvidence) -> ColumnEvidence:
+            count = column.statistics.count
+            gone = (count > 0) & (count < least)
+            if not gone.any():
+                return column
+            return replace(column, statistics=column.statistics.without(np.flatnonzero(gone))).without(gone)
+
+        return replace(self, columns=tuple(map(settle, self.columns)))
+
     def _about(self, other: Evidence, sign: float) -> dict[str, Any]:
         """Weights and exposure of the rows, once those of another table are put in (1) or taken out (-1)."""
         mine, theirs = float(self.total.count[0]), sign * float(other.total.count[0])
@@ -255,16 +283,16 @@ class _AlignedColumn:
                 f"a category that has {self.mine.count[strange][0]:g}, or other targets than those. Take out only what "
                 "was put in."
             )
+        if isinstance(left, Moments) and 0.0 < 1e-3 * left.total().m2[0] < ROUNDED * self.mine.m2.sum():
+            raise InputError(
+                f"Column {self.column.name!r}: the targets to be taken out lie so far from the others that hardly a "
+                "digit is left of how much these vary. Fit on the other rows instead."
+            )
         return left
 
     def without(self, left: Statistics) -> ColumnEvidence:
         """Drop the categories that had rows and have none now."""
-        gone = (left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0))
-        kept = np.flatnonzero(~gone[:-2])
-        if len(kept) == self.index.missing or self.index.fixed:
-            return self.joined(left)
-        slots = np.append(kept, [self.index.missing, self.index.unseen])
-        return replace(self.column, index=self.index.keep(kept), statistics=left.take(slots), effects=None)
+        return self.joined(left).without((left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0)))
 
 
 def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 
 from catbayes._evidence._query import check_names, check_numeric, collect, how_many, read_column, unusable
 from catbayes._evidence._target import Target, check_size
-from catbayes._validation import LARGEST, Array, check_weights
+from catbayes._validation import HEAVIEST, Array, check_weights, numbers_by_row
 from catbayes.errors import InputError, warn
 from catbayes.families import FAMILIES, Family, resolve_family
 
@@ -32,16 +32,9 @@ def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Targe
     ([0.5, 3.0], [4.0, 1.0], 2.5)
     """
     _check_family(target.family)
-    try:
-        units: Array = np.asarray(exposure, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"exposure must hold numbers: {error}.") from error
     n_rows = len(target.values)
-    if units.ndim == 0:
-        units = np.full(n_rows, units)
-    if units.shape != (n_rows,):
-        raise InputError(f"exposure has shape {units.shape}: expected one number for each of {n_rows} rows.")
-    _check_units(int((~(np.isfinite(units) & (units >= 1.0 / LARGEST) & (units <= LARGEST))).sum()))
+    units = numbers_by_row("exposure", exposure, n_rows)
+    _check_units(int((~(np.isfinite(units) & (units >= 1.0 / HEAVIEST) & (units <= HEAVIEST))).sum()))
     counts, rows = (units, float(n_rows)) if weight is None else (weight * units, float(weight.sum()))
     if target.family.whole_events:
         _warn_of_fractions(int((target.values % 1.0 != 0.0).sum()))
@@ -63,7 +56,7 @@ def per_unit_lazily(
     check_numeric("exposure", exposure, schema[exposure])
     events = read_column(target, schema[target], wanted, None).cast(nw.Float64)
     units = nw.col(exposure).cast(nw.Float64)
-    bad = unusable(units) | (units < 1.0 / LARGEST) | (units > LARGEST)
+    bad = unusable(units) | (units < 1.0 / HEAVIEST) | (units > HEAVIEST)
     counts, rows = units, nw.len()
     if weight is not None:
         check_numeric("sample_weight", weight, schema[weight])

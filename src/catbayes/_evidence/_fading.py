@@ -144,7 +144,7 @@ def fade(
     faded = [
         batch if share == 1.0 else batch.discounted(float(share)) for batch, share in zip(batches, shares, strict=True)
     ]
-    return Faded(sum(faded[1:], faded[0]), float(fixed), float(gain))
+    return Faded(sum(faded[1:], faded[0]).without_traces(), float(fixed), float(gain))
 
 
 def _check_half_life(half_life: Any) -> float:

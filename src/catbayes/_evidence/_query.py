@@ -23,7 +23,7 @@ from catbayes._evidence._target import (
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
 from catbayes._tables import check_free, no_column
-from catbayes._validation import LARGEST, Array, Codes
+from catbayes._validation import HEAVIEST, Array, Codes
 from catbayes._words import Values, order_of_arrow, ranks
 from catbayes.errors import InputError
 from catbayes.families import (
@@ -101,7 +101,7 @@ def _with_weight(frame: nw.LazyFrame[Any], weight: str, dtype: Any) -> nw.LazyFr
     check_numeric("sample_weight", weight, dtype)
     frame = frame.with_columns(nw.col(weight).cast(nw.Float64).alias(WEIGHT))
     w = nw.col(WEIGHT)
-    bad = unusable(w) | (w < 0.0) | (w > LARGEST) | ((w > 0.0) & (w < 1.0 / LARGEST))
+    bad = unusable(w) | (w < 0.0) | (w > HEAVIEST) | ((w > 0.0) & (w < 1.0 / HEAVIEST))
     return frame.with_columns(bad.cast(nw.Int64).alias(BAD), (w * w).alias(SQUARE))
 
 
@@ -190,7 +190,7 @@ class Query:
         bad = how_many(facts[BAD], facts[WEIGHT])
         if bad:
             raise InputError(
-                f"sample_weight is missing, negative, infinite, below {1 / LARGEST:g} or above {LARGEST:g} in {bad} "
+                f"sample_weight is missing, negative, infinite, below {1 / HEAVIEST:g} or above {HEAVIEST:g} in {bad} "
                 "rows: use 0 to leave a row out."
             )
         if not facts[WEIGHT]:

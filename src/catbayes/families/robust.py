@@ -167,7 +167,7 @@ class RobustNormal(Family):
         xp, known, gap = namespace(self.noise), count / self.noise, mean - self.centre
         after = self.precision + known
         likely = count * xp.log(self.noise) + m2 / self.noise + xp.log(after / self.precision)
-        likely = self.log_chance - 0.5 * (likely + self.precision * known / after * gap**2)
+        likely = self.log_chance - 0.5 * (likely + self.precision * (known / after) * gap**2)
         variance = self.noise + 0.0 * after
         return type(self)(self.centre + known / after * gap, after, variance, likely - _largest(likely))
 
