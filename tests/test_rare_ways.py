@@ -680,3 +680,16 @@ def test_whole_numbers_of_graphs_have_no_gaps_that_are_an_error():
     session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
     found = session.run(None, {"n": table[:3].to_numpy(np.int64)})[0]
     np.testing.assert_allclose(np.ravel(found), encoder.transform(table[:3])[:, 0])
+
+
+def test_a_model_that_cannot_be_cloned_says_so_itself():
+    class Broken(Ridge):
+        def __sklearn_clone__(self):
+            raise RuntimeError("no such luck")
+
+    with pytest.raises(RuntimeError, match="no such luck"):
+        SamplingRegressor(Broken()).fit(X, np.arange(len(X)) / 2)
+
+
+def test_the_missing_value_of_pandas_is_missing_in_a_list_too():
+    assert Categories.of(["b", pandas.NA, "a"])[1].tolist() == [1, 2, 0]

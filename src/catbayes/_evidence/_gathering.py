@@ -217,8 +217,8 @@ def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, p
             if placing is not None:
                 found[placing.result().position] = placing.result()
             placing = worker.submit(place)
-        if placing is not None:
-            found[placing.result().position] = placing.result()
+        assert placing is not None  # `specs` refuses a table without a column to encode
+        found[placing.result().position] = placing.result()
     progress(len(found), len(specs))
     columns = tuple(found[spec.position] for spec in specs)
     return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None, units)
