@@ -531,14 +531,12 @@ def test_amounts_are_encoded_as_their_logarithms_would_be():
     assert amounts.augment(X, y).y[:300].tolist() == y.tolist()  # what a model predicts stays as it is
 
 
-@pytest.mark.parametrize("equal", [False, True])
 @pytest.mark.parametrize("as_array", [False, True])
 @pytest.mark.parametrize("how", ["train", "sample", "row_id", "strata"])
-def test_encoders_of_one_seed_beside_each_other_draw_apart(how, as_array, equal):
-    """In a ColumnTransformer each has one column, the first of its own table; all categories may be equally many."""
+def test_encoders_of_one_seed_beside_each_other_draw_apart(how, as_array):
+    """In a ColumnTransformer each has one column, the first of its own table."""
     random = np.random.default_rng(0)
-    codes = [random.permutation(3_000) % 30 if equal else random.integers(0, 30, 3_000) for _ in range(2)]
-    X = pandas.DataFrame(dict(zip(("city", "shop"), np.array(codes).astype(str), strict=True)))
+    X = pandas.DataFrame({name: random.integers(0, 30, 3_000).astype(str) for name in ("city", "shop")})
     y = random.integers(0, 2, 3_000)
     deviations = []
     for name in X:

@@ -143,7 +143,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
         >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0)
         >>> encoder.fit_transform(X, y)[:2].round(2).tolist()  # two rows of one category, two draws
-        [[0.65], [0.72]]
+        [[0.38], [0.37]]
         """
         encoding, rows = self._learn(X, y, sample_weight, exposure)
         blocks = encoding.training_draws(rows, groups).blocks(0)

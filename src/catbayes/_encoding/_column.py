@@ -21,7 +21,6 @@ from catbayes._spread import Spread
 from catbayes._validation import Array, Codes
 from catbayes.families import Family, no_signal
 from catbayes.mappings import Mapping
-from catbayes.statistics import Tally
 
 EXPECTATION_DRAWS = 100
 EXPECTATION_STRATA = 50
@@ -151,18 +150,16 @@ def stream_of(seen: ColumnEvidence) -> int:
     """The number of a column's random streams, by its name; in an array, by its position and its counts.
 
     Two encoders of one seed beside each other, each for a column of its own, are otherwise given the same numbers.
-    Counts tell the columns of arrays apart, which are all at position 0 then, those of each class by themselves: as
-    shares of the rows, rounded, which do not depend on how the rows were added up, and sorted, because what the
-    categories are called changes nothing. Means of numbers do depend on it, so that arrays of equal counts stay alike
-    there: names, or seeds, tell those apart.
+    Counts tell the columns of arrays apart, which are all at position 0 then: as shares of the rows, rounded, which do
+    not depend on how the rows were added up, and sorted, because what the categories are called changes nothing. Arrays
+    of equal counts stay alike, because means do depend on how they were added up: names, or seeds, tell those apart.
     """
     names = seen.name if isinstance(seen.name, tuple) else (seen.name,)
     if all(isinstance(name, str) for name in names):
         return number_of(json.dumps(seen.name).encode())
-    statistics = seen.statistics
-    counted = statistics.weight if isinstance(statistics, Tally) else statistics.count[:, None]
-    shares = np.round(counted / max(counted.sum(), TINY), 6)
-    return number_of(f"{seen.position} ".encode() + shares[np.lexsort(shares.T)].astype("<f8").tobytes())
+    count = seen.statistics.count
+    shares = np.sort(np.round(count / max(count.sum(), TINY), 6))
+    return number_of(f"{seen.position} ".encode() + shares.astype("<f8").tobytes())
 
 
 def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, stream: int) -> Array:
