@@ -5,21 +5,25 @@ import pickle
 from dataclasses import replace
 from decimal import Decimal
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import narwhals as nw
 import numpy as np
 import pandas
 import polars
 import pyarrow
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
-from catbayes import SamplingBayesianEncoder, load
+from catbayes import SamplingBayesianEncoder, gather, load
 from catbayes._categories import Categories
 from catbayes._views import MIXING, places_of, same_rows, views_of
 from catbayes._words import Dictionary, Values, order_of_arrow, order_of_list
 from catbayes.errors import InputError
+from catbayes.kinds import Ordinal
 
 DAYS = [datetime.datetime(2024, 5, 1), None, datetime.datetime(2023, 1, 2), datetime.datetime(2024, 5, 1)]
 COLUMNS = {
@@ -337,3 +341,150 @@ def test_a_million_categories_survive_a_pickle():
 )
 def test_integers_of_any_width_and_decimals(column):
     assert Categories.of(column)[1].tolist() == [0, 1, 0]
+
+
+OSLO = ZoneInfo("Europe/Oslo")
+HOURS = [datetime.datetime(2024, 10, 27, hour, 30, tzinfo=datetime.UTC) for hour in (1, 0, 2)]  # 2:30, 2:30, 3:30 there
+THERE = [hour.astimezone(OSLO) for hour in HOURS]
+ZONED = {
+    "objects": lambda: np.array(THERE, dtype=object),
+    "a list": lambda: THERE,
+    "numbers of hours": lambda: [hour.astimezone(datetime.timezone(datetime.timedelta(hours=1))) for hour in HOURS],
+    "pandas": lambda: pandas.Series(HOURS).dt.tz_convert("Europe/Oslo"),
+    "pandas, nanoseconds": lambda: pandas.Series(HOURS).astype("datetime64[ns, Europe/Oslo]"),
+    "pandas, objects": lambda: pandas.Series(THERE, dtype=object),
+    "pandas, Arrow": lambda: pandas.Series(THERE).astype(pandas.ArrowDtype(pyarrow.timestamp("ns", "Europe/Oslo"))),
+    "pandas, categories": lambda: pandas.Series(HOURS).dt.tz_convert("Europe/Oslo").astype("category"),
+    "polars": lambda: polars.Series(HOURS).dt.convert_time_zone("Europe/Oslo"),
+    "polars, nanoseconds": lambda: polars.Series(HOURS).cast(polars.Datetime("ns", "Europe/Oslo")),
+    "Arrow": lambda: pyarrow.array(HOURS, pyarrow.timestamp("us", "Europe/Oslo")),
+    "Arrow, nanoseconds": lambda: pyarrow.chunked_array([pyarrow.array(HOURS, pyarrow.timestamp("ns", "Europe/Oslo"))]),
+    "Arrow, dictionary": lambda: pyarrow.array(HOURS, pyarrow.timestamp("us", "Europe/Oslo")).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("container", ZONED)
+def test_times_with_a_zone_are_instants(container):
+    categories, codes = Categories.of(ZONED[container]())
+    assert categories.values == (HOURS[1], HOURS[0], HOURS[2])
+    assert {value.tzinfo for value in categories.values} == {datetime.UTC}
+    assert codes.tolist() == [1, 0, 2]
+    for column in ZONED.values():
+        assert categories.codes(column()).tolist() == [1, 0, 2]
+
+
+def test_the_first_and_the_last_times_of_all_are_categories_in_every_zone():
+    west, east = (datetime.timezone(datetime.timedelta(hours=hours)) for hours in (-5, 5))
+    ends = [end.replace(tzinfo=zone) for end in (datetime.datetime.min, datetime.datetime.max) for zone in (west, east)]
+    categories, codes = Categories.of(ends)
+    assert codes.tolist() == [1, 0, 3, 2]
+    assert categories.codes(ends).tolist() == codes.tolist()
+
+
+@pytest.fixture
+def six_hours():
+    """Six hours of which two are called 2:30, in UTC and in Oslo, and a target that differs between them."""
+    utc = pandas.date_range("2024-10-26 22:30", periods=6, freq="h", tz="UTC", unit="us").repeat(20)
+    rows = np.arange(120)
+    return pandas.DataFrame({"h": utc.tz_convert("Europe/Oslo")}), pandas.DataFrame({"h": utc}), rows % 20 < rows // 20
+
+
+def test_hours_are_encoded_alike_in_every_zone_file_and_engine(six_hours, tmp_path):
+    there, here, y = six_hours
+    new = SamplingBayesianEncoder("all", prior=0.01, draws=0.0)
+    encoder = clone(new).fit(there, y)
+    features = encoder.transform(here)
+    assert len(np.unique(features)) == 6
+    encoder.save(tmp_path / "encoder")
+    np.testing.assert_array_equal(encoder.transform(there.copy()), features)
+    np.testing.assert_array_equal(load(tmp_path / "encoder").transform(there), features)
+    np.testing.assert_array_equal(clone(new).fit(here, y).transform(there), features)
+    there.assign(y=y).to_parquet(tmp_path / "t.parquet")
+    here.assign(h=here["h"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"), y=y).to_csv(tmp_path / "t.csv", index=False)
+    for engine in ("duckdb", "polars"):
+        for name in ("t.parquet", "t.csv"):
+            evidence = gather(tmp_path / name, target="y", columns=["h"], engine=engine)
+            np.testing.assert_array_equal(clone(new).fit(evidence).transform(there), features)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("n_classes", [2, 30])
+def test_pairs_and_many_classes_know_two_hours_of_one_name_apart(six_hours, tmp_path, n_classes, engine):
+    there, _, _ = six_hours
+    table = there.assign(k=np.arange(120) % 2, y=[f"c{row % n_classes}" for row in range(120)])
+    table.to_parquet(tmp_path / "t.parquet")
+    asked = {"target": "y", "columns": ["h", "k"], "interactions": [("h", "k")]}
+    found = gather(tmp_path / "t.parquet", engine=engine, **asked)
+    expected = gather(table, **asked)
+    for one, other in zip(found.columns, expected.columns, strict=True):
+        assert one.index.labels() == other.index.labels()
+        np.testing.assert_array_equal(one.statistics.weight, other.statistics.weight)
+
+
+def test_levels_in_an_order_are_two_where_two_hours_have_one_name(six_hours):
+    there, here, y = six_hours
+    levels = [*dict.fromkeys(here["h"])]
+    for kind in (Ordinal(), Ordinal(levels), Ordinal([level.tz_convert("Europe/Oslo") for level in levels])):
+        encoder = SamplingBayesianEncoder("all", kinds={"h": kind}).fit(there, y)
+        assert encoder.posteriors_["h"]["count"][:6].tolist() == [20.0] * 6
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_posteriors_of_hours_are_shown_in_utc(six_hours, library):
+    there, here, y = six_hours
+    encoder = SamplingBayesianEncoder("all").fit(there, y)
+    encoder.encoding_ = replace(encoder.encoding_, library=library)
+    shown = nw.from_native(encoder.posteriors_["h"])["category"].to_list()[:6]
+    assert shown == [*dict.fromkeys(here["h"])]
+
+
+FINE = {
+    "numpy": lambda cells: cells,
+    "objects": list,
+    "pandas": pandas.Series,
+    "pandas, objects": lambda cells: pandas.Series(cells).astype(object),
+    "pandas, Arrow": lambda cells: pandas.Series(cells, dtype=pandas.ArrowDtype(pyarrow.array(cells).type)),
+    "polars": polars.Series,
+    "Arrow": pyarrow.array,
+    "Arrow, in chunks": lambda cells: pyarrow.chunked_array([pyarrow.array(cells[:1]), pyarrow.array(cells[1:])]),
+    "Arrow, dictionary": lambda cells: pyarrow.array(cells).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", ["M8[ns]", "m8[ns]"])
+@pytest.mark.parametrize("container", FINE)
+def test_nanoseconds_are_refused_and_never_cut(container, kind):
+    cells = np.array([1_700_000_000_000_000_000, -1_000, np.iinfo(np.int64).min, -1_000]).view(kind)  # one is missing
+    categories, codes = Categories.of(FINE[container](cells))
+    assert categories.values == tuple(cells[[1, 0]].astype(f"{kind[0]}8[us]").tolist())
+    assert codes.tolist() == [1, 0, 2, 0]
+    fine = cells + np.array([0, 999, 0, 998]).view("m8[ns]")
+    for read in (Categories.of, categories.codes):
+        with pytest.raises(InputError, match=r"holds .*, finer than a microsecond.*Round the column to microseconds"):
+            read(FINE[container](fine))
+
+
+@pytest.mark.parametrize("container", ["polars", "pyarrow", "pandas"])
+def test_times_of_the_day_are_not_cut_either(container):
+    def times(numbers):
+        made = pyarrow.array(numbers, pyarrow.time64("ns"))
+        if container == "pandas":
+            return pandas.Series(pandas.arrays.ArrowExtensionArray(made))
+        return polars.Series(made) if container == "polars" else made
+
+    assert Categories.of(times([2_000, None, 1_000]))[1].tolist() == [1, 2, 0]
+    with pytest.raises(InputError, match="finer than a microsecond"):
+        Categories.of(times([2_000, None, 2_001]))
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("zone", [None, "Europe/Oslo"])
+def test_nanoseconds_in_files_are_refused(tmp_path, zone, engine):
+    when = pyarrow.array([1_000, 1_000_000] * 10, pyarrow.timestamp("ns", zone))
+    pyarrow.parquet.write_table(pyarrow.table({"h": when, "y": [0, 1] * 10}), tmp_path / "t.parquet")
+    evidence = gather(tmp_path / "t.parquet", target="y", columns=["h"], engine=engine)
+    assert [value.microsecond for value in evidence.columns[0].values] == [1, 1_000]
+    when = pyarrow.array([1_000, 1_001] * 10, pyarrow.timestamp("ns", zone))
+    pyarrow.parquet.write_table(pyarrow.table({"h": when, "y": [0, 1] * 10}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="finer than a microsecond"):
+        gather(tmp_path / "t.parquet", target="y", columns=["h"], engine=engine)

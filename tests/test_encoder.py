@@ -437,6 +437,9 @@ def test_single_precision_and_time_zones_are_other_types():
     encoder.fit(pandas.DataFrame({"day": days}), [0] * 10 + [1] * 10)
     with pytest.warns(InputWarning, match="holds datetime with a time zone"):
         encoder.transform(pandas.DataFrame({"day": days.tz_localize("UTC")}))
+    encoder.fit(pandas.DataFrame({"day": days.tz_localize("Asia/Tokyo")}), [0] * 10 + [1] * 10)
+    with pytest.warns(InputWarning, match="held datetime with a time zone values at fit and holds datetime values"):
+        encoder.transform(pandas.DataFrame({"day": days}))
 
 
 def test_folds_must_keep_their_rows_apart():

@@ -23,6 +23,7 @@ from catbayes import (
     SamplingClassifier,
     encode,
 )
+from catbayes.families import BetaBernoulli
 from catbayes.statistics import Moments, Tally
 
 N = 200
@@ -132,6 +133,18 @@ def test_the_column_of_time_is_not_among_the_outputs():
     model = SamplingClassifier(LogisticRegression(), encoder).fit(table, TARGETS["bernoulli"])
     assert list(model.by_column(model.coef_)) == ["city", "n"]
     assert model.predict_proba(table).shape == (N, 2)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Oslo"])
+@pytest.mark.parametrize("kind", [None, object])
+def test_the_hour_that_a_clock_shows_twice_is_two_hours(zone, kind):
+    """At the end of summer time; a row that goes by the clock would know rows of the next hour."""
+    minute = pd.Series(pd.date_range("2024-10-27 00:00", periods=120, freq="min", tz="UTC").tz_convert(zone))
+    when = minute if kind is None else pd.Series([cell.to_pydatetime() for cell in minute], dtype=kind)
+    encoder = SamplingBayesianEncoder(["c"], prior=BetaBernoulli(alpha=1, beta=1), own_target=Ordered("t"), draws=0.0)
+    found = encoder.fit_transform(pd.DataFrame({"c": "a", "t": when}), np.repeat([0, 1], 60))
+    before, ones = np.arange(120), np.maximum(np.arange(120) - 60, 0)
+    np.testing.assert_allclose(found[:, 0], (1 + ones) / (2 + before), rtol=1e-12)
 
 
 def test_what_cannot_be_ordered_is_refused(tmp_path):

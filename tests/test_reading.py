@@ -58,6 +58,12 @@ def test_a_text_file_is_read_as_people_write_it(tmp_path, name, content, expecte
     assert rows_of(written(tmp_path, name, content), engine) == expected
 
 
+INSTANTS = [
+    datetime.datetime(2024, 2, 29, 23, 59, tzinfo=datetime.UTC),
+    datetime.datetime(2024, 2, 29, 1, 2, 3, 250_000, tzinfo=datetime.UTC),
+]
+
+
 @pytest.mark.parametrize("engine", FILE_ENGINES)
 @pytest.mark.parametrize(
     ("cells", "expected"),
@@ -77,6 +83,7 @@ def test_a_text_file_is_read_as_people_write_it(tmp_path, name, content, expecte
             ["2024-02-29 23:59", "2024-02-29T01:02:03.25Z", "nan"],
             [datetime.datetime(2024, 2, 29, 23, 59), datetime.datetime(2024, 2, 29, 1, 2, 3, 250_000), None],
         ),
+        (["2024-02-29 23:59Z", "2024-02-29T01:02:03.25Z", ""], [*INSTANTS, None]),
         (["  a ", '" b"', "  ", '""', "NaN", "null", "None"], ["a", "b", None, None, None, None, "None"]),
         (["", "NA"], [None, None]),
     ],

@@ -20,6 +20,7 @@ import narwhals as nw
 import numpy as np
 
 from catbayes._tables import spelled
+from catbayes._times import by_the_clock, cells_of, python_time
 from catbayes._validation import Array, Codes
 from catbayes._views import Views, same_rows, views_of, words_of
 from catbayes._words import Dictionary, Values, order_of, order_of_arrow, order_of_list, ranks
@@ -30,6 +31,10 @@ __all__ = ["Categories", "canonical_list", "declared_levels", "numbers_of"]
 
 MANY = 10_000
 """From so many categories on, a dict of them lies all over the memory, and takes long to look up."""
+
+
+TIMES = datetime.date, datetime.timedelta, np.datetime64, np.timedelta64
+"""What tells a time or a span, whichever library it came from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,14 +269,8 @@ def _canonical(value: Any) -> Hashable:
     """One spelling for a value, whichever library it came from; anything missing is None."""
     if isinstance(value, str | int):
         return value
-    if isinstance(value, datetime.date):
-        if not isinstance(value, datetime.datetime):
-            return datetime.datetime(value.year, value.month, value.day)
-        if hasattr(value, "to_pydatetime"):  # a pandas Timestamp, or its NaT
-            return value.to_pydatetime(warn=False) if value == value else None
-        return value
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return None if np.isnat(value) else _canonical(value.astype(f"{value.dtype.kind}8[us]").item())
+    if isinstance(value, TIMES):
+        return python_time(value)  # type: ignore[no-any-return]
     if isinstance(value, np.floating):
         return _canonical(float(value))  # the item of a longdouble is another longdouble
     if isinstance(value, np.complexfloating):
@@ -280,8 +279,6 @@ def _canonical(value: Any) -> Hashable:
         return _canonical(value.item())
     if isinstance(value, UUID):
         return str(value)  # as databases give it
-    if isinstance(value, datetime.timedelta) and hasattr(value, "to_pytimedelta"):
-        return value.to_pytimedelta() if value == value else None
     if type(value).__name__ in {"NAType", "NaTType"}:
         return None
     if value != value:  # NaN
@@ -297,9 +294,13 @@ def _numpy(column: Any) -> _Numbered:
         return _integers(column)
     if kind in "bfmM":
         values, codes = np.unique(column, return_inverse=True)
-        return _Numbered(codes, values.tolist() if kind == "b" else list(values))
+        return _Numbered(codes, list(values) if kind == "f" else cells_of(values))
     objects = list(column) if not isinstance(column, np.ndarray) else column.tolist()
-    number = {value: code for code, value in enumerate(dict.fromkeys(objects))}
+    distinct = dict.fromkeys(objects)
+    if by_the_clock(distinct):
+        objects = canonical_list(objects)
+        distinct = dict.fromkeys(objects)
+    number = {value: code for code, value in enumerate(distinct)}
     codes = np.fromiter(map(number.__getitem__, objects), dtype=np.intp, count=len(objects))
     return _Numbered(codes, list(number))
 
@@ -323,7 +324,9 @@ def _pandas(column: Any) -> _Numbered:
     if getattr(column.dtype, "storage", None) == "pyarrow":  # strings
         return _pyarrow(column.array.__arrow_array__())
     codes, values = column.factorize(use_na_sentinel=True)
-    return _Numbered(codes, values.tolist())
+    if column.dtype == object and by_the_clock(values):
+        return _numpy(column.to_numpy())
+    return _Numbered(codes, cells_of(values))
 
 
 def _polars(column: Any) -> _Numbered:
@@ -350,7 +353,7 @@ def _polars(column: Any) -> _Numbered:
     row[found.codes] = np.arange(len(column))  # some row of each code
     distinct = column[row]
     if not text:
-        return _Numbered(found.codes, distinct.to_list())
+        return _Numbered(found.codes, cells_of(distinct))
     order = distinct.arg_sort()
     return _Numbered(ranks(order.to_numpy()).take(found.codes), tuple(distinct[order].to_list()), True)
 
@@ -390,11 +393,11 @@ def _pyarrow(column: Any) -> _Numbered:
     gaps = encoded.null_count > 0
     codes = (encoded.indices.cast("int64").fill_null(-1) if gaps else encoded.indices).to_numpy(zero_copy_only=False)
     if declared:  # a dictionary may list values that no row has
-        values = encoded.dictionary.to_pylist()
+        values = cells_of(encoded.dictionary)
         found = _integers(codes)
         return _Numbered(found.codes, [None if code < 0 else values[code] for code in found.values])
     if not _is_text(column.type):
-        return _Numbered(codes, encoded.dictionary.to_pylist())
+        return _Numbered(codes, cells_of(encoded.dictionary))
     return _Numbered(codes, [], words=encoded.dictionary.cast("large_string"))
 
 

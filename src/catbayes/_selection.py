@@ -12,6 +12,7 @@ import narwhals as nw
 from catbayes._categories import canonical_list
 from catbayes._index import Index
 from catbayes._tables import Table, find_column, find_columns
+from catbayes._times import cells_of
 from catbayes.errors import InputError, warn
 from catbayes.kinds import Kind, Shared
 
@@ -255,7 +256,8 @@ def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
         found = dict(zip(canonical_list(list(parents)), above, strict=True))
     elif Table.is_frame(parents):
         frame = nw.from_native(parents, eager_only=True)
-        children, *columns = (canonical_list(frame[:, number].to_list()) for number in range(frame.shape[1]))
+        cells = [cells_of(frame[:, number].to_native()) for number in range(frame.shape[1])]
+        children, *columns = map(canonical_list, cells)
         found = dict(zip(children, zip(*columns, strict=True), strict=True))
         if len(found) < len(children):
             raise InputError(f"hierarchy: the table of parents of {name!r} names a category twice. Name each one once.")

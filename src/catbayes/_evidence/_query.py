@@ -23,6 +23,7 @@ from catbayes._evidence._target import (
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
 from catbayes._tables import check_free, no_column
+from catbayes._times import cells_of
 from catbayes._validation import HEAVIEST, Array, Codes
 from catbayes._words import Values, order_of_arrow, ranks
 from catbayes.errors import InputError
@@ -271,7 +272,7 @@ class Query:
     ) -> tuple[list[Sequence[Any]], Tally]:
         groups = frame.group_by(*keys, TARGET, drop_null_keys=False).agg(nw.col(WEIGHT).sum())
         found = _collect_sorted(groups, keys)
-        values = list(zip(*(found[key].to_list() for key in keys), strict=True))
+        values = list(zip(*(_values(found[key]) for key in keys), strict=True))
         row = {value: number for number, value in enumerate(dict.fromkeys(values))}
         place = {label: number for number, label in enumerate(labels)}
         weight = np.zeros((len(row), len(labels)))
@@ -318,7 +319,7 @@ def _numbers(groups: nw.DataFrame[Any], name: str) -> Array:
 def _values(key: nw.Series[Any]) -> Sequence[Any]:
     """Values of a key; text stays as Arrow holds it."""
     if key.dtype != nw.String or not find_spec("pyarrow"):
-        return key.to_list()
+        return cells_of(key.to_native())
     return Values(_whole(key.to_arrow()).cast("large_string"))
 
 

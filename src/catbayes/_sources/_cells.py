@@ -23,6 +23,7 @@ PATTERNS = {
     "number": rf"{_WHOLE}(?:\.\d*)?{_POWER}|[+-]?\.\d+{_POWER}|[+-]?inf",
     "truth": "[Tt]rue|[Ff]alse|TRUE|FALSE",
     "date": _DATE,
+    "instant": f"{_DATE}[ T]{_TIME}Z",
     "time": f"{_DATE}[ T]{_TIME}Z?",
 }
 _WORDS = "(?:NA|N/A|NaN|nan|NULL|null)?"

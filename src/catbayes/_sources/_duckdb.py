@@ -12,7 +12,14 @@ from catbayes._sources._engine import FileEngine
 from catbayes._sources._text import Layout
 from catbayes.errors import InputError
 
-_SQL = {"whole": "BIGINT", "number": "DOUBLE", "truth": "BOOLEAN", "date": "DATE", "time": "TIMESTAMP"}
+_SQL = {
+    "whole": "BIGINT",
+    "number": "DOUBLE",
+    "truth": "BOOLEAN",
+    "date": "DATE",
+    "instant": "TIMESTAMPTZ",
+    "time": "TIMESTAMP",
+}
 
 
 class DuckDB(FileEngine):

@@ -98,9 +98,10 @@ def _converted(name: str, kind: str) -> Any:
         )
     if kind == "date":
         return text.str.to_date("%Y-%m-%d", strict=False)
-    if kind == "time":
+    if kind in ("instant", "time"):
         text = text.str.replace("T", " ", literal=True).str.replace("Z", "", literal=True)
         text = text.str.replace("^(.{16})$", "${1}:00")
-        return text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+        time = text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+        return time.dt.replace_time_zone("UTC") if kind == "instant" else time
     number = text.cast(polars.Int64 if kind == "whole" else polars.Float64, strict=False)
     return number if kind == "whole" else number.fill_nan(None)
