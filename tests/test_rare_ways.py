@@ -3,9 +3,11 @@
 import datetime
 import gzip
 import json
+import signal
 import sys
 import time
 import types
+from contextlib import suppress
 from decimal import Decimal
 
 import click.shell_completion
@@ -46,7 +48,7 @@ from catbayes import (
 from catbayes._atomic import replacing
 from catbayes._categories import Categories, _encodes_views
 from catbayes._cli import run
-from catbayes._comparison._deadline import deadline
+from catbayes._comparison._deadline import TimeUp, deadline
 from catbayes._comparison._rows import read_rows
 from catbayes._comparison._scores import written as score_written
 from catbayes._comparison._target import target_values
@@ -406,6 +408,46 @@ def test_rows_without_a_word_are_looked_up_among_many_words():
 def test_an_error_within_the_time_stays_what_it_is():
     with pytest.raises(KeyboardInterrupt), deadline(time.monotonic() + 1_000.0):
         raise KeyboardInterrupt
+
+
+@pytest.fixture
+def rung():
+    """How often the caller's own timer rang."""
+    calls = []
+    before = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))
+    yield calls
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("says", [None, TimeUp])
+def test_the_timer_of_the_caller_goes_on_after_a_deadline(rung, says):
+    signal.setitimer(signal.ITIMER_REAL, 1_000.0, 50.0)
+    with suppress(TimeUp), deadline(time.monotonic() + 60.0):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] <= 60.0
+        if says is not None:
+            raise says
+    left, interval = signal.getitimer(signal.ITIMER_REAL)
+    assert 900.0 < left <= 1_000.0
+    assert interval == 50.0
+    assert not rung
+
+
+def test_a_timer_whose_time_came_before_the_deadline_rings_after_it(rung):
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    with deadline(time.monotonic() + 60.0):
+        time.sleep(0.03)
+        assert not rung
+    for _ in range(1_000):
+        if not rung:
+            time.sleep(0.01)
+    assert len(rung) == 1
+
+
+def test_without_a_timer_of_the_caller_none_is_left_by_a_deadline(rung):
+    with deadline(time.monotonic() + 60.0):
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_a_cell_that_was_begun_says_how_far_it_came():

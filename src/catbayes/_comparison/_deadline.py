@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 FAR_AWAY = 1e7  # seconds, beyond what a timer takes
+A_MOMENT = 1e-3  # seconds; none at all would disarm a timer
 
 
 class TimeUp(BaseException):
@@ -29,7 +30,8 @@ def deadline(end: float | None) -> Iterator[Alarm]:
     """Raise TimeUp at that time, even inside a fit; away from the main thread, folds run to their end.
 
     What the alarm raises may come out as something else: CatBoost makes a KeyboardInterrupt of whatever stops it. So
-    every error after the alarm means that the time was up.
+    every error after the alarm means that the time was up. A process has one such timer: that of the caller goes on
+    afterwards with what is left of its time.
     """
     alarm = Alarm()
     able = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
@@ -41,8 +43,10 @@ def deadline(end: float | None) -> Iterator[Alarm]:
         alarm.rang = True
         raise TimeUp
 
+    began = time.monotonic()
+    left, interval = signal.setitimer(signal.ITIMER_REAL, 0)  # first, or it could ring for our handler
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), 1e-3))
+    signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), A_MOMENT))
     try:
         yield alarm
     except (Exception, KeyboardInterrupt):
@@ -52,3 +56,5 @@ def deadline(end: float | None) -> Iterator[Alarm]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), A_MOMENT), interval)
