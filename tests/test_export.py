@@ -392,6 +392,29 @@ def test_an_export_asks_for_a_fitted_encoder_with_names_and_room_for_new_ones():
         SamplingBayesianEncoder().fit(taken, [0, 1]).to_sql()
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(("columns", "twice"), [("all", "city"), (["City"], "city"), (["city"], "City")])
+def test_columns_that_differ_in_capitals_only_have_no_query(dialect, columns, twice):
+    """DuckDB finds the one where the other is asked for, be it encoded or not."""
+    table = pandas.DataFrame({"City": ["a", "b", "b"], "city": ["x", "x", "y"]})
+    encoder = SamplingBayesianEncoder(columns).fit(table, [0, 1, 1])
+    with pytest.raises(InputError, match=f"have '{twice}' twice, capitals aside.*Rename one"):
+        encoder.to_sql(dialect)
+
+
+def test_classes_that_differ_in_capitals_only_have_no_query():
+    table = pandas.DataFrame({"city": ["a", "b", "b"]})
+    with pytest.raises(InputError, match=r"'city_encoded_no' twice, capitals aside.*or classes"):
+        SamplingBayesianEncoder().fit(table, ["No", "no", "yes"]).to_sql()
+
+
+def test_a_column_without_a_name_has_neither_a_query_nor_a_graph():
+    encoder = SamplingBayesianEncoder().fit(pandas.DataFrame({"": ["a", "b", "b"]}), [0, 1, 1])
+    for export in (encoder.to_sql, encoder.to_onnx):
+        with pytest.raises(InputError, match=r"A column is called ''.*Rename that column"):
+            export()
+
+
 def test_dialect_and_table_are_checked():
     encoder = SamplingBayesianEncoder().fit(polars.DataFrame({"city": ["a", "b"]}), [0, 1])
     with pytest.raises(InputError, match=r"dialect='db3': expected one of .*\"duckdb\""):

@@ -52,6 +52,19 @@ def written(tmp_path, name, content):
             [{"column0": "p", "column1": "x", "column2": "s", "column3": "x"}],
         ),  # 'x' names nothing
         ("t", "city,n\nOslo,1\n", [{"city": "Oslo", "n": 1}]),
+        ("t.csv", "c,n\n\u00a0Oslo,1\n\u2003Oslo ,2\n", [{"c": "\u00a0Oslo", "n": 1}, {"c": "\u2003Oslo", "n": 2}]),
+        # quotes inside of cells, and blanks before quotes
+        ("t.csv", 'a,b\n5" pipe,1\n"q, r",2\n', [{"a": '5" pipe', "b": 1}, {"a": "q, r", "b": 2}]),
+        ("t.csv", 'a,b\n1,5"\n2,6"\n3,x\n', [{"a": 1, "b": '5"'}, {"a": 2, "b": '6"'}, {"a": 3, "b": "x"}]),
+        ("t.csv", 'a,b\n the "big" one,1\n"5"" pipe",2\n', [{"a": 'the "big" one', "b": 1}, {"a": '5" pipe', "b": 2}]),
+        ("t.csv", 'a,b\n "Oslo, N", "1"\n', [{"a": "Oslo, N", "b": 1}]),
+        ("t.tsv", 'a\tb\n "Oslo"\t1\n', [{"a": "Oslo", "b": 1}]),
+        # line ends
+        ("t.csv", "a,b\rx,1\ry,2\r", [{"a": "x", "b": 1}, {"a": "y", "b": 2}]),
+        ("t.csv", "a,b\nx,1\ry,2\nz,3\r\n", [{"a": "x", "b": 1}, {"a": "y", "b": 2}, {"a": "z", "b": 3}]),
+        ("t.csv", "a\nx\ry\n", [{"a": "x"}, {"a": "y"}]),
+        ("t.csv", 'a,b\r"x\ry",5"\r\n', [{"a": "x\ry", "b": '5"'}]),
+        ("t.csv", "a,b\n\nx,1\n\n", [{"a": "x", "b": 1}]),
     ],
 )
 def test_a_text_file_is_read_as_people_write_it(tmp_path, name, content, expected, engine):
@@ -141,6 +154,8 @@ BROKEN = [
         r"line 2: 1 cells where the first line has 2, separated by '|'",
     ),
     ("t.csv", 'a,b\n1,"2\n' + "8,9\n" * 200, r"line 2: a quote is opened there and not closed"),
+    ("t.csv", "a,b\r" + "1,2\r" * 5_000 + "5,6,7\r", r"line 5002: 3 cells where the first line has 2"),
+    ("t.csv", 'a,b\n5" pipe,2\n' + "1,2\n" * 5_000 + "5,6,7\n", r"line 5003: 3 cells where the first line has 2"),
     ("t.csv", "v,v,2\nv,w,3\n", r"first line names 'v' twice.*end the name of the file in .data"),
     ("t.csv", "City,city\nv,w\n", r"first line names 'city' twice, capitals aside"),
     ("t.csv", ",column0\nv,w\n", r"first line names 'column0' twice"),

@@ -25,6 +25,23 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
+def named_twice(names: Iterable[str]) -> str | None:
+    """A name that is there before, capitals aside: DuckDB and most databases do not tell them apart.
+
+    Examples
+    --------
+    >>> from catbayes._validation import named_twice
+    >>> named_twice(["City", "age", "city"]), named_twice(["city", "age"])
+    ('city', None)
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name.casefold() in seen:
+            return name
+        seen.add(name.casefold())
+    return None
+
+
 def check_option(name: str, value: Any, options: Iterable[str]) -> None:
     """Require one of a few strings."""
     options = list(options)

@@ -495,7 +495,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         LEFT JOIN catbayes_0
           ON catbayes_rows."city" COLLATE C = catbayes_0.key_0 COLLATE C
         """
-        return write_sql(lookups(self._fitted()), dialect, table, lookup)
+        encoding = self._fitted()
+        return write_sql(lookups(encoding), dialect, table, lookup, encoding.evidence.inputs)
 
     def to_frames(self, lookup: str = "known") -> dict[str, Any]:
         """Make lookup tables: what `transform` gives for every category, to be kept as Parquet or in a database.

@@ -10,11 +10,13 @@ from catbayes._export._lookup import Kind, Level, Lookup, input_kinds, lookup_ta
 __all__ = ["Kind", "Level", "Lookup", "input_kinds", "lookup_tables", "write_onnx", "write_sql"]
 
 
-def write_sql(lookups: Sequence[Lookup], dialect: str, table: str, lookup: str | None = None) -> str:
+def write_sql(
+    lookups: Sequence[Lookup], dialect: str, table: str, lookup: str | None = None, beside: Sequence[str] = ()
+) -> str:
     """Write a query; sqlglot is imported here, for those who have it."""
     from catbayes._export import sql
 
-    return sql.write_sql(lookups, dialect, table, lookup)
+    return sql.write_sql(lookups, dialect, table, lookup, beside)
 
 
 def write_onnx(lookups: Sequence[Lookup], **versions: int) -> Any:

@@ -124,6 +124,11 @@ def input_kinds(lookups: Iterable[Lookup]) -> dict[str, Kind]:
         for level in lookup.levels:
             for position, name in enumerate(level.columns):
                 values.setdefault(name, []).extend(level.part(position))
+    if "" in values:
+        raise InputError(
+            "A column is called '': expected a name by which a query or a graph can ask for it. Rename that column, "
+            "and fit again."
+        )
     return {name: _kind_of_column(name, found) for name, found in values.items()}
 
 

@@ -8,7 +8,7 @@ from math import isfinite, isnan
 from typing import Any
 
 from catbayes._export._lookup import Keys, Kind, Level, Lookup, input_kinds, lookup_tables
-from catbayes._validation import check_option
+from catbayes._validation import check_option, named_twice
 from catbayes.errors import InputError
 
 try:
@@ -35,10 +35,13 @@ SAME_LETTERS = {
 }
 
 
-def write_sql(lookups: Sequence[Lookup], dialect: str, table: str, lookup: str | None = None) -> str:
+def write_sql(
+    lookups: Sequence[Lookup], dialect: str, table: str, lookup: str | None = None, beside: Sequence[str] = ()
+) -> str:
     """Write the query that adds the outputs of the lookups to every row of a table.
 
     The keys stand in the query, or, if `lookup` says what they begin with, in tables as `lookup_tables` names them.
+    `beside` are further columns of the table.
 
     Examples
     --------
@@ -53,10 +56,12 @@ def write_sql(lookups: Sequence[Lookup], dialect: str, table: str, lookup: str |
     FROM visits AS catbayes_rows
     """
     check_option("dialect", dialect, DIALECTS)
+    kinds = input_kinds(lookups)
+    _check_names([*kinds, *beside, *(name for one in lookups for name in one.outputs)])
     home = None if lookup is None else _read_table(lookup, dialect)
     found = lookup_tables(lookups, "catbayes" if home is None else home.name)
     names = {(id(keys.level), keys.present): name for name, (_, keys) in found.items()}
-    writer = _Writer(dialect, input_kinds(lookups), names, home)
+    writer = _Writer(dialect, kinds, names, home)
     rows = exp.alias_(_read_table(table, dialect), ROWS, table=True)
     query = exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(ROWS))).from_(rows)
     for one in lookups:
@@ -66,6 +71,16 @@ def write_sql(lookups: Sequence[Lookup], dialect: str, table: str, lookup: str |
     for name, values in writer.tables.items():
         query.with_(name, as_=values, copy=False)
     return str(query.sql(dialect=dialect, pretty=True, copy=False))
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse names of which a database could take one for another."""
+    twice = named_twice(dict.fromkeys(names))
+    if twice is not None:
+        raise InputError(
+            f"The query would have {twice!r} twice, capitals aside, which most databases do not tell apart. Rename one "
+            "of these columns or classes, and fit again."
+        )
 
 
 def _read_table(table: str, dialect: str) -> Any:

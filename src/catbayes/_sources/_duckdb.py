@@ -50,8 +50,9 @@ class DuckDB(FileEngine):
                     skiprows=layout.skipped,
                     columns=dict.fromkeys(layout.names, "VARCHAR"),
                     auto_detect=False,
+                    **({"lineterminator": "\\n"} if layout.copied else {}),  # or the first in a cell would be it
                 )
-                yield cells.project(", ".join(f"trim({name}) AS {name}" for name in map(_quoted, layout.names)))
+                yield cells.project(", ".join(f"trim({name}, ' ') AS {name}" for name in map(_quoted, layout.names)))
 
     def batches(self, frame: Any, n_rows: int) -> Iterator[Any]:
         """Record batches."""

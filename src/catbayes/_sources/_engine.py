@@ -12,10 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
-from catbayes._sources._cells import ALLOWED, PATTERNS, TEXT, likely
+from catbayes._sources._cells import ALLOWED, PATTERNS, TEXT, UNMARKED, likely
 from catbayes._sources._text import Layout
 
 SAMPLE = 1_000
+
+
+class Misread(Exception):  # noqa: N818
+    """Cells hold marks that the engine may have taken otherwise than `_text` says."""
 
 
 class FileEngine(ABC):
@@ -23,6 +27,7 @@ class FileEngine(ABC):
 
     modules: ClassVar[tuple[str, ...]]  # where its lazy frames and its errors are defined
     has_memory_limit: ClassVar[bool] = False
+    misreads_marks: ClassVar[bool] = False  # whether it takes odd quotes and line ends otherwise, without an error
 
     @abstractmethod
     def scan(
@@ -61,13 +66,21 @@ class FileEngine(ABC):
         """Tell whether an error says that a file cannot be read."""
         return self.owns(error)
 
-    def find_types(self, frame: Any, names: Sequence[str], text: Sequence[str]) -> dict[str, str]:
-        """What each column of a frame of texts holds: guessed from its first rows, then held against all of them."""
+    def find_types(self, frame: Any, layout: Layout, text: Sequence[str]) -> dict[str, str]:
+        """What each column of a frame of texts holds: guessed from its first rows, then held against all of them.
+
+        Raises Misread where cells may be others than `_text` says; those of a plain copy never are.
+        """
+        names = layout.names
         head = self.head(frame, SAMPLE)
         columns: Iterable[Sequence[str | None]] = zip(*head, strict=True) if head else [()] * len(names)
         kinds = {name: likely(cells) for name, cells in zip(names, columns, strict=True)}
         asked = [(name, kind) for name in names if name not in text for kind in kinds[name]]
+        if self.misreads_marks and not layout.copied:
+            asked += [(name, UNMARKED) for name in names]
         answers = self.match(frame, names, [(name, ALLOWED[kind]) for name, kind in asked])
+        if any(kind == UNMARKED and answer is False for (_, kind), answer in zip(asked, answers, strict=True)):
+            raise Misread
         held = {question for question, answer in zip(asked, answers, strict=True) if answer is not False}
         return {
             name: next((kind for kind in PATTERNS if (name, kind) in held and (name, TEXT) not in held), TEXT)

@@ -15,9 +15,10 @@ from typing import Any
 import narwhals as nw
 
 from catbayes._sources._batches import BATCH_ROWS, Batch, batches, need_arrow
-from catbayes._sources._engine import FileEngine
+from catbayes._sources._engine import FileEngine, Misread
 from catbayes._sources._engines import choose
-from catbayes._sources._text import NAMED, Layout, named_twice
+from catbayes._sources._text import NAMED, Layout, readable
+from catbayes._validation import named_twice
 from catbayes.errors import InputError
 
 PARQUET = (".parquet", ".pq")
@@ -69,8 +70,10 @@ class Files:
     @contextmanager
     def scan(self, paths: tuple[Path, ...] | None = None) -> Iterator[Any]:
         """All files, or some, as one lazy frame of the engine."""
-        names = [str(path) for path in paths or self.paths]
-        with self.engine.scan(names, self.kind, self.layout, self.memory_limit) as native:
+        with (
+            readable(paths or self.paths, self.layout) as (names, layout),
+            self.engine.scan(names, self.kind, layout, self.memory_limit) as native,
+        ):
             yield native if self.types is None else self.engine.convert(native, self.types)
 
     @contextmanager
@@ -121,17 +124,27 @@ class Files:
                     f"{first.separator!r}, or with rows from line {layout.skipped + 1} on and not from line "
                     f"{first.skipped + 1}. Write them alike."
                 )
-        files = replace(self, layout=first)
+        files = replace(self, layout=replace(first, copied=any(layout.copied for layout in layouts)))
         try:
-            with files.scan() as native:
-                return replace(files, types=self.engine.find_types(native, first.names, text))
+            return files._typed(text)
         except Exception as error:
-            if not self.engine.blames_file(error):
+            if not isinstance(error, Misread) and not self.engine.blames_file(error):
                 raise
             for path in self.paths:
                 first.check(path)  # says which line is wrong, whatever the engine
+        try:
+            return replace(files, layout=replace(first, copied=True))._typed(text)
+        except Exception as error:
+            if not self.engine.blames_file(error):
+                raise
             reason = str(error).splitlines()[0]
             raise InputError(f"{', '.join(map(str, self.paths))} cannot be read as CSV: {reason}") from error
+
+    def _typed(self, text: tuple[str, ...]) -> Files:
+        """Text files with the types that their cells have, as the engine reads them."""
+        assert self.layout is not None
+        with self.scan() as native:
+            return replace(self, types=self.engine.find_types(native, self.layout, text))
 
     def _check_schemas(self, schemas: list[dict[str, str]]) -> None:
         """Require the same columns of all files: a difference is most often a file that does not belong."""

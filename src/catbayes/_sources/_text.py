@@ -6,6 +6,10 @@
 - The first line names the columns where the name ends in .csv, .tsv or .tab. Otherwise it does so unless one of its
   cells is a number, empty or there twice; then columns are called column0, column1, …
 - Blanks around cells are dropped; what is in them is told by `_cells`.
+- Quotes hold a cell together where it begins with one; inside of a cell that does not, they are letters.
+- A line ends in a line feed, a carriage return, or both.
+
+Engines differ where quotes and line ends are odd. Such files are read from a plain copy, which Python's reader writes.
 """
 
 from __future__ import annotations
@@ -13,12 +17,16 @@ from __future__ import annotations
 import csv
 import gzip
 import re
+import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from catbayes._sources._cells import is_number
+from catbayes._validation import named_twice
 from catbayes.errors import InputError
 
 SEPARATORS = ",;\t|"
@@ -35,13 +43,15 @@ class Layout:
     separator: str
     names: tuple[str, ...]
     skipped: int
+    copied: bool = field(default=False, compare=False)  # whether engines read a plain copy
 
     @classmethod
     def of(cls, path: Path) -> Layout:
         """Look at the first lines of a file."""
         _check_text(path)
         ending = _ending(path)
-        separator = "\t" if ending in TABBED else _most_frequent(path)
+        head = _first_line(path)
+        separator = "\t" if ending in TABBED else _most_frequent(head)
         first, cells = next(((n, cells) for n, cells in _records(path, separator) if any(cells)), (0, []))
         if not cells:
             raise InputError(f"{path} is empty: expected a table.")
@@ -54,20 +64,45 @@ class Layout:
                 f"{path}: its first line names {twice!r} twice, capitals aside. Rename one of them; if that line is a "
                 "row, and the file has no names, end the name of the file in .data."
             )
-        layout = cls(separator, names, first - 1 + named)
+        layout = cls(separator, names, first - 1 + named, copied=head.endswith("\r"))  # polars would find one line
         layout.check(path, LOOKED_AT)
         return layout
 
     def check(self, path: Path, most: int | None = None) -> None:
         """Refuse a file that has more or fewer cells in some line than in its first one."""
-        for number, (line, cells) in enumerate(_records(path, self.separator)):
-            if number == most:
-                return
+        for _ in islice(self._checked(path), most):
+            pass
+
+    def copy(self, path: Path, to: Path) -> None:
+        """Write the rows of a file in the one way that engines read alike: quotes around every cell, and line feeds."""
+        width = len(self.names)
+        rows = (cells or [""] for line, cells in self._checked(path) if line > self.skipped)
+        with to.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter=self.separator, quoting=csv.QUOTE_ALL, lineterminator="\n")
+            writer.writerows(cells for cells in rows if len(cells) == width)  # an empty line is no row
+
+    def _checked(self, path: Path) -> Iterator[tuple[int, list[str]]]:
+        """The records of a file, as long as they have as many cells as the first one, or are empty lines."""
+        for line, cells in _records(path, self.separator):
             if any(cells) and len(cells) != len(self.names):
                 raise InputError(
                     f"{path}, line {line}: {len(cells)} cells where the first line has {len(self.names)}, separated by "
                     f"{self.separator!r}. Correct or delete one of them; quotes go around text that holds a separator."
                 )
+            yield line, cells
+
+
+@contextmanager
+def readable(paths: Sequence[Path], layout: Layout | None) -> Iterator[tuple[list[str], Layout | None]]:
+    """The files that an engine is to read, and their layout: the files themselves, or plain copies of them."""
+    if layout is None or not layout.copied:
+        yield [str(path) for path in paths], layout
+        return
+    with tempfile.TemporaryDirectory(prefix="catbayes-") as folder:
+        copies = [Path(folder, f"{number}.csv") for number in range(len(paths))]
+        for path, copy in zip(paths, copies, strict=True):
+            layout.copy(path, copy)
+        yield [str(copy) for copy in copies], replace(layout, skipped=0)
 
 
 def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -76,7 +111,7 @@ def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(max(LONGEST_CELL, csv.field_size_limit()))
     try:
         with _open(path) as file:
-            reader = csv.reader(file, delimiter=separator, skipinitialspace=separator != "\t", strict=True)
+            reader = csv.reader(file, delimiter=separator, skipinitialspace=True, strict=True)
             for cells in reader:
                 yield before + 1, [cell.strip(" ") for cell in cells]
                 before = reader.line_num
@@ -91,23 +126,17 @@ def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
         ) from error
 
 
-def named_twice(names: Sequence[str]) -> str | None:
-    """A name that is there before, capitals aside: DuckDB does not tell them apart."""
-    seen: set[str] = set()
-    for name in names:
-        if name.casefold() in seen:
-            return name
-        seen.add(name.casefold())
-    return None
-
-
-def _most_frequent(path: Path) -> str:
-    """The separator that the first line has most of, quotes aside."""
+def _first_line(path: Path) -> str:
+    """The first line that is not blank, with its end."""
     try:
         with _open(path) as file:
-            first = next((line for line in file if line.strip()), "")
+            return next((line for line in file if line.strip()), "")
     except UnicodeDecodeError as error:
         raise _not_utf8(path) from error
+
+
+def _most_frequent(first: str) -> str:
+    """The separator that the first line has most of, quotes aside."""
     return max(SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
 
 
