@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 from sklearn.compose import make_column_selector
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from catbayes import (
     BetaBernoulli,
@@ -59,6 +59,11 @@ BAD_FITS = {
     "unhashable cells": (pandas.DataFrame({"c": [[1], [2]] * 10}), Y, {}, "hashable"),
     "one dimension": (np.arange(20), Y, {}, "2D array"),
     "sparse": (scipy.sparse.eye_array(20).tocsr(), Y, {}, "[Ss]parse"),
+    "series": (X["city"], Y, {}, r"X is a Series: expected a two-dim.*X\.to_frame\(\)"),
+    "series of polars": (polars.Series(X["city"]), Y, {}, r"X is a Series: expected a two-dim.*X\.to_frame\(\)"),
+    "dictionary": ({"city": list(X["city"])}, Y, {}, r"X is a dict: expected a two-dim.*pandas\.DataFrame\(X\)"),
+    "complex y": (X, Y + 1j, {}, "y holds complex numbers. Give"),
+    "complex y of objects": (X, (Y + 1j).astype(object), {}, "y holds complex numbers. Give"),
     "only numbers": (X[["n"]], Y, {}, 'found no string.*columns="all"'),
 }
 
@@ -117,6 +122,27 @@ def test_a_bad_table_is_explained_and_leaves_the_encoder_as_it_was(case, encoder
     assert str(caught.value).count("\n") < 8
     assert vars(encoder).keys() == before.keys()
     assert all(vars(encoder)[name] is value for name, value in before.items())
+
+
+@pytest.mark.parametrize("kind", [complex, object])
+def test_a_model_of_complex_targets_is_refused_in_a_sentence(kind):
+    for model in (SamplingClassifier(LogisticRegression()), SamplingRegressor(Ridge())):
+        with pytest.raises(InputError, match=r"y holds complex numbers. Give their real part"):
+            model.fit(X, (Y + 1j).astype(kind))
+
+
+@pytest.mark.parametrize("given", [np.random.default_rng(0), "zero", -1, 1.5])
+def test_what_is_no_seed_is_refused_with_what_is_one(given):
+    encoder = SamplingBayesianEncoder().fit(X, Y)
+    model = SamplingRegressor(Ridge(), calibrate=2, random_state=0).fit(X, np.arange(20.0))
+    for ask in (
+        lambda: model.sample_targets(X, random_state=given),
+        lambda: encoder.sample(X, random_state=given),
+        lambda: SamplingBayesianEncoder(random_state=given).fit(X, Y),
+        lambda: MultiTargetEncoder(SamplingBayesianEncoder(random_state=given)).fit(X, Y),
+    ):
+        with pytest.raises(InputError, match=r"random_state=.*: expected a whole number from 0.*Of a Generator, draw"):
+            ask()
 
 
 @pytest.mark.parametrize("case", BAD_SETTINGS)

@@ -71,7 +71,8 @@ class Table:
             raise InputError(f"Column names must be unique. {error}. Rename the columns that repeat.") from error
         except TypeError as error:
             raise InputError(
-                f"X is a {type(X).__name__}: expected a two-dimensional array or a frame of pandas, polars or pyarrow."
+                f"X is a {type(X).__name__}: expected a two-dimensional array or a frame of pandas, polars or pyarrow. "
+                "Make one of it, such as X.to_frame() of a series and pandas.DataFrame(X) of a dictionary."
             ) from error
         if isinstance(frame, nw.LazyFrame):
             raise InputError("X is a lazy frame: call .collect() first.")

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn import clone
-from sklearn.utils import check_random_state
 
 from catbayes._encoder._base import PosteriorEncoder
+from catbayes._encoder._reading import new_seeds
 from catbayes._tables import Named, Table
 from catbayes.errors import InputError
 
@@ -31,7 +31,7 @@ def make_encoders(template: Any, targets: list[Any]) -> dict[Any, Any]:
 
 def target_seeds(random_state: Any, n_targets: int) -> list[int]:
     """A seed for each target; the first ones do not change when more targets follow."""
-    return [int(seed) for seed in check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_targets)]
+    return new_seeds(random_state, n_targets)
 
 
 def fit_each(

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from catbayes._encoding import Encoding
-from catbayes._evidence import take_named
+from catbayes._evidence import refuse_complex, take_named
 from catbayes._keyed import Keys, row_keys
 from catbayes._tables import Table, no_column
 from catbayes._validation import refuse_masked
@@ -31,8 +31,8 @@ def read_table(X: Any, estimator: Any) -> Table:
     refuse_masked("X", X)
     if isinstance(X, str | PathLike):
         raise InputError(f"X is a path, {str(X)!r}: catbayes.encode encodes files, and fit learns from them.")
-    if Table.is_frame(X):
-        table = Table.of(X)
+    if Table.is_frame(X) or type(X) is dict or _is_series(X):  # some sparse arrays are dictionaries too
+        table = Table.of(X)  # says what to make of those that are no frames
         if table.n_rows == 0 or table.n_columns == 0:
             raise InputError(f"X has {table.n_rows} rows and {table.n_columns} columns: expected at least one of each.")
         kinds = {type(name).__name__ for name in table.names}
@@ -45,6 +45,10 @@ def read_table(X: Any, estimator: Any) -> Table:
     return Table.of(array)
 
 
+def _is_series(X: Any) -> bool:
+    return isinstance(nw.from_native(X, series_only=True, pass_through=True), nw.Series)
+
+
 def read_new(X: Any, fitted: Any) -> Table:
     """Wrap a table like the one that an encoder or a model was fitted on."""
     check_is_fitted(fitted)
@@ -55,7 +59,19 @@ def read_new(X: Any, fitted: Any) -> Table:
 
 def new_seed(random_state: Any) -> int:
     """A seed for draws, from whatever scikit-learn takes for one."""
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    return new_seeds(random_state, 1)[0]
+
+
+def new_seeds(random_state: Any, number: int) -> list[int]:
+    """Several seeds; the first ones do not change when more are asked for."""
+    try:
+        random = check_random_state(random_state)
+    except ValueError as error:
+        raise InputError(
+            f"random_state={random_state!r}: expected a whole number from 0 to 2**32 - 1, a numpy.random.RandomState "
+            "or None. Of a Generator, draw a number: int(generator.integers(2**32))."
+        ) from error
+    return [int(seed) for seed in random.randint(np.iinfo(np.int32).max, size=number)]
 
 
 def library_of(X: Any) -> Any:
@@ -78,6 +94,7 @@ def read_y(y: Any) -> np.ndarray[Any, Any]:
         raise InputError("The encoder requires y to be passed, but the target y is None.")
     refuse_masked("y", y)
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    refuse_complex(np.asarray(y))
     shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         raise InputError(

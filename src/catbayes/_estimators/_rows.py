@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 from catbayes._encoder import read_table
 from catbayes._encoding import EncodedColumn, TrainingDraws
 from catbayes._estimators._native import Known
-from catbayes._evidence import take_named
+from catbayes._evidence import refuse_complex, take_named
 from catbayes._random import Purpose, stream
 from catbayes._tables import Named, Table
 from catbayes._validation import Array, check_weights, refuse_masked
@@ -31,7 +31,9 @@ def read_training(X: Any, y: Any, sample_weight: Any, model: Any) -> tuple[Any, 
     given = read_table(X, model)
     refuse_masked("y", y)
     table, values, weight = take_named(given, y, sample_weight)
-    values = np.asarray(column_or_1d(values.to_numpy() if hasattr(values, "to_numpy") else values, warn=True))
+    values = values.to_numpy() if hasattr(values, "to_numpy") else values
+    refuse_complex(np.asarray(values))
+    values = np.asarray(column_or_1d(values, warn=True))
     if len(values) != table.n_rows:
         raise InputError(f"y has {len(values)} values and X has {table.n_rows} rows: expected one for each row.")
     return X if table is given else table.native, table, Named.like(y, values), check_weights(weight, table.n_rows)

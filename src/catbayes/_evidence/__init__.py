@@ -15,7 +15,7 @@ from catbayes._evidence._rows import Rows, read_rows, take_named
 from catbayes._evidence._scale import Scale, scale_of
 from catbayes._evidence._screening import screen
 from catbayes._evidence._slopes import Slope, gain
-from catbayes._evidence._target import Target, label_array, plain, read_target
+from catbayes._evidence._target import Target, label_array, plain, read_target, refuse_complex
 
 __all__ = [
     "Candidate",
@@ -39,6 +39,7 @@ __all__ = [
     "plain",
     "read_rows",
     "read_target",
+    "refuse_complex",
     "resolve_effects",
     "says_nothing",
     "scale_of",

@@ -129,7 +129,7 @@ def read_target(
 
 
 def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Numbers that came as objects become numbers; spans of time are refused.
+    """Numbers that came as objects become numbers; spans of time and complex numbers are refused.
 
     Examples
     --------
@@ -140,6 +140,7 @@ def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """
     if y.dtype.kind in "mM":
         raise no_dates()
+    refuse_complex(y)
     if y.dtype.kind != "O":
         return y
     kinds = {kind for kind in set(map(type, y.tolist())) if kind is not type(None)}
@@ -152,6 +153,20 @@ def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         except ValueError as error:  # a signalling NaN
             raise InputError(f"Input y contains NaN: {error}. Drop those rows before fitting.") from error
     return y
+
+
+def refuse_complex(y: np.ndarray[Any, Any]) -> None:
+    """Refuse numbers that have no order, in words that begin as those of scikit-learn do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes._evidence import refuse_complex
+    >>> refuse_complex(np.array([1.5, 2.0]))
+    """
+    kinds = set(map(type, y.ravel().tolist())) if y.dtype.kind == "O" else {y.dtype.type}
+    if any(issubclass(kind, complex | np.complexfloating) for kind in kinds):
+        raise InputError("Complex data not supported: y holds complex numbers. Give their real part or their size.")
 
 
 def no_dates() -> InputError:
