@@ -455,6 +455,24 @@ def test_rows_of_no_weight_have_no_part_in_slopes():
     np.testing.assert_allclose(whole, part, atol=0.05)
 
 
+@pytest.mark.parametrize("n_out", [1, 400])
+def test_rows_of_no_weight_change_no_effect_whatever_categories_and_numbers_they_hold(n_out):
+    X, y, _ = imports(4, n_rows=600, n_categories=20)
+    X["region"] = X["category"].str[:1]
+    out = pd.DataFrame({name: [f"out {number}" for number in range(n_out)] for name in ("category", "region")})
+    out.loc[0, "region"] = None
+    out["x"], out["other"] = 1e6, np.arange(n_out) % 7
+    every = pd.concat([out[X.columns], X], ignore_index=True)
+    weight = np.r_[np.zeros(n_out), np.ones(600)]
+    for slopes in (None, "auto", {"category": ["x"]}):
+        encoder = SamplingBayesianEncoder(["category", "region"], effects=Effects(slopes=slopes), random_state=0)
+        part = encoder.fit(X, y).transform(X)
+        whole = encoder.fit(every, np.r_[np.full(n_out, 99.0), y], sample_weight=weight).transform(X)
+        np.testing.assert_allclose(whole, part, rtol=1e-9, atol=1e-9)
+        new = X.iloc[[0, 0]].assign(category=["out 0", "stranger"], region=["out 0", "stranger"])
+        np.testing.assert_array_equal(*encoder.transform(new))
+
+
 def test_of_two_rows_effects_stay_within_reach_of_the_target():
     X, y = pd.DataFrame({"c": ["a", "a"], "z": [0.1, -0.8]}), [0.5, 1.5]
     for seed in range(5):

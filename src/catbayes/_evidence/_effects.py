@@ -20,6 +20,7 @@ from catbayes._evidence._scale import scale_of
 from catbayes._evidence._screening import Coding, beyond_chance
 from catbayes._evidence._slopes import Slope, gain, worth_a_slope
 from catbayes._evidence._target import Target
+from catbayes._evidence._weighed import Weighed
 from catbayes._mixed import Components, Crossed
 from catbayes._validation import Array, Codes, check_option
 from catbayes.errors import InputError
@@ -126,6 +127,10 @@ class EffectTable:
         """The same without effects: a tree finds splits in the smallest of differences."""
         return EffectTable(**{name: np.zeros_like(getattr(self, name)) for name in ARRAYS}, slopes=self.slopes)
 
+    def at(self, places: Codes) -> EffectTable:
+        """The effects of other slots, each of which has its place among these."""
+        return replace(self, mean=self.mean[places], sd=self.sd[places], known=self.known[places])
+
     def spread(self, temperature: float | None) -> Array:
         """How far from the mean effects are drawn, as posteriors are: see `Spread`.
 
@@ -150,6 +155,7 @@ class RowEffects:
     [-1.0, 1.0, 0.0]
     """
 
+    weighed: Weighed  # the rows of the table that the parts are of
     parts: tuple[Part, ...]  # of the target
     slopes: tuple[tuple[Slope, ...], ...]  # of every column; in the design they stand behind all columns, in order
     components: tuple[Components, ...]  # one a part
@@ -174,14 +180,16 @@ class RowEffects:
         scale, y = scale_of(target), target.parts()
         weight = np.ones(y.shape[1]) if weight is None else weight
         n_rows = float(weight.sum()) if n_rows is None else n_rows
-        unit = float(np.ptp(y[:, weight > 0])) if scale.linear and weight.any() else 1.0  # no square of it overflows
+        weighed = Weighed.of(columns, weight)
+        y, weight, columns = y[:, weighed.rows], weight[weighed.rows], weighed.columns
+        numbers = {position: values[weighed.rows] for position, values in numbers.items()}
+        unit = float(np.ptp(y)) if scale.linear and weight.any() else 1.0  # no square of it overflows
         y = y / (unit or 1.0)
         functions = functions_of(numbers, y, weight)
         design = Crossed(tuple(slots for slots, _ in columns), tuple(size for _, size in columns), functions)
         if slopes is None:
             slopes = worth_a_slope(numbers, [Part.of(design, scale, one, weight, n_rows) for one in y[:MOST_PARTS]])
-        used = weight > 0
-        own = [tuple(Slope.of(p, numbers[p][used]) for p in slopes.get(number, ())) for number in range(len(columns))]
+        own = [tuple(Slope.of(p, numbers[p]) for p in slopes.get(number, ())) for number in range(len(columns))]
         every = [(number, slope) for number, found in enumerate(own) for slope in found]
         lines = {slope.position: slope.factor(numbers[slope.position]) for _, slope in every}
         design = replace(
@@ -196,22 +204,26 @@ class RowEffects:
         found = [part.learn(number) for number, part in enumerate(parts)]
         components = tuple(components for components, _, _ in found)
         terms = [terms for _, terms, _ in found]
-        fitted = cls(parts, tuple(own), components, _heard(parts, terms, len(columns)), unit or 1.0, ())
-        return replace(fitted, columns=fitted._tables(terms, [variances for _, _, variances in found]))
+        fitted = cls(weighed, parts, tuple(own), components, _heard(parts, terms, len(columns)), unit or 1.0, ())
+        tables = fitted._tables(terms, [variances for _, _, variances in found])
+        every = zip(tables, weighed.places, strict=True)
+        return replace(fitted, columns=tuple(table.at(places) for table, places in every))
 
     def without(self, folds: Iterable[tuple[Codes, Codes]], temperature: float | None) -> list[tuple[Array, Array]]:
         """The effects of each row's category as the other folds have them, and their spread, (row, output) by column.
 
         The variances stay: they are what all rows have in common. A row that no fold holds out has no effect.
         """
-        design = self.parts[0].design
-        found = [np.zeros((2, len(design.numbers), table.mean.shape[1])) for table in self.columns]
+        slots = self.weighed.slots
+        found = [np.zeros((2, len(own), table.mean.shape[1])) for own, table in zip(slots, self.columns, strict=True)]
         for train, test in folds:
-            left_out = np.setdiff1d(np.arange(len(design.numbers)), train, assume_unique=True)
+            left_out = np.flatnonzero(~np.isin(self.weighed.rows, train))
             parts = [part.without(left_out) for part in self.parts]
             solved = [part.solve(components) for part, components in zip(parts, self.components, strict=True)]
-            for column, slots, table in zip(found, design.slots, self._tables(solved), strict=False):
-                column[:, test] = table.mean[slots[test]], table.spread(temperature)[slots[test]]
+            columns = zip(found, slots, self.weighed.places, self._tables(solved), strict=True)
+            for column, own, places, table in columns:
+                place = places[own[test]]
+                column[:, test] = table.mean[place], table.spread(temperature)[place]
         return [(mean, spread) for mean, spread in found]
 
     def _tables(
