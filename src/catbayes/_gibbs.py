@@ -27,6 +27,8 @@ FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 2_500_000
 WIDEST = 3.0
 """Standard deviations count for so many of the response's at most: of two rows or categories, they have no end."""
 ROUNDING = 1e-13
+A_LOOK = 200
+"""Rows that are looked at first to see whether one column lies within another."""
 LEAST_SHARE = 1e-6
 """Variances of effects are at least this part of that of the noise: smaller ones say the same."""
 
@@ -232,8 +234,19 @@ def _share(count: Array, ratio: float) -> float:
 def _nested(design: Crossed) -> Iterator[tuple[int, int, Codes]]:
     """Columns whose categories lie each within one of another column, and in which; -1 of those without rows."""
     plain = [number for number in range(len(design.sizes)) if design.factor(number) is None]
+    n_held = [np.count_nonzero(np.bincount(slots)) for slots in design.slots]
     for below, above in permutations(plain, 2):
-        parents = np.full(design.sizes[below], -1, dtype=np.intp)
-        parents[design.slots[below]] = design.slots[above]
-        if (parents[design.slots[below]] == design.slots[above]).all():
+        own, others, size = design.slots[below], design.slots[above], design.sizes[below]
+        # Of many columns there are very many pairs, nearly all of which have a few rows that settle it.
+        if n_held[below] < n_held[above] or _parents(own[:A_LOOK], others[:A_LOOK], size) is None:
+            continue
+        parents = _parents(own, others, size)
+        if parents is not None:
             yield below, above, parents
+
+
+def _parents(below: Codes, above: Codes, size: int) -> Codes | None:
+    """The one slot of another column that each slot goes with, -1 of those without rows; None where one has two."""
+    parents = np.full(size, -1, dtype=np.intp)
+    parents[below] = above
+    return parents if (parents[below] == above).all() else None
