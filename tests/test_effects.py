@@ -473,6 +473,34 @@ def test_rows_of_no_weight_change_no_effect_whatever_categories_and_numbers_they
         np.testing.assert_array_equal(*encoder.transform(new))
 
 
+def test_of_hundreds_of_columns_those_that_tell_of_the_target_have_effects_and_noise_has_none():
+    random = np.random.default_rng(0)
+    slots = random.integers(0, 8, (800, 300))
+    truth = random.normal(size=8)
+    X = pd.DataFrame(np.char.add("c", slots.astype(str)), columns=[f"x{number}" for number in range(300)])
+    y = truth[slots[:, 290]] + truth[slots[:, 150]] + random.normal(size=800)
+    encoder = SamplingBayesianEncoder(effects=True, random_state=0).set_output(transform="pandas")
+    for found in (encoder.fit(X, y).transform(X), encoder.fit_transform(X, y)):
+        effects = found[[f"x{number}_effect" for number in range(300)]].to_numpy()
+        assert np.flatnonzero(effects.any(axis=0)).tolist() == [150, 290]
+        assert np.corrcoef(effects[:, 290], truth[slots[:, 290]])[0, 1] > 0.95
+
+
+def test_slopes_that_are_named_are_learnt_however_many_columns_tell_more():
+    X, y, _ = imports(4, n_rows=600, n_categories=20)
+    random = np.random.default_rng(0)
+    others = pd.DataFrame(
+        {f"c{n}": np.where(random.random(600) < 0.4, y > 0.0, random.random(600) > 0.5) for n in range(101)}
+    )
+    X["silent"] = random.choice(list("uvw"), 600)
+    table = pd.concat([others.astype(str), X], axis=1)
+    encoder = SamplingBayesianEncoder(
+        [*others, "category", "silent"], effects=Effects(slopes={"silent": ["x"]}), random_state=0
+    )
+    found = encoder.fit(table, y).posteriors_["silent"]
+    assert (found["slope_x_sd"] > 0.0).all()
+
+
 def test_of_two_rows_effects_stay_within_reach_of_the_target():
     X, y = pd.DataFrame({"c": ["a", "a"], "z": [0.1, -0.8]}), [0.5, 1.5]
     for seed in range(5):

@@ -18,7 +18,7 @@ import numpy as np
 from catbayes._evidence._parts import Part, Terms, functions_of
 from catbayes._evidence._scale import scale_of
 from catbayes._evidence._screening import Coding, beyond_chance
-from catbayes._evidence._slopes import Slope, gain, worth_a_slope
+from catbayes._evidence._slopes import Slope, gain, most_telling, worth_a_slope
 from catbayes._evidence._target import Target
 from catbayes._evidence._weighed import Weighed
 from catbayes._mixed import Components, Crossed
@@ -123,6 +123,12 @@ class EffectTable:
         """Parts of the target."""
         return int(self.mean.shape[1] // (1 + len(self.slopes)))
 
+    @classmethod
+    def none(cls, size: int, n_parts: int) -> EffectTable:
+        """Of a column that takes no part: no effects, and none known."""
+        nothing = np.zeros((size, n_parts))
+        return cls(nothing, nothing, nothing, np.zeros(n_parts))
+
     def silent(self) -> EffectTable:
         """The same without effects: a tree finds splits in the smallest of differences."""
         return EffectTable(**{name: np.zeros_like(getattr(self, name)) for name in ARRAYS}, slopes=self.slopes)
@@ -156,12 +162,13 @@ class RowEffects:
     """
 
     weighed: Weighed  # the rows of the table that the parts are of
+    chosen: tuple[int, ...]  # the columns of the table that take part; what follows is of these
     parts: tuple[Part, ...]  # of the target
     slopes: tuple[tuple[Slope, ...], ...]  # of every column; in the design they stand behind all columns, in order
     components: tuple[Components, ...]  # one a part
     heard: tuple[bool, ...]  # of every column: whether its effects are beyond chance; others are 0 for all rows
     unit: float  # of the target in which all of these are
-    columns: tuple[EffectTable, ...]
+    columns: tuple[EffectTable, ...]  # of all columns of the table: those that take no part have no effects
 
     @classmethod
     def fit(
@@ -175,21 +182,25 @@ class RowEffects:
     ) -> RowEffects:
         """Learn the variances of all terms, then the terms; `slopes` of columns by number, None to look for them.
 
+        Of hundreds of columns, those take part that tell most by themselves, and those with slopes.
         `n_rows` is how many rows the weights stand for, if they have been multiplied by an exposure.
         """
         scale, y = scale_of(target), target.parts()
         weight = np.ones(y.shape[1]) if weight is None else weight
         n_rows = float(weight.sum()) if n_rows is None else n_rows
         weighed = Weighed.of(columns, weight)
-        y, weight, columns = y[:, weighed.rows], weight[weighed.rows], weighed.columns
+        y, weight = y[:, weighed.rows], weight[weighed.rows]
+        chosen = sorted({*most_telling(weighed.columns, y, weight), *(slopes or {})})
+        columns = [weighed.columns[number] for number in chosen]
         numbers = {position: values[weighed.rows] for position, values in numbers.items()}
         unit = float(np.ptp(y)) if scale.linear and weight.any() else 1.0  # no square of it overflows
         y = y / (unit or 1.0)
         functions = functions_of(numbers, y, weight)
         design = Crossed(tuple(slots for slots, _ in columns), tuple(size for _, size in columns), functions)
         if slopes is None:
-            slopes = worth_a_slope(numbers, [Part.of(design, scale, one, weight, n_rows) for one in y[:MOST_PARTS]])
-        own = [tuple(Slope.of(p, numbers[p]) for p in slopes.get(number, ())) for number in range(len(columns))]
+            found = worth_a_slope(numbers, [Part.of(design, scale, one, weight, n_rows) for one in y[:MOST_PARTS]])
+            slopes = {chosen[number]: positions for number, positions in found.items()}
+        own = [tuple(Slope.of(p, numbers[p]) for p in slopes.get(number, ())) for number in chosen]
         every = [(number, slope) for number, found in enumerate(own) for slope in found]
         lines = {slope.position: slope.factor(numbers[slope.position]) for _, slope in every}
         design = replace(
@@ -201,13 +212,15 @@ class RowEffects:
             factors=(*[None] * len(columns), *(lines[slope.position] for _, slope in every)),
         )
         parts = tuple(Part.of(design, scale, one, weight, n_rows) for one in y)
-        found = [part.learn(number) for number, part in enumerate(parts)]
-        components = tuple(components for components, _, _ in found)
-        terms = [terms for _, terms, _ in found]
-        fitted = cls(weighed, parts, tuple(own), components, _heard(parts, terms, len(columns)), unit or 1.0, ())
-        tables = fitted._tables(terms, [variances for _, _, variances in found])
-        every = zip(tables, weighed.places, strict=True)
-        return replace(fitted, columns=tuple(table.at(places) for table, places in every))
+        components, terms, variances = zip(*(part.learn(number) for number, part in enumerate(parts)), strict=True)
+        heard = _heard(parts, terms, len(columns), len(weighed.columns))
+        fitted = cls(weighed, tuple(chosen), parts, tuple(own), components, heard, unit or 1.0, ())
+        tables = dict(zip(chosen, fitted._tables(terms, variances), strict=True))
+        whole = [
+            tables[number].at(places) if number in tables else EffectTable.none(len(places), len(parts))
+            for number, places in enumerate(weighed.places)
+        ]
+        return replace(fitted, columns=tuple(whole))
 
     def without(self, folds: Iterable[tuple[Codes, Codes]], temperature: float | None) -> list[tuple[Array, Array]]:
         """The effects of each row's category as the other folds have them, and their spread, (row, output) by column.
@@ -220,10 +233,9 @@ class RowEffects:
             left_out = np.flatnonzero(~np.isin(self.weighed.rows, train))
             parts = [part.without(left_out) for part in self.parts]
             solved = [part.solve(components) for part, components in zip(parts, self.components, strict=True)]
-            columns = zip(found, slots, self.weighed.places, self._tables(solved), strict=True)
-            for column, own, places, table in columns:
-                place = places[own[test]]
-                column[:, test] = table.mean[place], table.spread(temperature)[place]
+            for number, table in zip(self.chosen, self._tables(solved), strict=True):
+                place = self.weighed.places[number][slots[number][test]]
+                found[number][:, test] = table.mean[place], table.spread(temperature)[place]
         return [(mean, spread) for mean, spread in found]
 
     def _tables(
@@ -258,12 +270,12 @@ class RowEffects:
         return tuple(found)
 
 
-def _heard(parts: Sequence[Part], terms: Sequence[Terms], n_columns: int) -> tuple[bool, ...]:
-    """Whether the effects of each column say anything of the other rows of its categories, in any part."""
+def _heard(parts: Sequence[Part], terms: Sequence[Terms], n_columns: int, n_weighed: int) -> tuple[bool, ...]:
+    """Whether the effects of each column, the best of so many, tell of other rows of its categories, in any part."""
     gains = np.zeros(n_columns)
     for part, found in zip(parts, terms, strict=True):
         residual, slope = part.left_over(found.terms)
         columns = zip(part.design.slots, part.design.sizes, part.design.effects(found.terms), strict=True)
         for number, (slots, size, effects) in zip(range(n_columns), columns, strict=False):
             gains[number] = max(gains[number], gain(slots, size, residual + slope * effects[slots], slope))
-    return tuple((gains > beyond_chance(max(n_columns, 1))).tolist())
+    return tuple((gains > beyond_chance(max(n_weighed, 1))).tolist())

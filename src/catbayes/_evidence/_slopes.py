@@ -10,13 +10,15 @@ import numpy as np
 
 from catbayes._arrays import TINY
 from catbayes._evidence._parts import Part, differs
-from catbayes._evidence._screening import PENALTIES, beyond_chance
+from catbayes._evidence._screening import PENALTIES, Coding, beyond_chance
 from catbayes._validation import Array, Codes
 
-__all__ = ["Slope", "gain", "worth_a_slope"]
+__all__ = ["Slope", "gain", "most_telling", "worth_a_slope"]
 
 COST = 3.0
 """What slopes must gain beyond chance: they take time."""
+MOST_COLUMNS = 100
+"""Columns that have effects given each other whatever they tell: of more, time goes with the square."""
 
 
 class Slope(NamedTuple):
@@ -60,11 +62,33 @@ def gain(slots: Codes, size: int, residual: Array, slope: Array, line: Array | f
     return best
 
 
+def most_telling(columns: Sequence[Coding], y: Array, weight: Array) -> list[int]:
+    """All columns, or of hundreds those that gain most by themselves, each beyond chance; others have no effects.
+
+    A column that tells something only where others are taken into account is left out then. Hundreds of columns of
+    noise would explain the rows between them, and take what the others tell for their own.
+
+    Examples
+    --------
+    >>> from catbayes._evidence._slopes import most_telling
+    >>> most_telling([(np.array([0, 1]), 2), (np.array([0, 0]), 2)], np.array([[1.0, 2.0]]), np.ones(2))
+    [0, 1]
+    """
+    if len(columns) <= MOST_COLUMNS:
+        return list(range(len(columns)))
+    left = weight * (y - y @ weight[:, None] / max(float(weight.sum()), TINY))
+    gains = np.array([max(gain(slots, size, one, weight) for one in left) for slots, size in columns])
+    n_taken = int(np.clip((gains > beyond_chance(1)).sum(), 1, MOST_COLUMNS))
+    return sorted(np.argsort(-gains, kind="stable")[:n_taken].tolist())
+
+
 def worth_a_slope(numbers: Mapping[int, Array], parts: Sequence[Part]) -> dict[int, tuple[int, ...]]:
     """For each column the number whose slopes gain most of what all terms leave over, if that is beyond chance."""
     used, design = parts[0].weight > 0, parts[0].design
     several = {place: values for place, values in numbers.items() if differs(values[used])}
     lines = {place: Slope.of(place, values[used]).factor(values) for place, values in several.items()}
+    if not lines:
+        return {}
     gains: dict[tuple[int, int], float] = {}
     for part in parts:
         residual, slope = part.left_over(part.learn(0, brief=True)[1].terms)
@@ -72,5 +96,5 @@ def worth_a_slope(numbers: Mapping[int, Array], parts: Sequence[Part]) -> dict[i
             gained = gain(slots, design.sizes[number], residual, slope, line)
             gains[number, place] = max(gains.get((number, place), 0.0), gained)
     bar = COST + beyond_chance(max(len(gains), 1))
-    best = {n: max(lines, key=lambda place: gains[n, place]) for n in range(len(design.sizes)) if lines}
+    best = {n: max(lines, key=lambda place: gains[n, place]) for n in range(len(design.sizes))}
     return {number: (place,) for number, place in best.items() if gains[number, place] > bar}
