@@ -455,13 +455,23 @@ def test_rows_of_no_weight_have_no_part_in_slopes():
     np.testing.assert_allclose(whole, part, atol=0.05)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [np.inf, 1e300, -1e200])
+def test_numbers_too_large_to_be_squared_are_as_gaps_to_slopes(size):
+    X, y, _ = imports(4, n_rows=600, n_categories=20)
+    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"category": ["x"]}), random_state=0)
+    far, gaps = (X.assign(x=X["x"].where(np.arange(600) > 9, value)) for value in (size, np.nan))
+    found, expected = (encoder.fit(table, y).posteriors_["category"]["slope_x"] for table in (far, gaps))
+    np.testing.assert_allclose(found, expected, atol=0.05)
+
+
 @pytest.mark.parametrize("n_out", [1, 400])
 def test_rows_of_no_weight_change_no_effect_whatever_categories_and_numbers_they_hold(n_out):
     X, y, _ = imports(4, n_rows=600, n_categories=20)
-    X["region"] = X["category"].str[:1]
+    X["region"], X["always"] = X["category"].str[:1], 1.0
     out = pd.DataFrame({name: [f"out {number}" for number in range(n_out)] for name in ("category", "region")})
     out.loc[0, "region"] = None
-    out["x"], out["other"] = 1e6, np.arange(n_out) % 7
+    out["x"], out["other"], out["always"] = 1e6, np.arange(n_out) % 7, 2.0
     every = pd.concat([out[X.columns], X], ignore_index=True)
     weight = np.r_[np.zeros(n_out), np.ones(600)]
     for slopes in (None, "auto", {"category": ["x"]}):

@@ -113,7 +113,8 @@ def read_rows(
     speaking, candidates, numbers = None, tuple[Candidate, ...](), dict[int, Array]()
     if selection.is_weighed or effects:
         others = [position for position in range(table.n_columns) if position not in selection.dropped(names)]
-        numbers = _numbers(table, [position for position in others if position not in needed])
+        used = slice(None) if weight is None else weight > 0
+        numbers = _numbers(table, [position for position in others if position not in needed], used)
     if selection.is_weighed and target.n_classes != 1:  # one class has nothing to say, though a part may hold no other
         places = [spec.position for spec in specs if not spec.is_interaction]
         codings = {position: (read[position][1], read[position][0].n_slots) for position in places}
@@ -191,10 +192,10 @@ def _slopes(effects: Effects, columns: list[Any], names: list[Any], numbers: Any
     return found
 
 
-def _numbers(table: Table, positions: Sequence[int]) -> dict[int, Array]:
-    """The columns that hold numbers, and differ."""
+def _numbers(table: Table, positions: Sequence[int], used: Any) -> dict[int, Array]:
+    """The columns that hold numbers, which differ in the rows that are used."""
     found = {position: _as_numbers(table, position) for position in positions}
-    return {p: values for p, values in found.items() if values is not None and _differ(values)}
+    return {p: values for p, values in found.items() if values is not None and _differ(values[used])}
 
 
 def _differ(values: Array) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from catbayes._arrays import TINY
 from catbayes._evidence._parts import Part, differs
 from catbayes._evidence._screening import PENALTIES, Coding, beyond_chance
-from catbayes._validation import Array, Codes
+from catbayes._validation import LARGEST, Array, Codes
 
 __all__ = ["Slope", "gain", "most_telling", "worth_a_slope"]
 
@@ -31,13 +31,14 @@ class Slope(NamedTuple):
     @classmethod
     def of(cls, position: int, values: Array) -> Slope:
         """In standard units of all rows."""
-        known = values[np.isfinite(values)]
+        known = values[np.abs(values) <= LARGEST]  # squares of larger ones, and infinite ones, are no numbers
         centre, unit = (float(known.mean()), float(known.std())) if len(known) else (0.0, 1.0)
         return cls(position, centre, unit if unit > 0 else 1.0)
 
     def factor(self, values: Array) -> Array:
         """What slopes are multiplied by; a gap is as the mean."""
-        return np.asarray(np.where(np.isfinite(values), (values - self.centre) / self.unit, 0.0))
+        known = np.abs(values) <= LARGEST
+        return np.asarray(np.where(known, (np.where(known, values, 0.0) - self.centre) / self.unit, 0.0))
 
 
 def gain(slots: Codes, size: int, residual: Array, slope: Array, line: Array | float = 1.0) -> float:
