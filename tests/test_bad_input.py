@@ -328,12 +328,14 @@ def test_spans_and_times_are_no_weights(unit):
     """As numbers they would be in whatever unit they came in."""
     X, y = pandas.DataFrame({"c": ["a", "b"] * 3}), [0, 1, 1, 2, 0, 3]
     spans = pandas.Series(pandas.to_timedelta(range(1, 7), unit="D")).astype(f"timedelta64[{unit}]")
-    given = [spans, spans.to_numpy(), polars.Series(spans), spans + pandas.Timestamp("2024-01-01"), np.arange(6) + 1j]
-    for values in given:
-        with pytest.raises(InputError, match=r"^sample_weight holds .*: expected numbers. Divide"):
+    given = [spans, spans.to_numpy(), polars.Series(spans), spans + pandas.Timestamp("2024-01-01")]
+    for values in [*given, list(spans.to_numpy()), np.array([*spans.to_numpy(), None], dtype=object)[:6]]:
+        with pytest.raises(InputError, match=r"^sample_weight holds dates or spans of time: expected numbers"):
             SamplingBayesianEncoder().fit(X, y, sample_weight=values)
-        with pytest.raises(InputError, match=r"^exposure holds .*: expected numbers. Divide"):
+        with pytest.raises(InputError, match=r"^exposure holds dates or spans of time: expected numbers"):
             SamplingBayesianEncoder(family="poisson").fit(X, y, exposure=values)
+    with pytest.raises(InputError, match="sample_weight must hold numbers: complex ones have no order"):
+        SamplingBayesianEncoder().fit(X, y, sample_weight=np.arange(6) + 1j)
 
 
 def test_values_behind_a_mask_are_not_read():
@@ -347,6 +349,10 @@ def test_values_behind_a_mask_are_not_read():
     for name in ("sample_weight", "exposure"):
         with pytest.raises(InputError, match=f"{name} is a masked array"):
             SamplingBayesianEncoder(family="poisson").fit(X, y, **{name: hidden})
+    with pytest.raises(InputError, match="y is a masked array"):
+        gather(pandas.DataFrame({"c": ["a", "b"] * 5}), target=hidden)
+    named = pandas.DataFrame({"_mask": [True, False] * 5, "c": ["a", "b"] * 5})  # numpy asks for that name
+    assert SamplingBayesianEncoder().fit(named, y).columns_ == ["_mask", "c"]
     assert SamplingBayesianEncoder().fit(X, np.ma.masked_array(y)).transform(X).shape[0] == 10  # nothing is hidden
 
 

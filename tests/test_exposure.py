@@ -196,7 +196,10 @@ def test_encode_takes_the_rate_and_the_units(tmp_path):
 
 
 BAD = {
-    "zero": (np.where(Y > 3, 0.0, E), "zero or negative in .* rows: expected numbers > 0. Drop rows without exposure"),
+    "zero": (
+        np.where(Y > 3, 0.0, E),
+        "zero or negative in .* rows: expected numbers from .* Drop rows without exposure",
+    ),
     "negative": (-E, "in 600 rows"),
     "NaN": (np.where(Y > 3, np.nan, E), "missing"),
     "infinite": (np.full(N_ROWS, np.inf), "infinite"),

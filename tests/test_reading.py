@@ -58,6 +58,7 @@ def written(tmp_path, name, content):
         ("t.csv", 'a,b\n1,5"\n2,6"\n3,x\n', [{"a": 1, "b": '5"'}, {"a": 2, "b": '6"'}, {"a": 3, "b": "x"}]),
         ("t.csv", 'a,b\n the "big" one,1\n"5"" pipe",2\n', [{"a": 'the "big" one', "b": 1}, {"a": '5" pipe', "b": 2}]),
         ("t.csv", 'a,b\n "Oslo, N", "1"\n', [{"a": "Oslo, N", "b": 1}]),
+        ("t.csv", 'a,b\n  "Oslo, N",  "1.5"\nx,2\n', [{"a": "Oslo, N", "b": 1.5}, {"a": "x", "b": 2.0}]),
         ("t.tsv", 'a\tb\n "Oslo"\t1\n', [{"a": "Oslo", "b": 1}]),
         # line ends
         ("t.csv", "a,b\rx,1\ry,2\r", [{"a": "x", "b": 1}, {"a": "y", "b": 2}]),

@@ -163,11 +163,24 @@ def test_taking_out_what_lies_far_away_is_refused_where_no_digits_are_left():
         left = encoder("normal").fit(pandas.concat([X, far]), [*y, size]).remove(far, [size])
         for one, other in zip(left.evidence_.columns, rest.evidence_.columns, strict=True):
             np.testing.assert_allclose(one.statistics.m2, other.statistics.m2, rtol=2e-3)
+    few = gather(pandas.DataFrame({"c": list("aaaa"), "y": [1.5, 2.0, 3.0, 1e9]}), target="y", family="normal")
+    with pytest.raises(InputError, match="hardly a digit is left"):
+        few - gather(pandas.DataFrame({"c": ["a"], "y": [1e9]}), target="y", family="normal")
     fitted = encoder("normal").fit(pandas.concat([X, far]), [*y, 1e9])
     before = fitted.evidence_
     with pytest.raises(InputError, match="hardly a digit is left of how much these vary"):
         fitted.remove(far, [1e9])
     assert fitted.evidence_ is before
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 3.0])
+def test_what_is_left_may_be_constant(value):
+    def told(c, y):
+        return gather(pandas.DataFrame({"c": list(c), "y": np.array(y)}), target="y", family="normal")
+
+    left = told("aaabbb", [value, value, value, 5.0, value, value]) - told("b", [5.0])
+    assert left.total.count[0] == 5
+    assert (left + told("ab", [1.0, 2.0])).total.mean[0] == pytest.approx((5 * value + 3.0) / 7)
 
 
 def test_new_classes_may_turn_up():

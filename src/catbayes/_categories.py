@@ -324,9 +324,10 @@ def _pandas(column: Any) -> _Numbered:
     if getattr(column.dtype, "storage", None) == "pyarrow":  # strings
         return _pyarrow(column.array.__arrow_array__())
     codes, values = column.factorize(use_na_sentinel=True)
-    if column.dtype == object and by_the_clock(values):
+    cells = cells_of(values)
+    if column.dtype == object and by_the_clock(cells):
         return _numpy(column.to_numpy())
-    return _Numbered(codes, cells_of(values))
+    return _Numbered(codes, cells)
 
 
 def _polars(column: Any) -> _Numbered:

@@ -27,7 +27,7 @@ FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 2_500_000
 WIDEST = 3.0
 """Standard deviations count for so many of the response's at most: of two rows or categories, they have no end."""
 ROUNDING = 1e-13
-A_LOOK = 200
+FIRST_ROWS = 200
 """Rows that are looked at first to see whether one column lies within another."""
 LEAST_SHARE = 1e-6
 """Variances of effects are at least this part of that of the noise: smaller ones say the same."""
@@ -238,7 +238,7 @@ def _nested(design: Crossed) -> Iterator[tuple[int, int, Codes]]:
     for below, above in permutations(plain, 2):
         own, others, size = design.slots[below], design.slots[above], design.sizes[below]
         # Of many columns there are very many pairs, nearly all of which have a few rows that settle it.
-        if n_held[below] < n_held[above] or _parents(own[:A_LOOK], others[:A_LOOK], size) is None:
+        if n_held[below] < n_held[above] or _parents(own[:FIRST_ROWS], others[:FIRST_ROWS], size) is None:
             continue
         parents = _parents(own, others, size)
         if parents is not None:

@@ -256,7 +256,8 @@ def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
         found = dict(zip(canonical_list(list(parents)), above, strict=True))
     elif Table.is_frame(parents):
         frame = nw.from_native(parents, eager_only=True)
-        cells = [cells_of(frame[:, number].to_native()) for number in range(frame.shape[1])]
+        parts = [frame[:, number] for number in range(frame.shape[1])]
+        cells = [cells_of(part.to_native()) if part.dtype.is_temporal() else part.to_list() for part in parts]
         children, *columns = map(canonical_list, cells)
         found = dict(zip(children, zip(*columns, strict=True), strict=True))
         if len(found) < len(children):

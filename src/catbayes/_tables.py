@@ -17,7 +17,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from catbayes._validation import is_number
+from catbayes._validation import is_number, refuse_masked
 from catbayes.errors import InputError
 
 __all__ = [
@@ -63,6 +63,7 @@ class Table:
     @classmethod
     def of(cls, X: Any) -> Table:
         """Wrap a frame or a two-dimensional array."""
+        refuse_masked("X", X)
         if isinstance(X, np.ndarray):
             return cls(None, X)
         try:

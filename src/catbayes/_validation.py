@@ -36,9 +36,9 @@ def named_twice(names: Iterable[str]) -> str | None:
     """
     seen: set[str] = set()
     for name in names:
-        if name.casefold() in seen:
+        if name.lower() in seen:
             return name
-        seen.add(name.casefold())
+        seen.add(name.lower())
     return None
 
 
@@ -76,14 +76,18 @@ def numbers_by_row(name: str, given: Any, n_rows: int) -> Array:
     array([2., 2., 2.])
     """
     refuse_masked(name, given)
-    dtype = getattr(given, "dtype", None)
     try:
-        kind = getattr(dtype, "kind", None) or np.asarray(given).dtype.kind
-        numbers: Array = np.asarray(given, dtype=np.float64 if kind not in "mMc" else None)
+        values = np.asarray(given)
+        cells = values.flat if values.dtype == object else ()
+        # numpy would make numbers of spans of time, in whatever unit they came.
+        times = values.dtype.kind in "mM" or any(isinstance(cell, np.datetime64 | np.timedelta64) for cell in cells)
+        numbers: Array = np.asarray(given, dtype=None if times or values.dtype.kind == "c" else np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must hold numbers: {error}.") from error
-    if kind in "mMc":  # numpy would make numbers of spans of time, in whatever unit they came
-        raise InputError(f"{name} holds {dtype}: expected numbers. Divide spans of time by a unit of it.")
+    if numbers.dtype.kind == "c":
+        raise InputError(f"{name} must hold numbers: complex ones have no order.")
+    if times:
+        raise InputError(f"{name} holds dates or spans of time: expected numbers. Divide spans by a unit of time.")
     if numbers.ndim == 0:
         numbers = np.full(n_rows, numbers)
     if numbers.shape != (n_rows,):
@@ -93,7 +97,7 @@ def numbers_by_row(name: str, given: Any, n_rows: int) -> Array:
 
 def refuse_masked(name: str, given: Any) -> None:
     """Refuse an array of numpy that hides some of its values: all else would read what is behind the mask."""
-    if np.ma.is_masked(given):
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
         raise InputError(
             f"{name} is a masked array, and hides {int(np.ma.getmaskarray(given).sum())} values. Drop those rows, or "
             "fill them, with .filled(…)."

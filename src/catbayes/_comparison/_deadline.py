@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 FAR_AWAY = 1e7  # seconds, beyond what a timer takes
-A_MOMENT = 1e-3  # seconds; none at all would disarm a timer
+SHORTEST = 1e-3  # seconds; none at all would disarm a timer
 
 
 class TimeUp(BaseException):
@@ -46,7 +46,7 @@ def deadline(end: float | None) -> Iterator[Alarm]:
     began = time.monotonic()
     left, interval = signal.setitimer(signal.ITIMER_REAL, 0)  # first, or it could ring for our handler
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), A_MOMENT))
+    signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), SHORTEST))
     try:
         yield alarm
     except (Exception, KeyboardInterrupt):
@@ -57,4 +57,4 @@ def deadline(end: float | None) -> Iterator[Alarm]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), A_MOMENT), interval)
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), SHORTEST), interval)

@@ -92,7 +92,6 @@ def read_y(y: Any) -> np.ndarray[Any, Any]:
     """
     if y is None:
         raise InputError("The encoder requires y to be passed, but the target y is None.")
-    refuse_masked("y", y)
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
     refuse_complex(np.asarray(y))
     shape = np.asarray(y).shape

@@ -16,7 +16,7 @@ from catbayes._estimators._native import Known
 from catbayes._evidence import refuse_complex, take_named
 from catbayes._random import Purpose, stream
 from catbayes._tables import Named, Table
-from catbayes._validation import Array, check_weights, refuse_masked
+from catbayes._validation import Array, check_weights
 from catbayes.errors import InputError
 
 NOT_BY_ROW = (
@@ -29,7 +29,6 @@ NOT_BY_ROW = (
 def read_training(X: Any, y: Any, sample_weight: Any, model: Any) -> tuple[Any, Table, Named, Array | None]:
     """X as it was given, or without the columns that y and sample_weight name; as a table; y by its name; weights."""
     given = read_table(X, model)
-    refuse_masked("y", y)
     table, values, weight = take_named(given, y, sample_weight)
     values = values.to_numpy() if hasattr(values, "to_numpy") else values
     refuse_complex(np.asarray(values))

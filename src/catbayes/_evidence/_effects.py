@@ -270,7 +270,7 @@ class RowEffects:
         return tuple(found)
 
 
-def _heard(parts: Sequence[Part], terms: Sequence[Terms], n_columns: int, n_weighed: int) -> tuple[bool, ...]:
+def _heard(parts: Sequence[Part], terms: Sequence[Terms], n_columns: int, n_candidates: int) -> tuple[bool, ...]:
     """Whether the effects of each column, the best of so many, tell of other rows of its categories, in any part."""
     gains = np.zeros(n_columns)
     for part, found in zip(parts, terms, strict=True):
@@ -278,4 +278,4 @@ def _heard(parts: Sequence[Part], terms: Sequence[Terms], n_columns: int, n_weig
         columns = zip(part.design.slots, part.design.sizes, part.design.effects(found.terms), strict=True)
         for number, (slots, size, effects) in zip(range(n_columns), columns, strict=False):
             gains[number] = max(gains[number], gain(slots, size, residual + slope * effects[slots], slope))
-    return tuple((gains > beyond_chance(max(n_weighed, 1))).tolist())
+    return tuple((gains > beyond_chance(max(n_candidates, 1))).tolist())

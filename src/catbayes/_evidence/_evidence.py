@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from catbayes._arrays import TINY
 from catbayes._evidence._effects import EffectTable
 from catbayes._evidence._target import join_classes, label_array
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec
-from catbayes._validation import Codes
+from catbayes._validation import Array, Codes
 from catbayes._writing import Written, counted, number
 from catbayes.errors import InputError
 from catbayes.families import Family, family_of_classes
@@ -24,6 +25,8 @@ __all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "says_not
 
 ROUNDED = 1e-15
 """What rounding leaves in doubt of a sum of squares, as a part of it."""
+SEEN = 1e-3
+"""What part of a variance may be wrong."""
 TRACE = 1e-12
 """Part of all rows below which a category is forgotten."""
 
@@ -57,7 +60,7 @@ class ColumnEvidence(Written, ColumnSpec):
         if len(kept) == self.index.missing or self.index.fixed:
             return self
         slots = np.append(kept, [self.index.missing, self.index.unseen])
-        return replace(self, index=self.index.keep(kept), statistics=self.statistics.take(slots))
+        return replace(self, index=self.index.keep(kept), statistics=self.statistics.take(slots), effects=None)
 
     def _sentence(self) -> str:
         return f"Evidence of column {self.name!r}: {counted(len(self.values), 'category', 'categories')}"
@@ -283,7 +286,7 @@ class _AlignedColumn:
                 f"a category that has {self.mine.count[strange][0]:g}, or other targets than those. Take out only what "
                 "was put in."
             )
-        if isinstance(left, Moments) and 0.0 < 1e-3 * left.total().m2[0] < ROUNDED * self.mine.m2.sum():
+        if isinstance(left, Moments) and _is_blurred(left, ROUNDED * np.maximum(self.mine.m2 - left.m2, 0.0)):
             raise InputError(
                 f"Column {self.column.name!r}: the targets to be taken out lie so far from the others that hardly a "
                 "digit is left of how much these vary. Fit on the other rows instead."
@@ -293,6 +296,17 @@ class _AlignedColumn:
     def without(self, left: Statistics) -> ColumnEvidence:
         """Drop the categories that had rows and have none now."""
         return self.joined(left).without((left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0)))
+
+
+def _is_blurred(left: Moments, doubt: Array) -> bool:
+    """Whether so much is in doubt of sums of squares that it shows, where all that is left varies as it does.
+
+    What is left may be constant: then rounding has to show in its digits.
+    """
+    total = left.total()
+    squares = float(total.m2[0] if total.m2[0] > 8.0 * doubt.sum() else total.count[0] * total.mean[0] ** 2)
+    usual = left.count * squares / max(float(total.count[0]), TINY)
+    return bool((doubt > SEEN * usual)[usual > 0.0].any())
 
 
 def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:

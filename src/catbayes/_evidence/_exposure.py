@@ -92,6 +92,6 @@ def _warn_of_fractions(rows: int) -> None:
 def _check_units(bad: float | str) -> None:
     if bad:
         raise InputError(
-            f"exposure is missing, infinite, zero or negative in {bad} rows: expected numbers > 0. Drop rows without "
-            "exposure: they say nothing of a rate."
+            f"exposure is missing, infinite, zero or negative in {bad} rows: expected numbers from {1 / HEAVIEST:g} to "
+            f"{HEAVIEST:g}. Drop rows without exposure: they say nothing of a rate."
         )

@@ -318,8 +318,10 @@ def _numbers(groups: nw.DataFrame[Any], name: str) -> Array:
 
 def _values(key: nw.Series[Any]) -> Sequence[Any]:
     """Values of a key; text stays as Arrow holds it."""
-    if key.dtype != nw.String or not find_spec("pyarrow"):
+    if key.dtype.is_temporal():
         return cells_of(key.to_native())
+    if key.dtype != nw.String or not find_spec("pyarrow"):
+        return key.to_list()
     return Values(_whole(key.to_arrow()).cast("large_string"))
 
 

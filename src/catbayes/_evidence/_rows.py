@@ -18,7 +18,7 @@ from catbayes._evidence._target import Target, read_target
 from catbayes._index import Index
 from catbayes._selection import ColumnSpec, Selection
 from catbayes._tables import Table, called_columns, no_column
-from catbayes._validation import Array, Codes, check_weights, warn_of_small
+from catbayes._validation import Array, Codes, check_weights, refuse_masked, warn_of_small
 from catbayes.errors import InputError
 from catbayes.kinds import Said
 
@@ -229,6 +229,8 @@ def take_named(table: Table, *given: Any) -> tuple[Any, ...]:
     >>> table.names, y.tolist(), weight
     (['city'], [1, 0], None)
     """
+    for what, values in zip(("y", "sample_weight", "exposure"), given, strict=False):
+        refuse_masked(what, values)
     named = list(dict.fromkeys(name for name in given if isinstance(name, str)))
     for name in named:
         if table.frame is None or name not in table.names:

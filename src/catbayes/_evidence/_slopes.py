@@ -31,7 +31,7 @@ class Slope(NamedTuple):
     @classmethod
     def of(cls, position: int, values: Array) -> Slope:
         """In standard units of all rows."""
-        known = values[np.abs(values) <= LARGEST]  # squares of larger ones, and infinite ones, are no numbers
+        known = values[np.abs(values) <= LARGEST]  # sums of squares of larger ones are soon no numbers
         centre, unit = (float(known.mean()), float(known.std())) if len(known) else (0.0, 1.0)
         return cls(position, centre, unit if unit > 0 else 1.0)
 

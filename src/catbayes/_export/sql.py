@@ -24,6 +24,7 @@ ROWS = "catbayes_rows"
 # Where NaN is a value of its own: databases with a function that tells it, and those in which it equals itself.
 TOLD_BY_FUNCTION = ("athena", "bigquery", "clickhouse", "databricks", "presto", "spark", "spark2", "trino")
 EQUAL_TO_ITSELF = ("materialize", "postgres", "redshift", "risingwave", "snowflake")
+MIND_CAPITALS = ("clickhouse", "materialize", "oracle", "postgres", "risingwave", "snowflake")  # in quoted names
 # A column may hold "Oslo" and "oslo" for the same, and then a row would join both: how the same letters are asked for.
 SAME_LETTERS = {
     "sqlite": "{} COLLATE BINARY",
@@ -57,7 +58,8 @@ def write_sql(
     """
     check_option("dialect", dialect, DIALECTS)
     kinds = input_kinds(lookups)
-    _check_names([*kinds, *beside, *(name for one in lookups for name in one.outputs)])
+    if dialect not in MIND_CAPITALS:
+        _check_names([*kinds, *(name for one in lookups for name in one.outputs)], beside)
     home = None if lookup is None else _read_table(lookup, dialect)
     found = lookup_tables(lookups, "catbayes" if home is None else home.name)
     names = {(id(keys.level), keys.present): name for name, (_, keys) in found.items()}
@@ -73,9 +75,10 @@ def write_sql(
     return str(query.sql(dialect=dialect, pretty=True, copy=False))
 
 
-def _check_names(names: Sequence[str]) -> None:
-    """Refuse names of which a database could take one for another."""
-    twice = named_twice(dict.fromkeys(names))
+def _check_names(asked: Sequence[str], beside: Sequence[str]) -> None:
+    """Refuse names that are asked for where a database could take another column for it."""
+    known = {name.lower() for name in asked}
+    twice = named_twice(dict.fromkeys([*asked, *(name for name in beside if name.lower() in known)]))
     if twice is not None:
         raise InputError(
             f"The query would have {twice!r} twice, capitals aside, which most databases do not tell apart. Rename one "

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable
 
 TEXT = "text"
-UNMARKED = "unmarked"
 
 _WHOLE = r"[+-]?(?:0|[1-9]\d{0,17})"
 _POWER = r"(?:[eE][+-]?\d{1,3})?"
@@ -29,11 +28,8 @@ PATTERNS = {
 }
 _WORDS = "(?:NA|N/A|NaN|nan|NULL|null)?"
 MISSING = f"^{_WORDS}$"
-ALLOWED = {TEXT: MISSING, UNMARKED: r'^[^"\r]*$'} | {
-    kind: f"^(?:{_WORDS}|{pattern})$" for kind, pattern in PATTERNS.items()
-}
-"""What all cells of a column of a kind match; TEXT stands for one without any but missing cells, UNMARKED
-for one without quotes and carriage returns in its cells."""
+ALLOWED = {TEXT: MISSING} | {kind: f"^(?:{_WORDS}|{pattern})$" for kind, pattern in PATTERNS.items()}
+"""What all cells of a column of a kind match; TEXT stands for one without any but missing cells."""
 
 
 def is_number(cell: str) -> bool:

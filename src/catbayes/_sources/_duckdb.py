@@ -27,6 +27,7 @@ class DuckDB(FileEngine):
 
     modules = ("duckdb", "_duckdb")
     has_memory_limit = True
+    sure = '^([^"]|$)'  # behind two blanks or more it takes quotes for letters
 
     @contextmanager
     def scan(self, paths: Sequence[str], kind: str, layout: Layout | None, memory_limit: str | None) -> Iterator[Any]:

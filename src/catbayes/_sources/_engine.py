@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
-from catbayes._sources._cells import ALLOWED, PATTERNS, TEXT, UNMARKED, likely
+from catbayes._sources._cells import ALLOWED, PATTERNS, TEXT, likely
 from catbayes._sources._text import Layout
 
 SAMPLE = 1_000
@@ -27,7 +27,7 @@ class FileEngine(ABC):
 
     modules: ClassVar[tuple[str, ...]]  # where its lazy frames and its errors are defined
     has_memory_limit: ClassVar[bool] = False
-    misreads_marks: ClassVar[bool] = False  # whether it takes odd quotes and line ends otherwise, without an error
+    sure: ClassVar[str]  # cells like this are what `_text` says; others may be odd quotes and line ends, misread
 
     @abstractmethod
     def scan(
@@ -56,7 +56,7 @@ class FileEngine(ABC):
 
     @abstractmethod
     def convert(self, frame: Any, types: dict[str, str]) -> Any:
-        """A frame of texts as what they were found to be: whole, number, truth, date, time or text."""
+        """A frame of texts as what they were found to be: whole, number, truth, date, instant, time or text."""
 
     def owns(self, value: object) -> bool:
         """Tell whether a lazy frame or an error is of this engine."""
@@ -76,11 +76,12 @@ class FileEngine(ABC):
         columns: Iterable[Sequence[str | None]] = zip(*head, strict=True) if head else [()] * len(names)
         kinds = {name: likely(cells) for name, cells in zip(names, columns, strict=True)}
         asked = [(name, kind) for name in names if name not in text for kind in kinds[name]]
-        if self.misreads_marks and not layout.copied:
-            asked += [(name, UNMARKED) for name in names]
-        answers = self.match(frame, names, [(name, ALLOWED[kind]) for name, kind in asked])
-        if any(kind == UNMARKED and answer is False for (_, kind), answer in zip(asked, answers, strict=True)):
+        questions = [(name, ALLOWED[kind]) for name, kind in asked]
+        marks = [] if layout.copied else [(name, self.sure) for name in names]
+        answers = self.match(frame, names, [*questions, *marks])
+        if False in answers[len(questions) :]:
             raise Misread
+        answers = answers[: len(questions)]
         held = {question for question, answer in zip(asked, answers, strict=True) if answer is not False}
         return {
             name: next((kind for kind in PATTERNS if (name, kind) in held and (name, TEXT) not in held), TEXT)

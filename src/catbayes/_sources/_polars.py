@@ -19,7 +19,7 @@ class Polars(FileEngine):
     """Lazy frames, which polars runs in its streaming engine."""
 
     modules = ("polars",)
-    misreads_marks = True  # blanks before a quote, and carriage returns alone
+    sure = r'^[^"\r]*$'  # it takes quotes behind blanks for letters, and carriage returns alone too
 
     @contextmanager
     def scan(self, paths: Sequence[str], kind: str, layout: Layout | None, memory_limit: str | None) -> Iterator[Any]:
