@@ -96,7 +96,8 @@ def child(arguments, folder, most_bytes=None):
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else 0
     finally:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # or what it raises would go on as the parent
+        with suppress(SystemExit):  # of a signal that comes this late: it would go on as the parent
+            os._exit(code)
         os._exit(code)
 
 

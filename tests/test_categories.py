@@ -488,3 +488,19 @@ def test_nanoseconds_in_files_are_refused(tmp_path, zone, engine):
     pyarrow.parquet.write_table(pyarrow.table({"h": when, "y": [0, 1] * 10}), tmp_path / "t.parquet")
     with pytest.raises(InputError, match="finer than a microsecond"):
         gather(tmp_path / "t.parquet", target="y", columns=["h"], engine=engine)
+
+
+def test_times_of_pandas_that_arrow_holds_are_instants_too():
+    column = pandas.Series(pandas.to_datetime(["2024-07-01", "2024-07-02"]).tz_localize("Europe/Oslo"))
+    found, _ = Categories.of(column.astype("timestamp[us, tz=Europe/Oslo][pyarrow]"))
+    assert found.values == Categories.of(column)[0].values
+    assert found.values[0] == datetime.datetime(2024, 6, 30, 22, tzinfo=datetime.UTC)
+
+
+def test_a_zone_that_tells_no_offset_names_no_instant():
+    class Nowhere(datetime.tzinfo):
+        def utcoffset(self, when):
+            return None
+
+    moment = datetime.datetime(2024, 7, 1, tzinfo=Nowhere())
+    assert Categories.of([moment, None])[0].values == (moment,)

@@ -16,7 +16,7 @@ from sklearn.linear_model import Ridge
 
 from catbayes import Effects, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
 from catbayes._evidence._parts import KNOTS, functions_of
-from catbayes._gibbs import learn
+from catbayes._gibbs import FIRST_ROWS, _nested, learn
 from catbayes._mixed import Components, Crossed, Equations, solve
 from catbayes._spread import Spread
 from catbayes.errors import InputError
@@ -565,3 +565,12 @@ def test_slopes_that_are_named_twice_or_of_nothing_but_gaps_are_refused():
     for table, numbers in ((X, ["x", "x"]), (X.assign(gaps=np.nan), ["gaps"])):
         with pytest.raises(InputError, match=r"twice|no column of numbers"):
             SamplingBayesianEncoder(effects=Effects(slopes={"category": numbers})).fit(table, y)
+
+
+def test_columns_that_part_late_lie_not_within_each_other():
+    shop = np.arange(2 * FIRST_ROWS) % 6
+    region = shop // 3
+    nothing = np.empty((len(shop), 0))
+    assert [pair[:2] for pair in _nested(Crossed((shop, region), (6, 2), nothing))] == [(0, 1)]
+    region[-1] = 0  # a shop of the other region
+    assert list(_nested(Crossed((shop, region), (6, 2), nothing))) == []

@@ -124,21 +124,18 @@ class Files:
                     f"{first.separator!r}, or with rows from line {layout.skipped + 1} on and not from line "
                     f"{first.skipped + 1}. Write them alike."
                 )
-        files = replace(self, layout=replace(first, copied=any(layout.copied for layout in layouts)))
-        try:
-            return files._typed(text)
-        except Exception as error:
-            if not isinstance(error, Misread) and not self.engine.blames_file(error):
-                raise
-            for path in self.paths:
-                first.check(path)  # says which line is wrong, whatever the engine
-        try:
-            return replace(files, layout=replace(first, copied=True))._typed(text)
-        except Exception as error:
-            if not self.engine.blames_file(error):
-                raise
-            reason = str(error).splitlines()[0]
-            raise InputError(f"{', '.join(map(str, self.paths))} cannot be read as CSV: {reason}") from error
+        failed: Exception | None = None
+        for copied in dict.fromkeys([any(layout.copied for layout in layouts), True]):
+            try:
+                return replace(self, layout=replace(first, copied=copied))._typed(text)
+            except Exception as error:
+                if not isinstance(error, Misread) and not self.engine.blames_file(error):
+                    raise
+                for path in self.paths:
+                    first.check(path)  # says which line is wrong, whatever the engine
+                failed = error
+        reason = str(failed).splitlines()[0]
+        raise InputError(f"{', '.join(map(str, self.paths))} cannot be read as CSV: {reason}") from failed
 
     def _typed(self, text: tuple[str, ...]) -> Files:
         """Text files with the types that their cells have, as the engine reads them."""
