@@ -20,6 +20,7 @@ from sklearn.base import clone
 
 from catbayes import SamplingBayesianEncoder, gather, load
 from catbayes._categories import Categories
+from catbayes._times import cells_of
 from catbayes._views import MIXING, places_of, same_rows, views_of
 from catbayes._words import Dictionary, Values, order_of_arrow, order_of_list
 from catbayes.errors import InputError
@@ -492,7 +493,9 @@ def test_nanoseconds_in_files_are_refused(tmp_path, zone, engine):
 
 def test_times_of_pandas_that_arrow_holds_are_instants_too():
     column = pandas.Series(pandas.to_datetime(["2024-07-01", "2024-07-02"]).tz_localize("Europe/Oslo"))
-    found, _ = Categories.of(column.astype("timestamp[us, tz=Europe/Oslo][pyarrow]"))
+    held = column.astype("timestamp[us, tz=Europe/Oslo][pyarrow]")
+    found, _ = Categories.of(held)
+    assert cells_of(held) == list(found.values)
     assert found.values == Categories.of(column)[0].values
     assert found.values[0] == datetime.datetime(2024, 6, 30, 22, tzinfo=datetime.UTC)
 
