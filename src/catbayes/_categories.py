@@ -270,7 +270,8 @@ def _canonical(value: Any) -> Hashable:
     if isinstance(value, str | int):
         return value
     if isinstance(value, TIMES):
-        return python_time(value)  # type: ignore[no-any-return]
+        moment: Hashable = python_time(value)
+        return moment
     if isinstance(value, np.floating):
         return _canonical(float(value))  # the item of a longdouble is another longdouble
     if isinstance(value, np.complexfloating):

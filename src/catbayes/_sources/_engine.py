@@ -18,7 +18,7 @@ from catbayes._sources._text import Layout
 SAMPLE = 1_000
 
 
-class Misread(Exception):  # noqa: N818
+class MisreadError(Exception):
     """Cells hold marks that the engine may have taken otherwise than `_text` says."""
 
 
@@ -69,7 +69,7 @@ class FileEngine(ABC):
     def find_types(self, frame: Any, layout: Layout, text: Sequence[str]) -> dict[str, str]:
         """What each column of a frame of texts holds: guessed from its first rows, then held against all of them.
 
-        Raises Misread where cells may be others than `_text` says; those of a plain copy never are.
+        Raises MisreadError where cells may be others than `_text` says; those of a plain copy never are.
         """
         names = layout.names
         head = self.head(frame, SAMPLE)
@@ -80,7 +80,7 @@ class FileEngine(ABC):
         marks = [] if layout.copied else [(name, self.sure) for name in names]
         answers = self.match(frame, names, [*questions, *marks])
         if False in answers[len(questions) :]:
-            raise Misread
+            raise MisreadError
         answers = answers[: len(questions)]
         held = {question for question, answer in zip(asked, answers, strict=True) if answer is not False}
         return {

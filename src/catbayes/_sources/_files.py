@@ -15,7 +15,7 @@ from typing import Any
 import narwhals as nw
 
 from catbayes._sources._batches import BATCH_ROWS, Batch, batches, need_arrow
-from catbayes._sources._engine import FileEngine, Misread
+from catbayes._sources._engine import FileEngine, MisreadError
 from catbayes._sources._engines import choose
 from catbayes._sources._text import NAMED, Layout, readable
 from catbayes._validation import named_twice
@@ -129,7 +129,7 @@ class Files:
             try:
                 return replace(self, layout=replace(first, copied=copied))._typed(text)
             except Exception as error:
-                if not isinstance(error, Misread) and not self.engine.blames_file(error):
+                if not isinstance(error, MisreadError) and not self.engine.blames_file(error):
                     raise
                 for path in self.paths:
                     first.check(path)  # says which line is wrong, whatever the engine
