@@ -1,6 +1,8 @@
 """Fixtures that every test shares, and the rule that a test which can run must run."""
 
 import os
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,16 @@ def pytest_runtest_makereport(item, call):
         report.outcome = "failed"
         report.longrepr = f"skipped, and CATBAYES_NO_SKIPS is set: {report.longrepr}"
     return report
+
+
+@pytest.fixture
+def torch():
+    """PyTorch, if it is installed; other libraries may leave a stand-in for it among the modules."""
+    try:
+        version("torch")
+    except PackageNotFoundError:
+        pytest.skip("torch is not installed: pip install 'catbayes[torch]'")
+    return import_module("torch")
 
 
 @pytest.fixture(scope="session")

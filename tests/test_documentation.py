@@ -22,8 +22,7 @@ def load_reference():
     return module
 
 
-def test_the_reference_has_a_place_for_every_public_name_and_for_no_other(tmp_path):
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'catbayes[torch]'")
+def test_the_reference_has_a_place_for_every_public_name_and_for_no_other(tmp_path, torch):
     reference = load_reference()
     (tmp_path / "gone.rst").write_text("of a name that is no more")
     reference.write_reference(tmp_path, ROOT / "examples")

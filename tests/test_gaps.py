@@ -64,9 +64,13 @@ def test_queries_models_and_files_have_the_same_gaps(tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "e.catbayes").transform(NEW), expected)
 
 
-def test_who_knows_no_gaps_says_so():
+def test_models_that_average_over_draws_know_no_gaps():
     with pytest.raises(InputError, match='unseen="nan" is not known to a model that averages over draws'):
         SamplingClassifier(encoder=SamplingBayesianEncoder(unseen="nan")).fit(X, Y)
-    layers = pytest.importorskip("catbayes.torch")
+
+
+def test_layers_know_no_gaps(torch):
+    from catbayes.torch import PosteriorEmbedding
+
     with pytest.raises(InputError, match='missing="nan" is not known to a layer'):
-        layers.PosteriorEmbedding(SamplingBayesianEncoder(missing="nan").fit(X, Y))
+        PosteriorEmbedding(SamplingBayesianEncoder(missing="nan").fit(X, Y))

@@ -12,8 +12,8 @@ def test_every_setting_is_written_down():
 
 
 @pytest.mark.parametrize("name", golden.SETTINGS)
-def test_answers_are_as_they_were(name):
+def test_answers_are_as_they_were(name, request):
     if name in golden.TORCH:
-        pytest.importorskip("torch")
+        request.getfixturevalue("torch")
     told = golden.differences(name, KEPT["settings"][name], golden.run(name), golden.near)
     assert not told, (told, f"written with {KEPT['libraries']}, and this is {golden.libraries()}")

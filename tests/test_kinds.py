@@ -1055,8 +1055,7 @@ def test_kinds_that_say_nothing_are_refused_at_once():
         SamplingBayesianEncoder("all", kinds={"a": Ordinal()}, own_target="ordered").fit(table, y)
 
 
-def test_rows_by_themselves_are_told_why_one_direction_needs_folds(tmp_path):
-    torch = pytest.importorskip("torch")
+def test_rows_by_themselves_are_told_why_one_direction_needs_folds(tmp_path, torch):
     from catbayes.torch import PosteriorEmbedding
 
     table, chance = smooth(400)
@@ -1072,8 +1071,7 @@ def test_rows_by_themselves_are_told_why_one_direction_needs_folds(tmp_path):
         encode(str(path), encoder, str(tmp_path / "new.parquet"), n_draws=1, target="y")
 
 
-def test_torch_layers_draw_and_expect_what_the_encoder_does():
-    torch = pytest.importorskip("torch")
+def test_torch_layers_draw_and_expect_what_the_encoder_does(torch):
     from catbayes.torch import PosteriorEmbedding
 
     random = np.random.default_rng(0)

@@ -18,9 +18,9 @@ CLASSES = [getattr(catbayes, name) for name in catbayes.__all__ if inspect.iscla
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_every_name_in_all_exists_and_has_a_docstring(module):
+def test_every_name_in_all_exists_and_has_a_docstring(module, request):
     if module == "catbayes.torch":
-        pytest.importorskip("torch", reason="torch is not installed: pip install 'catbayes[torch]'")
+        request.getfixturevalue("torch")
     module = importlib.import_module(module)
     assert module.__doc__
     for name in module.__all__:

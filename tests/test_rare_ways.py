@@ -54,7 +54,6 @@ from catbayes._comparison._scores import written as score_written
 from catbayes._comparison._target import target_values
 from catbayes._encoder._frames import describe
 from catbayes._estimators._growing import Grid, Job
-from catbayes._estimators._native import Known, told
 from catbayes._evidence import _parts
 from catbayes._evidence._parts import _most_telling
 from catbayes._evidence._rows import _as_numbers
@@ -474,12 +473,13 @@ def test_bins_of_a_batch_whose_target_never_differs_are_one():
     assert evidence.columns[0].index.sources[0].edges == ()
 
 
-def test_layers_refuse_sets_of_strangers_where_the_encoder_does():
-    torch = pytest.importorskip("catbayes.torch")
+def test_layers_refuse_sets_of_strangers_where_the_encoder_does(torch):
+    from catbayes.torch import PosteriorEmbedding
+
     sets = pandas.DataFrame({"genres": ["a|b", "a", "b", "a|b"] * 10})
     encoder = SamplingBayesianEncoder(kinds={"genres": Tags("|")}, unseen="error").fit(sets, [0, 1, 1, 0] * 10)
     with pytest.raises(InputError, match=r"categories that fit never saw, such as \['a\|z'\]"):
-        torch.PosteriorEmbedding(encoder).codes(pandas.DataFrame({"genres": ["a|z"]}))
+        PosteriorEmbedding(encoder).codes(pandas.DataFrame({"genres": ["a|z"]}))
 
 
 def test_effects_of_counts_end_where_steps_do(monkeypatch):
@@ -582,12 +582,6 @@ def test_what_the_encoder_says_goes_before_what_the_model_says():
     own = SamplingBayesianEncoder(["city"], prior=1.0, effects=True, keep_categories="one_hot", n_jobs=1)
     model = SamplingRegressor(Ridge(), own, effects=False, keep_categories=None, random_state=0).fit(X, Y)
     assert (model.encoder_.effects, model.encoder_.keep_categories) == (True, "one_hot")
-
-
-def test_categories_that_the_user_named_to_a_booster_stay():
-    booster = HistGradientBoostingRegressor(categorical_features=[1])
-    assert told(booster, Known(("a", "b"), (0,)), {}) == {}
-    assert booster.categorical_features == [1]
 
 
 def test_intervals_of_models_with_combinations_go_by_single_columns():

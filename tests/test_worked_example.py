@@ -187,8 +187,7 @@ def test_what_a_family_does_not_say_is_refused_in_a_sentence(family):
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_it_is_drawn_in_torch(precision, registered):
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'catbayes[torch]'")
+def test_it_is_drawn_in_torch(precision, registered, torch):
     from catbayes.torch import PosteriorEmbedding
 
     table, y = make_queue("each", 300)
