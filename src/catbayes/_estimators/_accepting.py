@@ -7,7 +7,8 @@ from typing import Any
 from sklearn.base import clone, is_classifier, is_clusterer, is_outlier_detector, is_regressor
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 
-from catbayes._estimators._native import last_step, library
+from catbayes._estimators._column_parameters import library
+from catbayes._estimators._native import last_step
 from catbayes.errors import InputError
 
 __all__ = ["require_suitable"]
@@ -41,6 +42,6 @@ def require_suitable(estimator: Any, model: str, *, classes: bool) -> None:
             raise
         raise InputError(
             f"{type(last).__name__} cannot be cloned ({error}). CatBoost copies lists and dictionaries, which "
-            "scikit-learn does not allow: give a tuple, such as class_weights=(1, 2), or text, such as "
-            'monotone_constraints="0:1", with places as in get_feature_names_out().'
+            "scikit-learn does not allow: give a tuple, such as class_weights=(1, 2), monotone_constraints=(0, 1) or "
+            'cat_features=("city",), which may be left out where the encoder encodes them.'
         ) from error

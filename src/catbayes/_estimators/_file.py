@@ -25,7 +25,7 @@ from catbayes._evidence import label_array
 from catbayes._types import File
 from catbayes.errors import InputError
 
-FORMAT, VERSION = "catbayes model", 2
+FORMAT, VERSION = "catbayes model", 3
 HEADER, ENCODER, CALIBRATION = "model.json", "encoder.parquet", "calibration.npz"
 PARTS = ("estimator", "encoder")
 """Parameters that are written by themselves."""
@@ -143,6 +143,7 @@ def _pack(model: Any) -> bytes:
         "estimator": None if model.estimator is None else _write_estimator(model.estimator, "estimator", files),
         "encoder": None if model.encoder is None else write_settings(model.encoder.get_params(deep=False)),
         "fit_with": model.fit_with_,
+        "categories": list(model._known.categories),
         "inputs": list(getattr(model, "feature_names_in_", range(model.n_features_in_))),
         "named": hasattr(model, "feature_names_in_"),
         "classes": None if classes is None else write_values(classes.tolist(), "class"),
@@ -222,7 +223,7 @@ def _unpack(kind: type[Any], header: Any, files: dict[str, bytes], trusted: set[
         classes = label_array(labels, np.dtype(header["class_type"]))
     fitted = SamplingBayesianEncoder.load(io.BytesIO(files[ENCODER])) if ENCODER in files else None
     estimators = [_read_estimator(record, files, trusted) for record in header["fitted"]]
-    model._settle(fitted, estimators, header["fit_with"], classes)
+    model._settle(fitted, estimators, header["fit_with"], classes, header["categories"])
     trees = None if header["scale"] is None else _read_estimator(header["scale"], files, trusted)
     model._calibration = from_arrays(files[CALIBRATION], trees) if CALIBRATION in files else None
     return model

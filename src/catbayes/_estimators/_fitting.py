@@ -25,9 +25,10 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from catbayes._estimators._column_parameters import library
 from catbayes._estimators._growing import Job, grow, way_to_grow
 from catbayes._estimators._named import classes_by_number
-from catbayes._estimators._native import as_trained, last_step, library, named, takes_chunks, told
+from catbayes._estimators._native import as_trained, last_step, named, takes_chunks, told
 from catbayes._estimators._rows import TrainingRows
 from catbayes._random import Purpose, stream
 from catbayes.errors import InputError, warn
@@ -86,6 +87,7 @@ def _fit_way(estimator: Any, way: str, rows: TrainingRows, seeded: bool, n_jobs:
         _require_no_splits(last_step(estimator))
     if isinstance(estimator, HISTOGRAMS):
         _require_values(estimator, rows)
+    _require_codes(estimator, rows)
     if rows.weight is not None and weight_name(estimator) is None:
         warn(f"{type(last_step(estimator)).__name__} takes no sample_weight: it learns from all rows alike.")
     if not rows.varies or (rows.n_draws == 1 and way != "rounds"):
@@ -115,10 +117,24 @@ def _require_values(estimator: Any, rows: TrainingRows) -> None:
             )
 
 
+def _require_codes(estimator: Any, rows: TrainingRows) -> None:
+    """Refuse columns that the user called categories of the estimator, but that do not hold whole numbers."""
+    table, layout = rows.draws.table, rows.draws.layout
+    for position in layout.passing:
+        if layout.places[position].start in rows.known.categories and table.numeric([position]):
+            values = np.asarray(table.values(position), dtype=np.float64)
+            gaps = np.isnan(values) & (library(estimator) != "catboost")
+            if not (gaps | ((values >= 0) & (values == np.round(values)))).all():
+                raise InputError(
+                    f"Column {table.names[position]!r} holds more than whole numbers from 0 on, which "
+                    f"{type(estimator).__name__} needs of a category. Name it among the columns of the encoder."
+                )
+
+
 def _prepared(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> tuple[Any, TrainingRows]:
     """A clone that knows its features, and the rows with what its `fit` has to be told of them."""
-    model = fresh_clone(estimator, rows, seeded, member)
-    return model, replace(rows, fit_params=told(model, rows.known, rows.fit_params))
+    model, fit_params = told(fresh_clone(estimator, rows, seeded, member), rows.known, rows.fit_params)
+    return model, replace(rows, fit_params=fit_params)
 
 
 def fresh_clone(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> Any:

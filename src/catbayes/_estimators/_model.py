@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -19,6 +20,7 @@ from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new
 from catbayes._encoding import Encoding, KeepCategories, Kept, Layout, TrainingDraws, check_folds, splitter_of
 from catbayes._estimators import _fitting as fitting
 from catbayes._estimators._accepting import require_suitable
+from catbayes._estimators._column_parameters import refuse_columns
 from catbayes._estimators._features import FittedFeatures
 from catbayes._estimators._file import SavedModel
 from catbayes._estimators._held_out import HeldOut, Told
@@ -146,6 +148,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         """
         estimator = self._chosen_estimator()
         self._check(estimator)
+        refuse_columns(estimator, fit_params)
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X, table, called, weight = read_training(X, y, sample_weight, self)
@@ -181,7 +184,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
             fit_params = encode_tables(fit_params, encoder, draws, number)
         n_draws = fitting.usual_draws(estimator, way, table.n_rows) if self.n_draws is None else self.n_draws
-        known = Known.of(estimator, way, draws.layout, table.names)
+        known = Known.of(estimator, way, draws.layout, table.names, fit_params)
         about = (fit_params, n_draws, seed, classes, self._reporter(), known)
         rows = TrainingRows(draws, number(y), weight, groups, *about)
         if weight is not None and not weight.all():
@@ -193,7 +196,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         # Fitted all at once: an error or an interruption before the end leaves the model as it was.
         fresh = copy(self)
         validate_data(fresh, X if table.frame is not None else table.array, skip_check_array=True)
-        fresh._settle(encoder, fitted, way, classes)
+        fresh._settle(encoder, fitted, way, classes, known.categories)
         fresh._check_answer(table)
         if self.calibrate is not None:
             how: dict[str, Any] = {"classes": classes, "encoder": encoder, "seed": seed, "report": rows.report}
@@ -201,7 +204,9 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         self.__dict__.update(vars(fresh))
         return self
 
-    def _settle(self, encoder: Any, estimators: list[Any], way: str, classes: Any = None) -> None:
+    def _settle(
+        self, encoder: Any, estimators: list[Any], way: str, classes: Any = None, categories: Sequence[int] = ()
+    ) -> None:
         """Keep what was fitted, and make ready what predictions need of it; the inputs are known already."""
         self.encoder_, self.estimators_, self.fit_with_ = encoder, estimators, way
         if classes is not None:
@@ -209,7 +214,8 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         encoding = None if encoder is None else encoder.encoding_
         inputs = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         self._layout = Layout(len(inputs), []) if encoding is None else encoding.layout
-        self._known = Known.of(self._chosen_estimator(), way, self._layout, inputs)
+        known = Known.of(self._chosen_estimator(), way, self._layout, inputs)
+        self._known = replace(known, categories=tuple(categories))
         self._draws = [] if encoding is None else DrawnTable.of(encoding, self._n_predicted)
         self._calibration = None
 

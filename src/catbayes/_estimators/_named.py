@@ -1,8 +1,7 @@
-"""Parameters of estimators that call classes or features by name, which go by numbers and places inside a model."""
+"""Parameters of estimators that call classes by their labels, which go by numbers inside a model."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,10 +9,9 @@ import numpy as np
 
 from catbayes.errors import InputError
 
-__all__ = ["classes_by_number", "features_by_place"]
+__all__ = ["classes_by_number"]
 
 GRIDS = ("param_grid", "param_distributions")
-MONOTONE = ("monotone_constraints", "monotonic_cst")
 
 
 def classes_by_number(params: Mapping[str, Any], classes: Any) -> dict[str, Any]:
@@ -50,32 +48,3 @@ def classes_by_number(params: Mapping[str, Any], classes: Any) -> dict[str, Any]
         if name.endswith("class_weight") and isinstance(value, dict)
     }
     return found | {name: of_grid(value) for name, value in params.items() if name.endswith(GRIDS)}
-
-
-def features_by_place(params: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Those of the parameters that constrain features by their names, with places, which go without names.
-
-    Examples
-    --------
-    >>> from catbayes._estimators._named import features_by_place
-    >>> params = {"monotone_constraints": {"age": -1}, "interaction_constraints": [["city", "age"]]}
-    >>> features_by_place(params, ["city", "size", "age"])
-    {'monotone_constraints': (0, 0, -1), 'interaction_constraints': '[[0, 2]]'}
-    """
-    places, found = {name: place for place, name in enumerate(names)}, dict[str, Any]()
-
-    def place(name: Any, parameter: str) -> Any:
-        if name not in places and name not in places.values():
-            raise InputError(f"{parameter} names {name!r}, which is no feature: expected some of {list(names)}.")
-        return places.get(name, name)
-
-    for parameter in MONOTONE:
-        if isinstance(params.get(parameter), dict):
-            signs = {place(name, parameter): sign for name, sign in params[parameter].items()}
-            found[parameter] = tuple(signs.get(number, 0) for number in range(len(names)))
-    groups = params.get("interaction_constraints")
-    if isinstance(groups, list | tuple):
-        found["interaction_constraints"] = json.dumps(
-            [[place(name, "interaction_constraints") for name in group] for group in groups]
-        )
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -13,8 +14,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.pipeline import Pipeline
 
 from catbayes._encoding import KeepCategories, Kept, Layout
-from catbayes._estimators._named import features_by_place
+from catbayes._estimators._column_parameters import Columns, given, library, map_columns, without
 from catbayes._validation import Array
+from catbayes.errors import InputError
 
 TREES = (
     *("sklearn.tree", "sklearn.ensemble._forest", "sklearn.ensemble._gb", "sklearn.ensemble._hist_gradient_boosting"),
@@ -23,11 +25,6 @@ TREES = (
 """Where models come from that part categories by their numbers."""
 SUMS = ("sklearn.linear_model", "sklearn.svm", "sklearn.neural_network")
 """Where models come from that add features up, and learn a number for each category from columns of zeros and ones."""
-
-
-def library(model: Any) -> str:
-    """The package that a model comes from."""
-    return type(model).__module__.split(".")[0]
 
 
 def last_step(estimator: Any) -> Any:
@@ -57,15 +54,35 @@ class Known:
 
     names: tuple[str, ...]
     categories: tuple[int, ...]
+    columns: Columns
 
     @classmethod
-    def of(cls, estimator: Any, way: str, layout: Layout, inputs: list[Any]) -> Known:
-        """What there is to know for an estimator that is fitted in some way."""
+    def of(
+        cls, estimator: Any, way: str, layout: Layout, inputs: list[Any], fit_params: Mapping[str, Any] | None = None
+    ) -> Known:
+        """What there is to know for an estimator that is fitted in some way, and what its user says of columns."""
         coded = [column for column in layout.columns if column.beside.names[-1:] == ("code",)]
-        found = tuple(layout.places[column.position].stop - 1 for column in coded)
+        found = {layout.places[column.position].stop - 1 for column in coded}
         lost = library(estimator) == "catboost" and way != "members"
         names = inputs if isinstance(inputs[0], str) else [f"x{n}" for n in range(len(inputs))]
-        return cls(_spelled(layout.names(names)), () if lost else found)
+        places = tuple(range(place.start, place.stop) for place in layout.places)
+        pairs = tuple((column.parts, places[column.position]) for column in layout.interactions)
+        own = (tuple(inputs), tuple(layout.names(names)), places[: len(inputs)], frozenset(layout.passing), pairs)
+        columns = Columns(*own)
+        params = {**estimator.get_params(deep=False), **(fit_params or {})}
+        said = [
+            (name, place)
+            for role, read in (("categorical", columns.categorical), ("types", columns.types))
+            for name, value in given(estimator, role, params).items()
+            for place in read(value, name)
+        ]
+        if said and lost:
+            raise InputError(
+                f"{said[0][0]} goes with the members of CatBoost only, not with {way}: among copies of a row it would "
+                'learn the target of one from the others. Use fit_with="members", or let the encoder encode the column.'
+            )
+        places_said = {place for _, place in said}
+        return cls(_spelled(list(columns.names)), () if lost else tuple(sorted(found | places_said)), columns)
 
 
 def _spelled(names: list[str]) -> tuple[str, ...]:
@@ -86,28 +103,29 @@ def _spelled(names: list[str]) -> tuple[str, ...]:
     return tuple(taken)
 
 
-def told(model: Any, known: Known, fit_params: dict[str, Any]) -> dict[str, Any]:
-    """Tell a booster what its features are, unless its user did; returns the parameters of its `fit`."""
-    found, params = known.categories, model.get_params(deep=False)
-    if library(model) in ("xgboost", "sklearn"):
-        model.set_params(**features_by_place(params, known.names))
+def told(model: Any, known: Known, fit_params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A booster that knows its features, and the parameters of its `fit`; what was said of columns is of features."""
+    found, params = list(known.categories), model.get_params(deep=False)
+    said = [*given(model, "categorical", {**params, **fit_params}), *given(model, "types", params)]
+    amounts = {n: known.columns.amounts(v, n) for n, v in given(model, "amounts", fit_params).items()}
+    fit_params = without(fit_params, said) | amounts
+    map_columns(model, known.columns)
+    if library(model) in ("lightgbm", "catboost") and set(said) & set(params):  # theirs is for `fit`
+        model = type(model)(**without(model.get_params(deep=False), said))
     if library(model) == "lightgbm":
-        categories = {"categorical_feature": list(found)} if found else {}
+        categories = {"categorical_feature": found} if found else {}
         # It wants frames of who gave it names, to predict: see `as_taken`.
         names = {"feature_name": list(known.names)} if find_spec("pandas") else {}
-        return names | categories | fit_params
-    if not found:
-        return fit_params
-    if isinstance(model, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
-        if params["categorical_features"] in (None, "from_dtype"):
-            model.set_params(categorical_features=list(found))
-    elif library(model) == "xgboost" and params.get("feature_types") is None:
+        return model, names | categories | fit_params
+    if isinstance(model, HistGradientBoostingClassifier | HistGradientBoostingRegressor) and (found or said):
+        model.set_params(categorical_features=found or None)
+    elif library(model) == "xgboost" and (found or said):
         kinds = np.where(np.isin(np.arange(len(known.names)), found), "c", "q").tolist()
         model.set_params(feature_types=kinds, enable_categorical=True)
-    elif library(model) == "catboost" and params.get("cat_features") is None:
+    elif library(model) == "catboost" and (found or said):
         sets = [(as_trained(model, X, known), y) for X, y in fit_params.get("eval_set") or ()]
-        return {"cat_features": list(found)} | fit_params | ({"eval_set": sets} if sets else {})
-    return fit_params
+        return model, {"cat_features": found} | fit_params | ({"eval_set": sets} if sets else {})
+    return model, fit_params
 
 
 def takes_chunks(model: Any, layout: Layout) -> bool:

@@ -21,7 +21,7 @@ from catbayes.errors import InputError
 
 NOT_BY_ROW = (
     *("X_val", "y_val", "sample_weight_val", "eval_set", "eval_X", "eval_y", "eval_sample_weight"),
-    *("feature_name", "categorical_feature", "cat_features"),
+    *("feature_name", "categorical_feature", "cat_features", "feature_weights"),
 )
 """Fit parameters that speak of other rows or of features, even if they are as many."""
 

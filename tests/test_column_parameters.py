@@ -1,0 +1,210 @@
+"""Parameters of boosters that speak of columns mean the columns of X, or are refused."""
+
+import inspect
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from catboost import CatBoostClassifier, CatBoostRegressor
+from lightgbm import LGBMClassifier, LGBMRegressor
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from xgboost import XGBClassifier, XGBRegressor, XGBRFClassifier
+
+from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes._estimators._column_parameters import PARAMETERS, library
+from sales import SILENT
+
+QUIET = {"n_estimators": 20, "verbose": -1, "n_jobs": 1}
+CAT = {"iterations": 20, **SILENT}
+PLAIN = {"interactions": None, "effects": False, "random_state": 0}
+
+
+def make_table(n_rows=900):
+    """A column of 20 cities, whose rates differ, a code from 0 to 3, and a number."""
+    random = np.random.default_rng(0)
+    city, code = random.integers(0, 20, n_rows), random.integers(0, 4, n_rows)
+    X = pd.DataFrame({"city": [f"c{n}" for n in city], "code": code, "age": random.normal(size=n_rows)})
+    score = 2.0 * random.normal(size=20)[city] + np.array([1.5, -1.5, 1.5, -1.5])[code] + X["age"]
+    return X, (score + random.logistic(size=n_rows) > 0).astype(int)
+
+
+X, Y = make_table()
+
+
+def probabilities(estimator, **fit_params):
+    return SamplingClassifier(estimator, **PLAIN).fit(X, Y, **fit_params).predict_proba(X)
+
+
+CITY = [["city"], [0], "city", np.array(["city"]), (0,), "name:city"]
+
+
+@pytest.mark.parametrize("named", CITY, ids=repr)
+def test_a_column_that_is_encoded_may_be_called_a_category(named):
+    """It is one already: the posterior of a city is not taken for the number of a category."""
+    usual = probabilities(LGBMClassifier(**QUIET))
+    np.testing.assert_array_equal(probabilities(LGBMClassifier(**QUIET), categorical_feature=named), usual)
+    np.testing.assert_array_equal(probabilities(LGBMClassifier(**QUIET, categorical_feature=named)), usual)
+    np.testing.assert_array_equal(probabilities(LGBMClassifier(**QUIET, cat_feature=named)), usual)
+
+
+def test_so_it_may_in_other_libraries():
+    for named in (["city"], [0], [True, False, False]):
+        histogram = HistGradientBoostingClassifier(max_iter=20, random_state=0)
+        usual = probabilities(histogram)
+        np.testing.assert_array_equal(probabilities(histogram.set_params(categorical_features=named)), usual)
+    usual = probabilities(XGBClassifier(n_estimators=20))
+    typed = XGBClassifier(n_estimators=20, feature_types=["c", "q", "q"], enable_categorical=True)
+    np.testing.assert_array_equal(probabilities(typed), usual)
+    usual = probabilities(CatBoostClassifier(**CAT))
+    np.testing.assert_array_equal(probabilities(CatBoostClassifier(**CAT), cat_features=["city"]), usual)
+    named = CatBoostClassifier(**CAT, cat_features=("city",))  # CatBoost itself takes no tuple, and clones no list
+    np.testing.assert_array_equal(probabilities(named), usual)
+    clone(SamplingClassifier(named))
+
+
+BOOSTERS = {
+    "lightgbm": (LGBMClassifier(**QUIET), {"categorical_feature": ["city", "code"]}),
+    "catboost": (CatBoostClassifier(**CAT), {"cat_features": ["code"]}),
+    "xgboost": (XGBClassifier(n_estimators=20, feature_types=["c", "c", "q"]), {}),
+    "histograms": (HistGradientBoostingClassifier(max_iter=20, categorical_features=["code"]), {}),
+}
+
+
+@pytest.mark.parametrize("name", BOOSTERS)
+def test_a_column_that_is_not_encoded_becomes_a_category_of_the_booster(name, tmp_path):
+    import catbayes
+
+    estimator, fit_params = BOOSTERS[name]
+    model = SamplingClassifier(estimator, **PLAIN).fit(X, Y, **fit_params)
+    place = model.get_feature_names_out().tolist().index("code")
+    known = {
+        "lightgbm": lambda fitted: fitted.booster_.dump_model()["tree_info"][0],
+        "catboost": lambda fitted: fitted.get_cat_feature_indices(),
+        "xgboost": lambda fitted: [n for n, kind in enumerate(fitted.feature_types) if kind == "c"],
+        "histograms": lambda fitted: np.flatnonzero(fitted.is_categorical_),
+    }[name](model.estimators_[0])
+    if name == "lightgbm":  # splits by sets of categories are written with "=="
+        assert "'decision_type': '=='" in str(model.estimator_.booster_.dump_model())
+    else:
+        assert place in known
+    model.save(tmp_path / "model.catbayes")
+    loaded = catbayes.load(tmp_path / "model.catbayes")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert (loaded.features(X).dtypes == model.features(X).dtypes).all()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "fit_params", "message"),
+    [
+        (LGBMClassifier(**QUIET), {"categorical_feature": ["town"]}, r"names 'town', which is no feature: .*'city'"),
+        (LGBMClassifier(**QUIET), {"categorical_feature": [7]}, r"names 7, which is no feature"),
+        (LGBMClassifier(**QUIET), {"categorical_feature": ["age"]}, r"'age' holds more than whole numbers"),
+        (LGBMClassifier(**QUIET), {"feature_name": ["a", "b", "c"]}, r"\(feature_name=…\) names columns of X"),
+        (LGBMClassifier(**QUIET, ignore_column=[0]), {}, r"\(ignore_column=…\) names columns of X"),
+        (CatBoostClassifier(**CAT), {"text_features": ["city"]}, r"\(text_features=…\) names columns of X"),
+        (CatBoostClassifier(**CAT, cat_features=["city"]), {}, r"cannot be cloned .*cat_features=\(\"city\",\)"),
+        (XGBClassifier(feature_types=["c", "q"]), {}, r"one value for each of the 3 columns"),
+        (XGBClassifier(monotone_constraints=(1, 0)), {}, r"one value for each of the 3 columns"),
+        (XGBClassifier(monotone_constraints="(1,0,0)"), {}, r"expected a dictionary by name"),
+        (XGBClassifier(interaction_constraints="[[0]]"), {}, r"expected lists of columns"),
+        (
+            make_pipeline(FunctionTransformer(), LGBMClassifier(**QUIET, categorical_feature=[0])),
+            {},
+            r"lgbmclassifier__categorical_feature names columns, which are not known inside of Pipeline",
+        ),
+        (
+            make_pipeline(FunctionTransformer(), LGBMClassifier(**QUIET)),
+            {"lgbmclassifier__categorical_feature": [0]},
+            r"lgbmclassifier__categorical_feature names columns, which are not known inside of Pipeline",
+        ),
+        (
+            GridSearchCV(HistGradientBoostingClassifier(categorical_features=["city"]), {}),
+            {},
+            r"estimator__categorical_features names columns, which are not known inside of GridSearchCV",
+        ),
+    ],
+    ids=str,
+)
+def test_what_has_no_meaning_for_features_is_refused(estimator, fit_params, message):
+    with pytest.raises(InputError, match=message):
+        SamplingClassifier(estimator, **PLAIN).fit(X, Y, **fit_params)
+
+
+def test_categories_of_catboost_are_for_members_only():
+    with pytest.raises(InputError, match=r"cat_features goes with the members of CatBoost only, not with copies"):
+        SamplingClassifier(CatBoostClassifier(**CAT), fit_with="copies", **PLAIN).fit(X, Y, cat_features=["code"])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LGBMRegressor(verbose=-1, monotone_constraints={"age": -1}),
+        LGBMRegressor(verbose=-1, mc=[0, 0, -1]),
+        XGBRegressor(monotone_constraints={"age": -1}),
+        XGBRegressor(monotone_constraints=(0, 0, -1)),
+        CatBoostRegressor(**CAT, monotone_constraints=(0, 0, -1)),  # of which no dictionary can be cloned
+        HistGradientBoostingRegressor(monotonic_cst={"age": -1}),
+        HistGradientBoostingRegressor(monotonic_cst=[0, 0, -1]),
+    ],
+    ids=str,
+)
+def test_signs_are_those_of_columns_wherever_their_features_stand(estimator):
+    """The target rises with age, so a model that may only fall with it is flat."""
+    encoder = SamplingBayesianEncoder(keep_categories="one_hot")  # 20 features before that of age
+    model = SamplingRegressor(estimator, encoder, **PLAIN).fit(X, Y)
+    assert len(model.get_feature_names_out()) == 23
+    moved = X.assign(age=X["age"] + 1.0)
+    assert (model.predict(moved) <= model.predict(X) + 1e-6).all()
+
+
+def test_a_group_of_columns_holds_all_their_features():
+    encoder = SamplingBayesianEncoder(keep_categories="one_hot")
+    booster = XGBRegressor(n_estimators=20, max_depth=3, interaction_constraints=[["city"], ["code", 2]])
+    model = SamplingRegressor(booster, encoder, **PLAIN).fit(X, Y)
+    used = model.estimator_.get_booster().trees_to_dataframe().query("Feature != 'Leaf'")
+    groups = used.groupby("Tree")["Feature"].agg(set)
+    assert all(features <= {"code", "age"} or not features & {"code", "age"} for features in groups)
+    assert any(len(features) > 1 and not features & {"code", "age"} for features in groups)  # city and city_is_…
+
+
+@pytest.mark.parametrize("amounts", [{"age": 0.0}, [1.0, 1.0, 0.0]], ids=["by name", "by column"])
+def test_amounts_of_columns_go_to_their_features(amounts):
+    encoder = SamplingBayesianEncoder(keep_categories="one_hot")
+    for booster, fit_params in (
+        (LGBMRegressor(verbose=-1, feature_contri=amounts), {}),
+        (XGBRegressor(n_estimators=20, colsample_bynode=0.5), {"feature_weights": amounts}),
+    ):
+        model = SamplingRegressor(booster, encoder, **PLAIN).fit(X, Y, **fit_params)
+        importance = dict(zip(model.get_feature_names_out(), model.feature_importances_, strict=True))
+        assert importance["age"] == 0
+        assert importance["code"] > 0
+
+
+KINDS = [
+    *(LGBMClassifier, LGBMRegressor, XGBClassifier, XGBRegressor, XGBRFClassifier),
+    *(CatBoostClassifier, CatBoostRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor),
+]
+ABOUT_COLUMNS = re.compile(
+    r"feature|column|categ|^cat_|constraint|_cst|^text|embedding|forced|quantization|border|ctr|contri|penalt|split|graph"
+)
+ABOUT_TREES = {"min_split_gain", "min_gain_to_split"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_parameter_of_a_library_that_speaks_of_columns_is_in_the_table(kind):
+    names = {
+        *kind().get_params(),
+        *inspect.signature(kind.__init__).parameters,
+        *inspect.signature(kind.fit).parameters,
+    }
+    if kind is LGBMClassifier:
+        from lightgbm.basic import _ConfigAliases
+
+        names |= {alias for found in _ConfigAliases._get_all_param_aliases().values() for alias in found}
+    known = {name for names in PARAMETERS[library(kind())].values() for name in names}
+    assert {name for name in names if ABOUT_COLUMNS.search(name)} - known - ABOUT_TREES == set()
