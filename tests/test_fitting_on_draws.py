@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     BaggingRegressor,
+    ExtraTreesRegressor,
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
@@ -71,6 +72,35 @@ def test_a_bag_of_copies_holds_as_many_rows_as_a_bag_of_rows():
         model = SamplingRegressor(bag, fit_with="copies", n_draws=20, random_state=0).fit(X, y)
         shares = [len(np.unique(samples % 400)) / 400 for samples in model.estimator_.estimators_samples_]
         assert np.mean(shares) == pytest.approx(kept, abs=0.03)
+
+
+FORESTS = [
+    RandomForestRegressor(30, min_samples_leaf=10, random_state=0),
+    RandomForestRegressor(30, min_samples_leaf=0.02, random_state=0),
+    RandomForestRegressor(30, min_samples_split=30, random_state=0),
+    RandomForestRegressor(30, min_samples_leaf=5, max_samples=0.5, random_state=0),
+    RandomForestRegressor(30, min_samples_leaf=10, bootstrap=False, max_features=0.5, random_state=0),
+    ExtraTreesRegressor(30, min_samples_leaf=10, random_state=0),
+    ExtraTreesRegressor(30, min_samples_leaf=10, bootstrap=True, random_state=0),
+    BaggingRegressor(DecisionTreeRegressor(min_samples_leaf=10), 30, random_state=0),
+    BaggingRegressor(DecisionTreeRegressor(min_samples_leaf=5), 30, max_samples=0.5, bootstrap=False, random_state=0),
+]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("forest", FORESTS, ids=str)
+def test_trees_of_an_ensemble_stay_as_large_as_they_are_without_copies(forest, weighted):
+    """Leaves hold so many rows, however many copies of a row there are in a bag."""
+    X, y = noise_category()
+    X, y = pandas.concat([X] * 3), np.tile(y, 3) + np.random.default_rng(0).normal(size=3 * len(y))
+    weight = np.random.default_rng(1).uniform(0.2, 3.0, len(y)) if weighted else None
+    blind = make_pipeline(IgnoresTheCategory(), forest)
+    leaves = []
+    for n_draws in (1, 4):
+        model = SamplingRegressor(blind, fit_with="copies", n_draws=n_draws, random_state=0)
+        trees = model.fit(X, y, sample_weight=weight).estimator_[-1].estimators_
+        leaves.append(np.mean([tree.get_n_leaves() for tree in trees]))
+    assert leaves[1] == pytest.approx(leaves[0], rel=0.1)
 
 
 def test_without_the_weights_it_would_notice():

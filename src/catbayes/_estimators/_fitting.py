@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
@@ -31,6 +33,7 @@ from catbayes._estimators._named import classes_by_number
 from catbayes._estimators._native import as_trained, last_step, named, takes_chunks, told
 from catbayes._estimators._rows import TrainingRows
 from catbayes._random import Purpose, stream
+from catbayes._validation import Array
 from catbayes.errors import InputError, warn
 
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
@@ -41,7 +44,10 @@ BINNED_ROWS = 20_000
 """Rows that LightGBM makes bins of, of all copies, if the table has not more itself."""
 PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
 """Estimators that hand weights on to those inside them."""
-COUNTS = ("min_samples_leaf", "min_samples_split", "min_child_samples", "min_data_in_leaf")
+COUNTS = (
+    *("min_samples_leaf", "min_samples_split", "min_child_samples"),
+    *("min_data_in_leaf", "min_data_per_leaf", "min_data"),
+)
 """Parameters that count rows, whatever they weigh."""
 
 
@@ -210,19 +216,11 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
 def _keep_meaning(model: Any, rows: TrainingRows) -> None:
     """Change the parameters whose meaning K copies would change.
 
-    Ensembles that bootstrap go on drawing N rows, of the K N there are, or every row would be in every bag. Otherwise
-    counts of rows are multiplied by K. SGD's penalty acts at every step, of which there are K times as many; CatBoost
-    multiplies its own by the mean weight.
+    SGD's penalty acts at every step, of which there are K times as many; CatBoost multiplies its own by the mean
+    weight.
     """
     last, params = last_step(model), last_step(model).get_params(deep=False)
-    if params.get("bootstrap") and "max_samples" in params:
-        most = params["max_samples"]
-        size = most if isinstance(most, Integral) else max(1, round((most or 1.0) * len(rows)))
-        last.set_params(max_samples=int(size))
-        return
-    whole = {name: value for name, value in model.get_params().items() if isinstance(value, Integral)}
-    counts = {name: int(value) * rows.n_draws for name, value in whole.items() if name.split("__")[-1] in COUNTS}
-    model.set_params(**counts)
+    _keep_counts(model, rows)
     if isinstance(last, SGDClassifier | SGDRegressor):
         last.set_params(alpha=params["alpha"] / rows.n_draws)
     if library(last) == "lightgbm":
@@ -236,6 +234,50 @@ def _keep_meaning(model: Any, rows: TrainingRows) -> None:
         )
     if library(last) == "catboost":
         _keep_catboost(last, rows)
+
+
+def _keep_counts(model: Any, rows: TrainingRows) -> None:
+    """Multiply parameters that count rows by the number of copies of a row that a tree sees.
+
+    There are K of them, unless the estimator, or one around it, draws bags: those stay as large as they were, or every
+    row would be in every bag, and hold fewer copies of a row.
+    """
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    bags = dict[str, float]()
+    for name, part in {"": model, **model.get_params()}.items():
+        if not hasattr(part, "get_params") or isinstance(part, type) or any(_is_within(name, bag) for bag in bags):
+            continue
+        params = part.get_params(deep=False)
+        if "max_samples" in params and (params["bootstrap"] or isinstance(part, BaggingClassifier | BaggingRegressor)):
+            most: Any = params["max_samples"]
+            if most is None or not isinstance(most, Integral):
+                most = len(rows) if most is None else round(float(most) * float(weight.sum()))
+            size = max(1, int(most) if params["bootstrap"] else min(int(most), len(rows)))
+            part.set_params(max_samples=size)
+            bags[name] = _copies_in_bag(weight, rows.n_draws, size) if params["bootstrap"] else 1.0
+    for name, value in model.get_params().items():
+        if name.split("__")[-1] not in COUNTS or not isinstance(value, Real):
+            continue
+        copies = next((copies for bag, copies in bags.items() if _is_within(name, bag)), float(rows.n_draws))
+        if isinstance(value, Integral):
+            model.set_params(**{name: round(int(value) * copies)})
+        else:  # a share of all copies
+            model.set_params(**{name: float(value) * copies / rows.n_draws})
+
+
+def _is_within(name: str, part: str) -> bool:
+    """Tell whether a nested parameter belongs to a part, of which the estimator itself has no name."""
+    return not part or name.startswith(f"{part}__")
+
+
+def _copies_in_bag(weight: Array, n_draws: int, size: int) -> float:
+    """Different copies of a row in a bag that holds any of them: what a bag of copies holds, over one of rows.
+
+    A row that is drawn with probability p is in a bag of n with probability 1 - exp(-n p), each of its K copies with
+    1 - exp(-n p / K). For equal weights and n rows the ratio is K (1 - exp(-1/K)) / (1 - exp(-1)), 1.35 for K = 3.
+    """
+    expected = size * weight / weight.sum()
+    return float(n_draws * np.expm1(-expected / n_draws).sum() / np.expm1(-expected).sum())
 
 
 def _keep_catboost(model: Any, rows: TrainingRows) -> None:
