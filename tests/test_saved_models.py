@@ -1,7 +1,9 @@
 """Models in files: what comes back predicts the same, holds no pickle, and is made of what one trusts."""
 
+import copy
 import io
 import json
+import os
 import pickletools
 import warnings
 import zipfile
@@ -199,6 +201,89 @@ def test_damaged_foreign_and_newer_files_are_refused(tmp_path):
         catbayes.load(changed(format="other"))
     with pytest.raises(InputError, match="do not fit its header"):
         catbayes.load(changed(fitted=[{"kind": "os.system", "params": {}}]))
+
+
+def crafted(model, entries=None, **header):
+    """The file of a model, with parts of its header and of its first fitted estimator put in by somebody else."""
+    written, new = io.BytesIO(), io.BytesIO()
+    model.save(written)
+    with zipfile.ZipFile(written) as old, zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as file:
+        record = json.loads(old.read("model.json"))
+        fitted = header.pop("fitted", None)
+        record |= header
+        if fitted is not None:
+            record["fitted"][0] |= {"params": record["fitted"][0]["params"] | fitted.pop("params", {})} | fitted
+        parts = {name: old.read(name) for name in old.namelist()} | {"model.json": json.dumps(record)}
+        for name, content in (parts | (entries or {})).items():
+            file.writestr(name, content)
+    return new
+
+
+@pytest.fixture(scope="module")
+def small():
+    X, y = make_table(100)
+    return SamplingClassifier(LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=1), random_state=0).fit(X, y > 0)
+
+
+ZEROS = bytes(60 << 20)
+NETWORK = {"machines": "127.0.0.1:12401,127.0.0.1:12402", "num_machines": 2, "local_listen_port": 12402}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"fitted": {"params": NETWORK}}, r"no parameters \['local_listen_port', 'machines', 'num_machines'\]"),
+        ({"fitted": {"params": {"forcedsplits_filename": "/etc/passwd"}}}, "no parameters"),
+        ({"fitted": {"params": {"Booster": "mine"}}}, "no parameters"),
+        ({"fitted": {"params": {"n_estimators": "many"}}}, "n_estimators='many' is no parameter"),
+        ({"fitted": {"classes": [0]}}, "classes of a booster are not those of the model"),
+        ({"fitted": {"classes": list(range(100_000))}}, "classes of a booster are not those of the model"),
+        ({"fitted": {"classes": None}}, "classes are for classifiers"),
+        ({"classes": []}, "its classes are fewer than two"),
+        ({"classes": [["bool", "True"]]}, "its classes are fewer than two"),
+        ({"classes": None}, "classes are for classifiers"),
+        ({"entries": {"encoder.parquet": ZEROS}}, "what it unfolds to is more than 200 times its size"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_files_that_somebody_made_up_are_refused_before_anything_is_fitted(small, given, message, monkeypatch):
+    import lightgbm
+
+    file = crafted(small, **copy.deepcopy(given))
+    seen = []
+    monkeypatch.setattr(lightgbm.Booster, "set_network", lambda *given: seen.append(given))
+    with pytest.raises(InputError, match=f"damaged.*{message}"):
+        catbayes.load(file)
+    assert not seen
+
+
+@pytest.mark.parametrize("name", ["n_jobs", "num_threads", "nthread"])
+def test_a_file_asks_for_no_more_threads_than_there_are_cores(small, name):
+    loaded = catbayes.load(crafted(small, fitted={"params": {name: 10**6}}))
+    assert loaded.estimator_.get_params()[name] == os.cpu_count()
+    X, _ = make_table(100)
+    np.testing.assert_array_equal(loaded.predict_proba(X), small.predict_proba(X))
+
+
+def test_entries_that_the_header_does_not_name_are_not_read(small):
+    X, _ = make_table(100)
+    loaded = catbayes.load(crafted(small, entries={"more": ZEROS}))
+    np.testing.assert_array_equal(loaded.predict_proba(X), small.predict_proba(X))
+
+
+@pytest.mark.parametrize("kind", [SamplingClassifier, SamplingBayesianEncoder, catbayes])
+def test_devices_and_folders_are_no_files(kind, tmp_path):
+    for path in ("/dev/zero", tmp_path):
+        with pytest.raises(InputError, match="it is no regular file"):
+            kind.load(path)
+
+
+def test_parameters_that_a_file_may_not_hold_are_written_by_skops():
+    X, y = make_table(100)
+    booster = CatBoostClassifier(iterations=2, train_dir=None, **SILENT)
+    assert "skops" not in kinds_of_files(SamplingClassifier(booster).fit(X, y > 0))
+    booster = LGBMClassifier(n_estimators=2, verbose=-1, time_out=5)
+    assert "skops" in kinds_of_files(SamplingClassifier(booster).fit(X, y > 0))
 
 
 def test_what_is_not_fitted_or_holds_code_is_not_saved():

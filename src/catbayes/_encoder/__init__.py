@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from catbayes._encoder._bounds import require_regular, size_of
 from catbayes._encoder._file import build_encoder, load_table
 from catbayes._encoder._frames import describe
 from catbayes._encoder._reading import fitted_encoding, input_names, new_seed, read_new, read_table, read_y
@@ -28,6 +29,8 @@ __all__ = [
     "read_table",
     "read_value",
     "read_y",
+    "require_regular",
+    "size_of",
     "write_settings",
     "write_values",
 ]

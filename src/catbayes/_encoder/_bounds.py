@@ -10,6 +10,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from catbayes.errors import InputError
+
 ROWS, TEXT, NUMBERS = 20, 500, 8000
 """Rows, bytes of text and bytes of numbers that there may be for a byte of the file."""
 
@@ -21,6 +23,13 @@ AT_A_TIME = 256
 
 COLLISIONS = 1000
 """So many categories of one hash are no burden."""
+
+
+def require_regular(path: Any) -> None:
+    """Refuse a path of what is no regular file: a device or a pipe may never end."""
+    if isinstance(path, str | os.PathLike) and not os.path.isfile(path):
+        found = "is no regular file" if os.path.exists(path) else "does not exist"
+        raise InputError(f"There is no file {os.fspath(path)!r}: it {found}.")
 
 
 def size_of(path: Any) -> int:

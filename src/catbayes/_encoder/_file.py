@@ -18,7 +18,7 @@ import numpy as np
 
 from catbayes._atomic import replacing
 from catbayes._categories import Categories
-from catbayes._encoder._bounds import check_spread, read_bounded, size_of
+from catbayes._encoder._bounds import check_spread, read_bounded, require_regular, size_of
 from catbayes._encoder._settings import (
     read_family_object,
     read_settings,
@@ -74,8 +74,7 @@ def load_encoder(path: Any, kinds: dict[str, Build]) -> Any:
 def load_table(path: Any, kinds: dict[str, Callable[[Any, Any], Any]]) -> Any:
     """Read what a file holds, from a path or an open binary file; `kinds` make it of a header and a table."""
     parquet = _parquet()
-    if isinstance(path, str | os.PathLike) and not os.path.isfile(path):
-        raise InputError(f"There is no file {os.fspath(path)!r}.")
+    require_regular(path)
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else "The file"
     try:
         size = size_of(path)

@@ -5,6 +5,7 @@ from typing import Any
 from zipfile import is_zipfile
 
 from catbayes._encoder import load as load_encoder
+from catbayes._encoder import require_regular
 from catbayes._estimators._file import load_model
 from catbayes._estimators._native import last_step
 from catbayes._estimators.classifier import SamplingClassifier
@@ -37,6 +38,7 @@ def load(path: File, trusted: Collection[str] = ()) -> Any:
     >>> catbayes.load(file)
     ConjugateMomentEncoder()
     """
+    require_regular(path)
     if is_zipfile(path):
         return load_model(path, (SamplingClassifier, SamplingRegressor), trusted)
     return load_encoder(path)

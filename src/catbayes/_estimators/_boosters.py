@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-
-from catbayes._estimators._native import library
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +24,80 @@ class Format:
     read: Callable[[Any, bytes, list[int] | None], None]  # with the classes that the model knows
 
 
+THREADS = ("n_jobs", "nthread", "nthreads", "num_thread", "num_threads", "thread_count")
+"""Parameters that say how many threads there are."""
+
+MORE = {
+    "lightgbm": (
+        *("bagging_fraction", "bagging_freq", "bagging_seed", "boost_from_average", "cat_l2", "cat_smooth"),
+        *("cegb_tradeoff", "cegb_penalty_split", "data_sample_strategy", "deterministic", "device", "device_type"),
+        *("drop_rate", "drop_seed", "early_stopping_round", "early_stopping_rounds", "enable_bundle", "extra_seed"),
+        *("extra_trees", "alpha", "fair_c", "feature_fraction", "feature_fraction_bynode", "feature_fraction_seed"),
+        *("force_col_wise", "force_row_wise", "is_unbalance", "lambda_l1", "lambda_l2", "linear_lambda", "linear_tree"),
+        *("max_bin", "max_cat_threshold", "max_cat_to_onehot", "max_delta_step", "max_drop", "metric"),
+        *("min_data", "min_data_in_bin", "min_data_in_leaf", "min_data_per_group", "min_gain_to_split"),
+        *("min_sum_hessian_in_leaf", "monotone_constraints", "monotone_constraints_method", "monotone_penalty"),
+        *("neg_bagging_fraction", "num_iterations", "num_thread", "num_threads", "nthread", "objective_seed"),
+        *("other_rate", "path_smooth", "poisson_max_delta_step", "pos_bagging_fraction", "quant_train_renew_leaf"),
+        *("reg_sqrt", "scale_pos_weight", "seed", "sigmoid", "skip_drop", "stochastic_rounding", "top_rate"),
+        *("tweedie_variance_power", "uniform_drop", "use_missing", "use_quantized_grad", "verbose", "verbosity"),
+        *("xgboost_dart_mode", "zero_as_missing"),
+    ),
+    "xgboost": ("nthread", "seed", "eta"),
+    "catboost": (),
+}
+"""Parameters that a library takes beside those of its signature. No file may name files, machines or ports by them."""
+
+PATHS = ("train_dir", "snapshot_file", "input_borders", "output_borders", "metadata", "name", "device_config")
+"""Parameters of CatBoost that are about files."""
+
+
 def format_of(model: Any) -> Format | None:
     """The format of a model's own library; None if it has none, or a parameter is more than a plain value."""
-    found = FORMATS.get(library(model))
-    plain = found is not None and type(model).__name__ in found.kinds and _is_plain(model.get_params(deep=False))
-    return found if plain else None
+    found = FORMATS.get(type(model).__module__.split(".")[0])
+    if found is None or type(model).__name__ not in found.kinds:
+        return None
+    params = model.get_params(deep=False)
+    return found if _is_plain(params) and not _unknown(type(model), params) else None
 
 
 def new_booster(kind: str, params: dict[str, Any]) -> tuple[Any, Format]:
-    """A booster by the name of its class, and the format of its library."""
+    """A booster by the name of its class, with parameters of a file, and the format of its library."""
     package, found = next((package, found) for package, found in FORMATS.items() if kind in found.kinds)
-    return getattr(import_module(package), kind)(**params), found
+    made = getattr(import_module(package), kind)
+    unknown = _unknown(made, params)
+    if unknown:
+        raise ValueError(f"{kind} has no parameters {sorted(unknown)}")
+    usual = made().get_params()
+    for name, value in params.items():
+        if not _is_like(value, usual.get(name)):
+            raise ValueError(f"{name}={value!r} is no parameter of {kind}")
+    return made(**params), found
+
+
+def limit_threads(estimator: Any) -> Any:
+    """An estimator of a file, and those inside of it, with no more threads than this machine has cores."""
+    most = os.cpu_count() or 1
+    asked = {name: value for name, value in estimator.get_params().items() if name.split("__")[-1] in THREADS}
+    fine = {name for name, value in asked.items() if value is None or (type(value) is int and abs(value) <= most)}
+    many = dict.fromkeys(asked.keys() - fine, most)
+    return estimator.set_params(**many) if many else estimator
+
+
+def _unknown(kind: type[Any], params: dict[str, Any]) -> set[str]:
+    package = kind.__module__.split(".")[0]
+    usual = signature(kind.__init__).parameters if package == "catboost" else kind().get_params()
+    return {*params} - {*usual, *MORE[package]} | ({*params} & {*PATHS})
+
+
+def _is_like(value: Any, usual: Any) -> bool:
+    """Tell whether a value of a file is plain, and a number or a text where the default is one."""
+    if not _is_plain(value):
+        return False
+    if value is None or usual is None:
+        return True
+    kinds = [bool, str] if isinstance(usual, bool) else [int, float] if isinstance(usual, int | float) else [str]
+    return type(value) in kinds or not isinstance(usual, bool | int | float | str)
 
 
 def _is_plain(value: Any) -> bool:
@@ -51,23 +114,26 @@ def _write_lightgbm(model: Any) -> bytes:
 
 
 def _read_lightgbm(model: Any, content: bytes, classes: list[int] | None) -> None:
-    """Let a model of one round, fitted on next to nothing, become the one in the file.
+    """Let a model of one round, fitted on next to nothing with our own parameters, become the one in the file.
 
     LightGBM reads its boosters, but not into the models that it has for scikit-learn; these are made by `fit` alone.
     """
     import lightgbm
 
-    params, written = model.get_params(), lightgbm.Booster(model_str=content.decode())
+    written = lightgbm.Booster(model_str=content.decode())
     names = written.feature_name()
     own = names == [f"Column_{n}" for n in range(len(names))]
 
     def become(env: Any) -> None:
         env.model.model_from_string(content.decode())
 
-    y = np.array([0.25, 0.75]) if classes is None else np.repeat(classes, 2)  # in the range of every objective
-    model.set_params(n_estimators=1, verbose=-1)
-    model.fit(np.zeros((len(y), len(names))), y, callbacks=[become], feature_name="auto" if own else names)
-    model.set_params(n_estimators=params["n_estimators"], verbose=params.get("verbose"))
+    y = np.array([0.25, 0.75]) if classes is None else np.repeat(classes, 2)
+    stand_in = type(model)(n_estimators=1, n_jobs=1, verbose=-1)
+    stand_in.fit(np.zeros((len(y), len(names))), y, callbacks=[become], feature_name="auto" if own else names)
+    own_params = {*stand_in.get_params(), "_other_params"}
+    vars(model).update({name: value for name, value in vars(stand_in).items() if name not in own_params})
+    if model.objective is not None:
+        model._objective = model.objective
 
 
 def _write_xgboost(model: Any) -> bytes:

@@ -15,11 +15,20 @@ from importlib.metadata import version
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from catbayes._atomic import replacing
-from catbayes._encoder import SamplingBayesianEncoder, read_settings, read_value, write_settings, write_values
-from catbayes._estimators._boosters import format_of, new_booster
+from catbayes._encoder import (
+    SamplingBayesianEncoder,
+    read_settings,
+    read_value,
+    require_regular,
+    size_of,
+    write_settings,
+    write_values,
+)
+from catbayes._estimators._boosters import format_of, limit_threads, new_booster
 from catbayes._estimators._calibration import from_arrays, to_arrays
 from catbayes._evidence import label_array
 from catbayes._types import File
@@ -29,6 +38,9 @@ FORMAT, VERSION = "catbayes model", 3
 HEADER, ENCODER, CALIBRATION = "model.json", "encoder.parquet", "calibration.npz"
 PARTS = ("estimator", "encoder")
 """Parameters that are written by themselves."""
+
+TIMES, FREE = 200, 1 << 24
+"""How many times its size a file may unfold to, and how many bytes besides: text of trees takes 5 to 20 times."""
 
 TRUSTED = (
     *("builtins.bytearray", "collections.OrderedDict", "collections.defaultdict"),
@@ -172,7 +184,7 @@ def _write_estimator(estimator: Any, name: str, files: dict[str, bytes]) -> dict
     if fitted:
         files[f"{name}.{found.ending}"] = found.write(estimator)
         record["file"] = f"{name}.{found.ending}"
-        record["classes"] = np.asarray(estimator.classes_).tolist() if hasattr(estimator, "classes_") else None
+        record["classes"] = np.asarray(estimator.classes_).tolist() if is_classifier(estimator) else None
     return record
 
 
@@ -181,16 +193,39 @@ def _write_estimator(estimator: Any, name: str, files: dict[str, bytes]) -> dict
 
 def load_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]) -> Any:
     """Read a model from a path, or from an open binary file."""
-    if isinstance(path, str | os.PathLike) and not os.path.isfile(path):
-        raise InputError(f"There is no file {os.fspath(path)!r}.")
+    require_regular(path)
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else "The file"
     try:
         with zipfile.ZipFile(path) as file:
-            files = {entry: file.read(entry) for entry in file.namelist()}
-        header = json.loads(files[HEADER])
-        found = header["format"], header["version"], header["model"]
+            read = _Entries(file, size_of(path))
+            header = json.loads(read(HEADER))
+            found = header["format"], header["version"], header["model"]
+            return _read_model(name, header, found, kinds, read, trusted)
+    except (InputError, ImportError):
+        raise
     except Exception as error:
         raise InputError(f"{name} is damaged, cut short, or no catbayes model: {error}") from error
+
+
+class _Entries:
+    """Entries of an archive, read by name, as long as what they unfold to is in proportion to the file."""
+
+    def __init__(self, file: zipfile.ZipFile, size: int) -> None:
+        self.file, self.left = file, TIMES * size + FREE
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.file.namelist()
+
+    def __call__(self, name: str) -> bytes:
+        self.left -= self.file.getinfo(name).file_size
+        if self.left < 0:
+            raise ValueError(f"what it unfolds to is more than {TIMES} times its size")
+        return self.file.read(name)
+
+
+def _read_model(
+    name: str, header: Any, found: Any, kinds: Collection[type[Any]], read: _Entries, trusted: Collection[str]
+) -> Any:
     if found[0] != FORMAT:
         raise InputError(f"{name} is no catbayes model, but {found[0]!r}.")
     if found[1] != VERSION:
@@ -202,15 +237,15 @@ def load_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]
     if found[2] not in known:
         raise InputError(f"{name} holds a {found[2]!r}: expected one of {', '.join(known)}.")
     try:
-        return _unpack(known[found[2]], header, files, {*TRUSTED, *trusted})
+        return _unpack(known[found[2]], header, read, {*TRUSTED, *trusted})
     except (InputError, ImportError):
         raise
     except Exception as error:
         raise InputError(f"{name} is damaged: its parts do not fit its header ({error}).") from error
 
 
-def _unpack(kind: type[Any], header: Any, files: dict[str, bytes], trusted: set[str]) -> Any:
-    estimator = None if header["estimator"] is None else _read_estimator(header["estimator"], files, trusted)
+def _unpack(kind: type[Any], header: Any, read: _Entries, trusted: set[str]) -> Any:
+    estimator = None if header["estimator"] is None else _read_estimator(header["estimator"], read, trusted)
     encoder = None if header["encoder"] is None else SamplingBayesianEncoder(**read_settings(header["encoder"]))
     model = kind(estimator, encoder, **read_settings(header["settings"]))
     inputs = header["inputs"]
@@ -218,24 +253,32 @@ def _unpack(kind: type[Any], header: Any, files: dict[str, bytes], trusted: set[
     if header["named"]:
         model.feature_names_in_ = np.array(inputs, dtype=object)
     classes = None
+    if (header["classes"] is not None) != issubclass(kind, ClassifierMixin):
+        raise ValueError("classes are for classifiers")
     if header["classes"] is not None:
         labels = [read_value(pair) for pair in header["classes"]]
         classes = label_array(labels, np.dtype(header["class_type"]))
-    fitted = SamplingBayesianEncoder.load(io.BytesIO(files[ENCODER])) if ENCODER in files else None
-    estimators = [_read_estimator(record, files, trusted) for record in header["fitted"]]
+        if len(np.unique(classes)) < max(2, len(labels)):
+            raise ValueError("its classes are fewer than two, or not distinct")
+    n_classes = None if classes is None else len(classes)
+    fitted = SamplingBayesianEncoder.load(io.BytesIO(read(ENCODER))) if ENCODER in read else None
+    if not header["fitted"]:
+        raise ValueError("it holds no fitted estimator")
+    estimators = [_read_estimator(record, read, trusted, n_classes) for record in header["fitted"]]
     model._settle(fitted, estimators, header["fit_with"], classes, header["categories"])
-    trees = None if header["scale"] is None else _read_estimator(header["scale"], files, trusted)
-    model._calibration = from_arrays(files[CALIBRATION], trees) if CALIBRATION in files else None
+    trees = None if header["scale"] is None else _read_estimator(header["scale"], read, trusted)
+    model._calibration = from_arrays(read(CALIBRATION), trees) if CALIBRATION in read else None
     return model
 
 
-def _read_estimator(record: Any, files: dict[str, bytes], trusted: set[str]) -> Any:
+def _read_estimator(record: Any, read: _Entries, trusted: set[str], n_classes: int | None = None) -> Any:
     if "kind" in record:
         model, found = new_booster(record["kind"], record["params"])
+        limit_threads(model)
         if "file" in record:
-            found.read(model, files[record["file"]], record["classes"])
+            found.read(model, read(record["file"]), _read_classes(record["classes"], n_classes))
         return model
-    content, skops = files[record["file"]], _skops()
+    content, skops = read(record["file"]), _skops()
     unknown = set(skops.get_untrusted_types(data=content))
     strangers = sorted(unknown - trusted)
     if strangers:
@@ -243,7 +286,19 @@ def _read_estimator(record: Any, files: dict[str, bytes], trusted: set[str]) -> 
             f"The estimator in the file is made of {', '.join(strangers)}, which nobody said to trust. If you do, load "
             f"it with trusted={strangers!r}."
         )
-    return skops.loads(content, trusted=sorted(unknown))
+    return limit_threads(skops.loads(content, trusted=sorted(unknown)))
+
+
+def _read_classes(numbers: Any, n_classes: int | None) -> list[int] | None:
+    """The classes that a booster knows: two or more of those of the model, by their numbers."""
+    if (numbers is None) != (n_classes is None):
+        raise ValueError("classes are for classifiers")
+    if numbers is None:
+        return None
+    known = [int(number) for number in numbers]
+    if len(known) < 2 or known != sorted({*known}) or not 0 <= known[0] <= known[-1] < (n_classes or 0):
+        raise ValueError("the classes of a booster are not those of the model")
+    return known
 
 
 def _skops() -> Any:
