@@ -91,8 +91,7 @@ FORESTS = [
 @pytest.mark.parametrize("forest", FORESTS, ids=str)
 def test_trees_of_an_ensemble_stay_as_large_as_they_are_without_copies(forest, weighted):
     """Leaves hold so many rows, however many copies of a row there are in a bag."""
-    X, y = noise_category()
-    X, y = pandas.concat([X] * 3), np.tile(y, 3) + np.random.default_rng(0).normal(size=3 * len(y))
+    X, y = make_table(1_000)
     weight = np.random.default_rng(1).uniform(0.2, 3.0, len(y)) if weighted else None
     blind = make_pipeline(IgnoresTheCategory(), forest)
     leaves = []
@@ -100,7 +99,7 @@ def test_trees_of_an_ensemble_stay_as_large_as_they_are_without_copies(forest, w
         model = SamplingRegressor(blind, fit_with="copies", n_draws=n_draws, random_state=0)
         trees = model.fit(X, y, sample_weight=weight).estimator_[-1].estimators_
         leaves.append(np.mean([tree.get_n_leaves() for tree in trees]))
-    assert leaves[1] == pytest.approx(leaves[0], rel=0.1)
+    assert leaves[1] == pytest.approx(leaves[0], rel=0.15)
 
 
 def test_without_the_weights_it_would_notice():
