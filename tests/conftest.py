@@ -15,6 +15,28 @@ settings.register_profile("mutants", max_examples=15, derandomize=True, deadline
 GRANTED = "is non deterministic"  # scikit-learn's own reason; tests/test_scikit_learn_checks.py makes up for each
 
 
+PASSED = Path(os.environ["CATBAYES_PASSED"]) if "CATBAYES_PASSED" in os.environ else None
+"""A file of tests that have passed, and are not run again; those that pass are added."""
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out tests that have passed before."""
+    if PASSED and PASSED.exists():
+        passed = set(PASSED.read_text(encoding="utf-8").splitlines())
+        left_out = [item for item in items if item.nodeid in passed]
+        items[:] = [item for item in items if item.nodeid not in passed]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Add those that have passed now; the last part of a name may be the group that ran it."""
+    if PASSED:
+        names = [report.nodeid for report in terminalreporter.stats.get("passed", [])]
+        PASSED.parent.mkdir(parents=True, exist_ok=True)
+        with PASSED.open("a", encoding="utf-8") as file:
+            file.writelines(f"{name}\n{name.rpartition('@')[0] or name}\n" for name in names)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """Turn skips into failures where CATBAYES_NO_SKIPS is set."""
