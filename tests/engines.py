@@ -94,10 +94,15 @@ def _dask(folder):
     return dask.dataframe.read_parquet(str(folder / "*.parquet"))
 
 
-def start_spark(master="local[2]"):
-    """A Spark session whose workers run this Python."""
+def require_java():
+    """Skip what runs Spark where there is no Java."""
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         pytest.skip("Spark needs Java")
+
+
+def start_spark(master="local[2]"):
+    """A Spark session whose workers run this Python."""
+    require_java()
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable

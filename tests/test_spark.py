@@ -11,7 +11,7 @@ import pytest
 
 import catbayes
 from catbayes import Draws, InputError, SamplingBayesianEncoder, encode, gather
-from engines import COLUMNS, INTERACTIONS, TABLE, start_spark, write_files
+from engines import COLUMNS, INTERACTIONS, TABLE, require_java, start_spark, write_files
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
@@ -250,6 +250,7 @@ def test_files_are_known_by_the_names_they_have(spark, tmp_path):
 
 def test_a_killed_executor_changes_no_row(tmp_path):
     """Two executors, one of which is killed in the middle: the job ends by itself, and nothing is changed or lost."""
+    require_java()
     script = Path(__file__).with_name("spark_fault.py")
     done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, done.stderr[-3_000:]
