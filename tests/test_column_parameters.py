@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -122,6 +123,18 @@ def test_a_column_that_is_not_encoded_becomes_a_category_of_the_booster(name, tm
             {"lgbmclassifier__categorical_feature": [0]},
             r"lgbmclassifier__categorical_feature names columns, which are not known inside of Pipeline",
         ),
+        (XGBClassifier(monotone_constraints=1), {}, r"expected a dictionary by name"),
+        (XGBClassifier(monotone_constraints={"age": 0.5}), {}, r"is 0.5 for 'age': expected -1, 0 or 1"),
+        (XGBClassifier(interaction_constraints=["city", "age"]), {}, r"expected lists of columns"),
+        (XGBClassifier(feature_weights={"age": -1}), {}, r"is -1 for 'age': expected a number from 0 on"),
+        (
+            LGBMClassifier(**QUIET, monotone_constraints={"code": 1}),
+            {"categorical_feature": ["code"]},
+            "has a sign for",
+        ),
+        (HistGradientBoostingClassifier(categorical_features=[True, True]), {}, "names True, which is no feature"),
+        (GridSearchCV(LGBMClassifier(**QUIET), {}), {"categorical_feature": [0]}, r"not known inside of GridSearchCV"),
+        (GridSearchCV(LGBMClassifier(**QUIET), {"cat_feature": [[0]]}), {}, r"not known inside of GridSearchCV"),
         (
             GridSearchCV(HistGradientBoostingClassifier(categorical_features=["city"]), {}),
             {},
@@ -133,6 +146,67 @@ def test_a_column_that_is_not_encoded_becomes_a_category_of_the_booster(name, tm
 def test_what_has_no_meaning_for_features_is_refused(estimator, fit_params, message):
     with pytest.raises(InputError, match=message):
         SamplingClassifier(estimator, **PLAIN).fit(X, Y, **fit_params)
+
+
+def test_codes_are_told_apart_in_single_precision():
+    many = X.assign(code=X["code"] * 30_000_000)
+    with pytest.raises(InputError, match=r"'code' holds more than whole numbers from 0 to 16,777,216"):
+        SamplingClassifier(LGBMClassifier(**QUIET), **PLAIN).fit(many, Y, categorical_feature=["code"])
+
+
+class OwnHistograms(HistGradientBoostingClassifier):
+    """A class that is derived from one of the library."""
+
+
+class OwnLightGBM(LGBMClassifier):
+    """Likewise."""
+
+
+def test_derived_classes_are_mapped_like_their_bases():
+    for named in (["city"], [0]):
+        own = probabilities(OwnHistograms(max_iter=20, random_state=0, categorical_features=named))
+        np.testing.assert_array_equal(own, probabilities(HistGradientBoostingClassifier(max_iter=20, random_state=0)))
+        own = probabilities(OwnLightGBM(**QUIET), categorical_feature=named)
+        np.testing.assert_array_equal(own, probabilities(LGBMClassifier(**QUIET)))
+
+
+def test_a_column_goes_before_a_feature_of_the_same_name():
+    table = X.rename(columns={"code": "city_code"})
+    model = SamplingRegressor(XGBRegressor(n_estimators=20, monotone_constraints={"city_code": 1}), **PLAIN)
+    model.set_params(keep_categories=None).fit(table, Y)
+    moved = table.assign(city_code=table["city_code"] + 1)
+    assert (model.predict(moved) >= model.predict(table) - 1e-6).all()
+    renamed = SamplingRegressor(XGBRegressor(n_estimators=20, monotone_constraints={"city_code": 1}), **PLAIN)
+    with pytest.raises(InputError, match="Two outputs would be called 'city_code'"):
+        renamed.set_params(keep_categories="codes").fit(table, Y).get_feature_names_out()
+    assert renamed.estimator_.get_params()["monotone_constraints"] == (0, 0, 1, 0)
+
+
+def test_the_sign_of_an_encoded_column_is_for_its_mean_in_arrays_too():
+    for table, signs in ((X, {"city": 1}), (X, [1, 0, 0]), (X.to_numpy(), [1, 0, 0]), (X.to_numpy(), {0: 1})):
+        booster = XGBRegressor(n_estimators=5, monotone_constraints=signs)
+        model = SamplingRegressor(booster, SamplingBayesianEncoder(keep_categories="codes"), **PLAIN).fit(table, Y)
+        assert model.estimator_.get_params()["monotone_constraints"] == (1, 0, 0, 0)
+
+
+def test_columns_that_are_kept_apart_are_not_combined():
+    both = X.assign(shop=np.where(X["code"] % 2, "a", "b"))
+    for booster in (
+        XGBRegressor(n_estimators=5, interaction_constraints=[["city"], ["shop", "code", "age"]]),
+        HistGradientBoostingRegressor(max_iter=5, interaction_cst="no_interactions"),
+    ):
+        model = SamplingRegressor(booster, interactions="pairs", effects=False)
+        with pytest.raises(InputError, match=r"keeps \['city', 'shop'\] apart, and the encoder combines them"):
+            model.fit(both, Y)
+        model.set_params(interactions=None).fit(both, Y)
+
+
+def test_gaps_in_a_category_of_catboost_are_new_categories():
+    model = SamplingClassifier(CatBoostClassifier(**CAT), **PLAIN).fit(X, Y, cat_features=["code"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gaps = model.predict_proba(X.assign(code=np.nan))
+    np.testing.assert_array_equal(gaps, model.predict_proba(X.assign(code=77.0)))
 
 
 def test_categories_of_catboost_are_for_members_only():

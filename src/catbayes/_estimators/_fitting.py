@@ -40,6 +40,8 @@ HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 COPIED_ROWS, SUMMED_ROWS = 100_000, 10_000
 """Rows of copies, at most, if nobody says how many: more of them cost more than they are worth. Linear models need
 fewer: they see nothing of the noise of draws but its average over the rows."""
+MANY_CODES = 1 << 24
+"""Whole numbers up to this are exact in single precision, to which boosters round features."""
 BINNED_ROWS = 20_000
 """Rows that LightGBM makes bins of, of all copies, if the table has not more itself."""
 PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
@@ -130,9 +132,10 @@ def _require_codes(estimator: Any, rows: TrainingRows) -> None:
         if layout.places[position].start in rows.known.categories and table.numeric([position]):
             values = np.asarray(table.values(position), dtype=np.float64)
             gaps = np.isnan(values) & (library(estimator) != "catboost")
-            if not (gaps | ((values >= 0) & (values == np.round(values)))).all():
+            codes = (values >= 0) & (values <= MANY_CODES) & (values == np.round(values))
+            if not (gaps | codes).all():
                 raise InputError(
-                    f"Column {table.names[position]!r} holds more than whole numbers from 0 on, which "
+                    f"Column {table.names[position]!r} holds more than whole numbers from 0 to {MANY_CODES:,}, which "
                     f"{type(estimator).__name__} needs of a category. Name it among the columns of the encoder."
                 )
 

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import Pipeline
 
-from catbayes._encoding import KeepCategories, Kept, Layout
+from catbayes._encoding import Kept, Layout
 from catbayes._estimators._column_parameters import Columns, given, library, map_columns, without
 from catbayes._validation import Array
 from catbayes.errors import InputError
@@ -41,11 +41,10 @@ def suitable(estimator: Any, way: str) -> Kept | None:
     """
     if library(estimator) == "catboost" and way == "members":
         return Kept("codes", most=None, instead=True)
-    module = type(last_step(estimator)).__module__
-    kind: KeepCategories | None = (
-        "codes" if module.startswith(TREES) else "one_hot" if module.startswith(SUMS) else None
-    )
-    return None if kind is None else Kept(kind, instead=True)
+    modules = [base.__module__ for base in type(last_step(estimator)).__mro__]
+    if any(module.startswith(TREES) for module in modules):
+        return Kept("codes", instead=True)
+    return Kept("one_hot", instead=True) if any(module.startswith(SUMS) for module in modules) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +66,14 @@ class Known:
         names = inputs if isinstance(inputs[0], str) else [f"x{n}" for n in range(len(inputs))]
         places = tuple(range(place.start, place.stop) for place in layout.places)
         pairs = tuple((column.parts, places[column.position]) for column in layout.interactions)
-        own = (tuple(inputs), tuple(layout.names(names)), places[: len(inputs)], frozenset(layout.passing), pairs)
-        columns = Columns(*own)
+        mapped = {column.position: len(column.mapping.names()) for column in layout.columns}
+        means = tuple(place[: mapped.get(number, 1)] for number, place in enumerate(places[: len(inputs)]))
+        own = (tuple(inputs), tuple(layout.names(names)), places[: len(inputs)], means)
+        columns = Columns(*own, frozenset(layout.passing), pairs)
         params = {**estimator.get_params(deep=False), **(fit_params or {})}
         said = [
             (name, place)
-            for role, read in (("categorical", columns.categorical), ("types", columns.types))
+            for role, read in (("categories", columns.categories), ("types", columns.types))
             for name, value in given(estimator, role, params).items()
             for place in read(value, name)
         ]
@@ -106,10 +107,10 @@ def _spelled(names: list[str]) -> tuple[str, ...]:
 def told(model: Any, known: Known, fit_params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """A booster that knows its features, and the parameters of its `fit`; what was said of columns is of features."""
     found, params = list(known.categories), model.get_params(deep=False)
-    said = [*given(model, "categorical", {**params, **fit_params}), *given(model, "types", params)]
+    said = [*given(model, "categories", {**params, **fit_params}), *given(model, "types", params)]
     amounts = {n: known.columns.amounts(v, n) for n, v in given(model, "amounts", fit_params).items()}
     fit_params = without(fit_params, said) | amounts
-    map_columns(model, known.columns)
+    map_columns(model, known.columns, found)
     if library(model) in ("lightgbm", "catboost") and set(said) & set(params):  # theirs is for `fit`
         model = type(model)(**without(model.get_params(deep=False), said))
     if library(model) == "lightgbm":
@@ -156,7 +157,8 @@ def as_trained(model: Any, X: Array, known: Known) -> Any:
         return X
     import pandas
 
-    columns = {n: X[:, n].astype(np.int64) if n in known.categories else X[:, n] for n in range(X.shape[1])}
+    codes = {n: np.where(np.isfinite(X[:, n]), X[:, n], -1.0).astype(np.int64) for n in known.categories}
+    columns = {n: codes.get(n, X[:, n]) for n in range(X.shape[1])}
     return pandas.DataFrame(columns).set_axis(list(known.names), axis=1)
 
 
