@@ -15,7 +15,7 @@ import pytest
 from catboost import CatBoostClassifier, CatBoostRegressor
 from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
@@ -210,6 +210,7 @@ def crafted(model, entries=None, **header):
     with zipfile.ZipFile(written) as old, zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as file:
         record = json.loads(old.read("model.json"))
         fitted = header.pop("fitted", None)
+        record["settings"] |= header.pop("settings", {})
         record |= header
         if fitted is not None:
             record["fitted"][0] |= {"params": record["fitted"][0]["params"] | fitted.pop("params", {})} | fitted
@@ -233,6 +234,9 @@ NETWORK = {"machines": "127.0.0.1:12401,127.0.0.1:12402", "num_machines": 2, "lo
     ("given", "message"),
     [
         ({"fitted": {"params": NETWORK}}, r"no parameters \['local_listen_port', 'machines', 'num_machines'\]"),
+        ({"settings": {"predict_with": 10**7}}, "predict_with=10000000 is too many"),
+        ({"inputs": ["city", "city"]}, "two of its columns have one name"),
+        ({"junk": [[]] * 1_000_000}, "its header is too large"),
         ({"fitted": {"params": {"forcedsplits_filename": "/etc/passwd"}}}, "no parameters"),
         ({"fitted": {"params": {"Booster": "mine"}}}, "no parameters"),
         ({"fitted": {"params": {"n_estimators": "many"}}}, "n_estimators='many' is no parameter"),
@@ -278,12 +282,48 @@ def test_devices_and_folders_are_no_files(kind, tmp_path):
             kind.load(path)
 
 
-def test_parameters_that_a_file_may_not_hold_are_written_by_skops():
+def test_archives_inside_of_a_file_unfold_no_further_than_it_may(small):
+    bomb = io.BytesIO()
+    np.savez_compressed(bomb, columns=[0], kinds=0, extent=np.zeros(10_000_000))
+    with pytest.raises(InputError, match="what it unfolds to is more than 200 times its size"):
+        catbayes.load(crafted(small, entries={"calibration.npz": bomb.getvalue()}))
+
+
+def test_classes_of_a_booster_are_as_many_as_its_trees_are_for(small):
+    labels = [["int", str(number)] for number in range(5_000)]
+    made_up = crafted(small, classes=labels, class_type="<i8", fitted={"classes": list(range(5_000))})
+    with pytest.raises(InputError, match="its trees are not those of its classes"):
+        catbayes.load(made_up)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_files_bring_no_machines_and_no_folders(piped, tmp_path):
+    """In the format of the library, and by skops."""
     X, y = make_table(100)
-    booster = CatBoostClassifier(iterations=2, train_dir=None, **SILENT)
-    assert "skops" not in kinds_of_files(SamplingClassifier(booster).fit(X, y > 0))
-    booster = LGBMClassifier(n_estimators=2, verbose=-1, time_out=5)
-    assert "skops" in kinds_of_files(SamplingClassifier(booster).fit(X, y > 0))
+    booster = LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=1)
+    model = SamplingClassifier(make_pipeline(StandardScaler(), booster) if piped else booster).fit(X, y > 0)
+    for estimator in (model.estimator, model.estimators_[0]):
+        (estimator[-1] if piped else estimator).set_params(**NETWORK)
+        if piped:
+            estimator.memory = str(tmp_path)
+    assert ("skops" in kinds_of_files(model)) == piped
+    loaded = through_a_file(model)
+    for estimator in (loaded.estimator, loaded.estimators_[0]):
+        params = estimator.get_params()
+        assert not [name for name in params if name.split("__")[-1] in NETWORK and params[name] is not None]
+        assert params.get("memory") is None
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_forests_inside_of_others_have_no_more_threads_than_cores():
+    X, y = make_table(100)
+    bags = BaggingClassifier(RandomForestClassifier(2), 2, random_state=0)
+    model = SamplingClassifier(bags, n_draws=1, random_state=0).fit(X, y > 0)
+    for forest in model.estimator_.estimators_:
+        forest.n_jobs = 300
+    loaded = through_a_file(model)
+    assert [forest.n_jobs for forest in loaded.estimator_.estimators_] == [os.cpu_count()] * 2
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 def test_what_is_not_fitted_or_holds_code_is_not_saved():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
@@ -48,8 +48,13 @@ MORE = {
 }
 """Parameters that a library takes beside those of its signature. No file may name files, machines or ports by them."""
 
-PATHS = ("train_dir", "snapshot_file", "input_borders", "output_borders", "metadata", "name", "device_config")
-"""Parameters of CatBoost that are about files."""
+LOCAL = (
+    *("machines", "num_machines", "local_listen_port", "machine_list_filename", "machine_list_file", "machine_list"),
+    *("mlist", "num_machine", "local_port", "port", "workers", "nodes", "time_out", "node_type", "node_port"),
+    *("train_dir", "snapshot_file", "input_borders", "output_borders", "device_config", "forcedsplits_filename"),
+    *("forcedbins_filename", "input_model", "output_model", "model_input", "model_output", "memory"),
+)
+"""Parameters that name machines, ports, files or folders of where a model was fitted: no file brings them along."""
 
 
 def format_of(model: Any) -> Format | None:
@@ -57,7 +62,7 @@ def format_of(model: Any) -> Format | None:
     found = FORMATS.get(type(model).__module__.split(".")[0])
     if found is None or type(model).__name__ not in found.kinds:
         return None
-    params = model.get_params(deep=False)
+    params = {name: value for name, value in model.get_params(deep=False).items() if name not in LOCAL}
     return found if _is_plain(params) and not _unknown(type(model), params) else None
 
 
@@ -75,19 +80,50 @@ def new_booster(kind: str, params: dict[str, Any]) -> tuple[Any, Format]:
     return made(**params), found
 
 
+def without_local(estimator: Any) -> Any:
+    """An estimator of a file without parameters that name machines, files or folders."""
+    for part in _parts(estimator):
+        params = part.get_params(deep=False)
+        named = {name: None for name in LOCAL if params.get(name) is not None}
+        if named:
+            part.set_params(**named)
+    return estimator
+
+
 def limit_threads(estimator: Any) -> Any:
-    """An estimator of a file, and those inside of it, with no more threads than this machine has cores."""
+    """An estimator of a file with no more threads than this machine has cores, all those inside of it too."""
     most = os.cpu_count() or 1
-    asked = {name: value for name, value in estimator.get_params().items() if name.split("__")[-1] in THREADS}
-    fine = {name for name, value in asked.items() if value is None or (type(value) is int and abs(value) <= most)}
-    many = dict.fromkeys(asked.keys() - fine, most)
-    return estimator.set_params(**many) if many else estimator
+    for part in _parts(estimator):
+        asked = {name: value for name, value in part.get_params(deep=False).items() if name in THREADS}
+        fine = {name for name, value in asked.items() if value is None or (type(value) is int and abs(value) <= most)}
+        if asked.keys() - fine:
+            part.set_params(**dict.fromkeys(asked.keys() - fine, most))
+    return estimator
+
+
+def _parts(value: Any, seen: set[int] | None = None) -> Iterator[Any]:
+    """An estimator, and all that it holds: parameters, steps, and what was fitted."""
+    seen = set() if seen is None else seen
+    if id(value) in seen or isinstance(value, type):
+        return
+    seen.add(id(value))
+    if isinstance(value, dict):
+        inside = list(value.values())
+    elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
+        inside = list(value)
+    elif hasattr(value, "get_params"):
+        yield value
+        inside = list(vars(value).values())
+    else:
+        return
+    for part in inside:
+        yield from _parts(part, seen)
 
 
 def _unknown(kind: type[Any], params: dict[str, Any]) -> set[str]:
     package = kind.__module__.split(".")[0]
     usual = signature(kind.__init__).parameters if package == "catboost" else kind().get_params()
-    return {*params} - {*usual, *MORE[package]} | ({*params} & {*PATHS})
+    return {*params} - ({*usual, *MORE[package]} - {*LOCAL})
 
 
 def _is_like(value: Any, usual: Any) -> bool:
@@ -127,6 +163,8 @@ def _read_lightgbm(model: Any, content: bytes, classes: list[int] | None) -> Non
     def become(env: Any) -> None:
         env.model.model_from_string(content.decode())
 
+    if classes is not None and written.num_model_per_iteration() not in {len(classes), 1 if len(classes) == 2 else 0}:
+        raise ValueError("its trees are not those of its classes")
     y = np.array([0.25, 0.75]) if classes is None else np.repeat(classes, 2)
     stand_in = type(model)(n_estimators=1, n_jobs=1, verbose=-1)
     stand_in.fit(np.zeros((len(y), len(names))), y, callbacks=[become], feature_name="auto" if own else names)
@@ -141,7 +179,9 @@ def _write_xgboost(model: Any) -> bytes:
 
 
 def _read_xgboost(model: Any, content: bytes, classes: list[int] | None) -> None:
+    params = model.get_params(deep=False)
     model.load_model(bytearray(content))
+    model.set_params(**params)  # some of which it takes from the booster
 
 
 def _write_catboost(model: Any) -> bytes:

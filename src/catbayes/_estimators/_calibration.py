@@ -31,6 +31,8 @@ def to_arrays(found: NextClass | NextTarget) -> bytes:
 def from_arrays(content: bytes, trees: Any) -> NextClass | NextTarget:
     """A calibration from its arrays, and from the trees of its scale if there are some."""
     arrays: Mapping[str, Any] = np.load(io.BytesIO(content), allow_pickle=False)
+    if not 0 <= int(arrays["kinds"]) <= len(content):
+        raise ValueError("its kinds of rows are impossible")
     columns = arrays["columns"].astype(np.intp)
     ladders: list[Any] = [
         Ladder(arrays[f"values_{number}"], arrays[f"levels_{number}"]) if f"values_{number}" in arrays else None

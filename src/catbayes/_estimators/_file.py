@@ -28,7 +28,7 @@ from catbayes._encoder import (
     write_settings,
     write_values,
 )
-from catbayes._estimators._boosters import format_of, limit_threads, new_booster
+from catbayes._estimators._boosters import LOCAL, format_of, limit_threads, new_booster, without_local
 from catbayes._estimators._calibration import from_arrays, to_arrays
 from catbayes._evidence import label_array
 from catbayes._types import File
@@ -41,6 +41,10 @@ PARTS = ("estimator", "encoder")
 
 TIMES, FREE = 200, 1 << 24
 """How many times its size a file may unfold to, and how many bytes besides: text of trees takes 5 to 20 times."""
+HEADER_TIMES, HEADER_FREE = 20, 1 << 20
+"""The same of the header, of which every value becomes an object."""
+MOST_DRAWS = 10_000
+"""Draws to predict with, at most: they are made when a file is loaded."""
 
 TRUSTED = (
     *("builtins.bytearray", "collections.OrderedDict", "collections.defaultdict"),
@@ -179,7 +183,7 @@ def _write_estimator(estimator: Any, name: str, files: dict[str, bytes]) -> dict
     if found is None:
         files[f"{name}.skops"] = _skops().dumps(estimator)
         return {"file": f"{name}.skops"}
-    params = estimator.get_params(deep=False)
+    params = {name: value for name, value in estimator.get_params(deep=False).items() if name not in LOCAL}
     record: dict[str, Any] = {"kind": type(estimator).__name__, "params": params}
     if fitted:
         files[f"{name}.{found.ending}"] = found.write(estimator)
@@ -197,7 +201,10 @@ def load_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else "The file"
     try:
         with zipfile.ZipFile(path) as file:
-            read = _Entries(file, size_of(path))
+            size = size_of(path)
+            read = _Entries(file, size)
+            if file.getinfo(HEADER).file_size > HEADER_TIMES * size + HEADER_FREE:
+                raise ValueError("its header is too large")
             header = json.loads(read(HEADER))
             found = header["format"], header["version"], header["model"]
             return _read_model(name, header, found, kinds, read, trusted)
@@ -217,10 +224,17 @@ class _Entries:
         return name in self.file.namelist()
 
     def __call__(self, name: str) -> bytes:
-        self.left -= self.file.getinfo(name).file_size
+        self._take(self.file.getinfo(name).file_size)
+        content = self.file.read(name)
+        if name.endswith((".skops", ".npz")):  # archives themselves
+            with zipfile.ZipFile(io.BytesIO(content)) as inner:
+                self._take(sum(entry.file_size for entry in inner.infolist()))
+        return content
+
+    def _take(self, size: int) -> None:
+        self.left -= size
         if self.left < 0:
             raise ValueError(f"what it unfolds to is more than {TIMES} times its size")
-        return self.file.read(name)
 
 
 def _read_model(
@@ -248,7 +262,11 @@ def _unpack(kind: type[Any], header: Any, read: _Entries, trusted: set[str]) -> 
     estimator = None if header["estimator"] is None else _read_estimator(header["estimator"], read, trusted)
     encoder = None if header["encoder"] is None else SamplingBayesianEncoder(**read_settings(header["encoder"]))
     model = kind(estimator, encoder, **read_settings(header["settings"]))
+    if not isinstance(model.predict_with, str) and not 0 < model.predict_with <= MOST_DRAWS:
+        raise ValueError(f"predict_with={model.predict_with!r} is too many")
     inputs = header["inputs"]
+    if len({*inputs}) < len(inputs):
+        raise ValueError("two of its columns have one name")
     model.n_features_in_ = len(inputs)
     if header["named"]:
         model.feature_names_in_ = np.array(inputs, dtype=object)
@@ -286,7 +304,7 @@ def _read_estimator(record: Any, read: _Entries, trusted: set[str], n_classes: i
             f"The estimator in the file is made of {', '.join(strangers)}, which nobody said to trust. If you do, load "
             f"it with trusted={strangers!r}."
         )
-    return limit_threads(skops.loads(content, trusted=sorted(unknown)))
+    return limit_threads(without_local(skops.loads(content, trusted=sorted(unknown))))
 
 
 def _read_classes(numbers: Any, n_classes: int | None) -> list[int] | None:
