@@ -39,16 +39,7 @@ TIMES = datetime.date, datetime.timedelta, np.datetime64, np.timedelta64
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """The distinct values of a column, and the slots of its rows.
-
-    Examples
-    --------
-    >>> categories, codes = Categories.of(["b", None, "a", "b"])
-    >>> categories.values, codes.tolist()
-    (('a', 'b'), [1, 2, 0, 1])
-    >>> categories.codes(["a", "z", None]).tolist()  # z was never seen
-    [0, 3, 2]
-    """
+    """The distinct values of a column, and the slots of its rows."""
 
     values: Sequence[Hashable]
     declared: tuple[Hashable, ...] | None = None  # all that the type of the column names, in its order, if it was asked
@@ -220,41 +211,21 @@ def _number(column: Any) -> _Numbered:
 
 
 def canonical_list(values: list[Any]) -> list[Any]:
-    """One spelling for every value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> canonical_list([np.int64(3), float("nan"), -0.0, "a"])
-    [3, None, 0.0, 'a']
-    """
+    """One spelling for every value."""
     if set(map(type, values)) <= {str, int, bool, type(None)}:  # nothing to do for the most common kinds
         return values
     return [_canonical(value) for value in values]
 
 
 def declared_levels(column: Any) -> tuple[Hashable, ...] | None:
-    """All levels of a column in the order that its type says: of an ordered categorical or an enum; else None.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> declared_levels(pd.Series(["L", "S"], dtype=pd.CategoricalDtype(["S", "M", "L"], ordered=True)))
-    ('S', 'M', 'L')
-    """
+    """All levels of a column in the order that its type says: of an ordered categorical or an enum; else None."""
     series = nw.from_native(column, series_only=True, pass_through=True)
     kind = series.dtype if isinstance(series, nw.Series) else None
     return tuple(canonical_list(list(kind.categories))) if isinstance(kind, nw.Enum) else None
 
 
 def numbers_of(column: Any) -> Array:
-    """One column, as its library holds it, as floats; what is missing becomes NaN.
-
-    Examples
-    --------
-    >>> numbers_of([3, None, 4.5])
-    array([3. , nan, 4.5])
-    """
+    """One column, as its library holds it, as floats; what is missing becomes NaN."""
     series = nw.from_native(column, series_only=True, pass_through=True)
     if isinstance(series, nw.Series) and (series.dtype.is_numeric() or series.dtype == nw.Boolean):
         return np.asarray(series.cast(nw.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64)

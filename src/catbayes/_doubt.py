@@ -39,28 +39,12 @@ LEAST = 1e-2
 
 
 def relying(posterior: Any, count: Array) -> Array:
-    """The share s of its prior's mean in that of each posterior.
-
-    Examples
-    --------
-    >>> from catbayes.families import GammaPoisson
-    >>> relying(GammaPoisson(alpha=[1.0, 1.0], beta=[4.0, 2.0]), np.array([3.0, 0.0])).tolist()
-    [0.25, 1.0]
-    """
+    """The share s of its prior's mean in that of each posterior."""
     return np.asarray(np.clip(1.0 - count / posterior.strength, 0.0, 1.0))
 
 
 def doubt_of_mean(posterior: Any, count: Array, share: Array) -> Array:
-    """The variance of each posterior with the doubt about a mean that they share, as a multiple of that without.
-
-    Examples
-    --------
-    >>> from catbayes.families import GammaPoisson
-    >>> known = GammaPoisson(alpha=[20.0, 20.0, 10.0], beta=[20.0, 20.0, 10.0])
-    >>> count = np.array([10.0, 10.0, 0.0])  # W = 5 + 5
-    >>> doubt_of_mean(known, count, relying(known, count)).tolist()  # s² S / W more
-    [1.5, 1.5, 2.0]
-    """
+    """The variance of each posterior with the doubt about a mean that they share, as a multiple of that without."""
     rows = (count * share).sum()
     if not rows > 0.0:  # no row says what the mean is
         return np.where(share > 0.0, np.inf, 1.0)
@@ -68,17 +52,7 @@ def doubt_of_mean(posterior: Any, count: Array, share: Array) -> Array:
 
 
 def doubt_of_prior(prior: Any, statistics: Any, posterior: Any) -> Array:
-    """The variance of each posterior with all doubt about one prior of all, as a multiple of that without.
-
-    Examples
-    --------
-    >>> from catbayes.families import GammaPoisson
-    >>> from catbayes.statistics import Moments
-    >>> three = Moments(count=np.array([9.0, 9.0, 9.0]), mean=np.array([1.0, 1.5, 2.0]), m2=np.zeros(3))
-    >>> prior = GammaPoisson(alpha=30.0, beta=20.0)
-    >>> [round(float(doubt), 1) for doubt in doubt_of_prior(prior, three, prior.update(three))]
-    [2.2, 2.0, 2.4]
-    """
+    """The variance of each posterior with all doubt about one prior of all, as a multiple of that without."""
     count = statistics.count
     seen = np.flatnonzero(count > 0)
     least = doubt_of_mean(posterior, count, relying(posterior, count))
@@ -95,29 +69,14 @@ def doubt_of_prior(prior: Any, statistics: Any, posterior: Any) -> Array:
 
 
 def wider(posterior: Any, doubt: Array) -> Any:
-    """The same means, of so many times the variance.
-
-    Examples
-    --------
-    >>> from catbayes.families import BetaBernoulli
-    >>> known = BetaBernoulli(alpha=[8.0], beta=[31.0])
-    >>> told = wider(known, np.array([4.0]))
-    >>> (told.variance() / known.variance()).round(9).tolist(), told.strength.tolist()
-    ([[4.0]], [9.0])
-    """
+    """The same means, of so many times the variance."""
     strength, curvature = posterior.strength, posterior.curvature
     worth = np.maximum(curvature + (strength - curvature) / doubt, np.maximum(1.1 * curvature, LEAST))
     return posterior.worth(np.minimum(worth, strength))
 
 
 def _usual(count: Array) -> float:
-    """The harmonic mean of the rows of categories; one of which next to nothing is left has no part in it.
-
-    Examples
-    --------
-    >>> round(_usual(np.array([2.0, 6.0])), 9), round(_usual(np.array([2.0, 6.0, 1e-9])), 6)
-    (3.0, 3.0)
-    """
+    """The harmonic mean of the rows of categories; one of which next to nothing is left has no part in it."""
     part = np.minimum(count / min(1.0, float(count.mean())), 1.0) ** 2
     return float(1.0 / np.average(1.0 / count, weights=part))
 

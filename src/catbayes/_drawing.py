@@ -88,14 +88,7 @@ class Draws:
 
 
 def resolve_draws(draws: Any) -> Draws:
-    """Read the parameter `draws` of an encoder.
-
-    Examples
-    --------
-    >>> from catbayes._drawing import resolve_draws
-    >>> resolve_draws("estimate") == Draws(), resolve_draws(0.5).temperature
-    (True, 0.5)
-    """
+    """Read the parameter `draws` of an encoder."""
     if isinstance(draws, Draws):
         draws.check()
         return draws
@@ -239,15 +232,6 @@ def draw(
     Row n's draw depends on the seed, the key, n and its own distribution, and on the rows before it in its chunk, but
     not on how many follow. With `identity`, a key for each row, it depends on that and its distribution alone. Outputs
     that are no function of θ are those of the distributions that are `known`, or of the rows' own.
-
-    Examples
-    --------
-    >>> from catbayes.families import BetaBernoulli
-    >>> from catbayes.mappings import Mean
-    >>> entries = Entries(BetaBernoulli(alpha=[30.0, 1.0], beta=[1.0, 30.0]), count=np.array([29.0, 29.0]))
-    >>> features = draw(Found(entries, np.array([0, 0, 1])), Mean(), seed=0, key=(0,), spread=Spread())
-    >>> features.shape, bool(features[0, 0] > features[2, 0])
-    ((3, 1), True)
     """
     if per == "category" and isinstance(rows, Found):
         every = Found.each(rows.entries)
@@ -280,15 +264,6 @@ def draw_strata(
     A Latin hypercube: each of the uniforms that `transport` makes θ of visits every stratum once, in an order of its
     own, so that few draws cover the posterior evenly. All entries share the uniforms, so equal posteriors have equal
     draws.
-
-    Examples
-    --------
-    >>> from catbayes.families import BetaBernoulli
-    >>> from catbayes.mappings import Mean
-    >>> uniform = Entries(BetaBernoulli(alpha=[1.0], beta=[1.0]), count=np.zeros(1))
-    >>> draws = draw_strata(uniform, Mean(), 4, seed=0, key=(0,), spread=Spread())
-    >>> sorted((draws[:, 0, 0] * 4).astype(int).tolist())  # one in each quarter
-    [0, 1, 2, 3]
     """
     settled, same = _distinct(spread.settle(entries))
     random, n_parameters = stream(seed, *key), settled.family.mean().shape[-1]

@@ -58,12 +58,6 @@ def climb(
 
     `near` is how near both must be, the place and the cost, and `most` the steps. The first ones are a twentieth of the
     start, or `step`: a start near 0 would be taken for the end. No slopes are asked for.
-
-    Examples
-    --------
-    >>> value, place = climb(lambda x: (x[0] - 1.0) ** 2, [(-2.0,), (0.0,)], bounds=(-5.0, 5.0), step=1.0)
-    >>> round(float(place[0]), 1)
-    1.0
     """
     first = min(starts, key=cost)
     options: dict[str, Any] = {"xatol": near[0], "fatol": near[1], "maxiter": most}

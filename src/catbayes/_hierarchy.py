@@ -45,19 +45,7 @@ SWEEPS = 4
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """What links the levels of a hierarchy: the prior at its root, and the strength ν of each level about the next.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> X = pd.DataFrame({"town": ["Oslo", "Moss", "Rome", "Bari"] * 30})
-    >>> parents = {"Oslo": "Norway", "Moss": "Norway", "Rome": "Italy", "Bari": "Italy"}
-    >>> encoder = SamplingBayesianEncoder(hierarchy={"town": parents}).fit(X, [1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0] * 10)
-    >>> towns, countries = encoder.encoding_.columns[0].posteriors.prior.links.strengths
-    >>> towns > countries  # towns of a country are alike, and countries are not
-    True
-    """
+    """What links the levels of a hierarchy: the prior at its root, and the strength ν of each level about the next."""
 
     root: Any
     strengths: tuple[float, ...]  # of the leaves about their parents, …, of the topmost nodes about the root
@@ -160,17 +148,6 @@ class Likeness(Links):
     A child that varies by more than its rows do tells its parent less than a row, so that what parents were told is
     hardly an observation. The strengths are found by what they make of the leaves, whose rows are observations: each
     leaf is to be as likely as can be given the others.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> from catbayes.kinds import Spellings
-    >>> X = pd.DataFrame({"title": ["clerk", "clerk ii", "driver", "driver ii"] * 30})
-    >>> y = [1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0] * 10
-    >>> encoder = SamplingBayesianEncoder(kinds={"title": Spellings()}).fit(X, y)
-    >>> type(encoder.encoding_.columns[0].posteriors.prior.links).__name__
-    'Likeness'
     """
 
     @classmethod

@@ -49,19 +49,6 @@ class Index:
 
     A missing part of a combination is a category of its column like any other; an unseen part makes an unseen
     combination. In a hierarchy a row of an unseen child has the slot of its nearest ancestor that was seen.
-
-    Examples
-    --------
-    >>> user, users = Categories.of(["eve", "bob", "bob", "eve"])
-    >>> door, doors = Categories.of([1, 2, None, 1])
-    >>> pairs, slots = Index.of((user, door), (users, doors))
-    >>> pairs.labels(), slots.tolist()
-    (['bob&2', 'bob&(missing)', 'eve&1', None, None], [2, 0, 1, 2])
-    >>> pairs.slots((user.codes(["bob", "bob", "joe"]), door.codes([2, 1, 2]))).tolist()  # the last two never occurred
-    [0, 4, 4]
-    >>> nested = pairs.nested()  # a door within its user
-    >>> nested.labels()[5:], nested.slots((user.codes(["bob", "joe"]), door.codes([1, 2]))).tolist()
-    (['bob', 'eve'], [5, 4])
     """
 
     sources: tuple[Categories, ...]

@@ -29,13 +29,6 @@ def links_of(
     """What links the slots of an index; None if nothing does, and all have one prior.
 
     `others` is what the same categories say in other roles.
-
-    Examples
-    --------
-    >>> from catbayes._categories import Categories
-    >>> sizes = Index.of_column(Categories(("S", "M", "L")))
-    >>> links_of(sizes), links_of(sizes.in_order("line"))
-    (None, <class 'catbayes._walk.Walk'>)
     """
     if index.leaning == "likeness":
         return Likeness
@@ -53,17 +46,6 @@ class LinkedPrior(ColumnPrior):
     """A prior for each slot of a column, from those that it is linked to.
 
     `unseen` is that of every slot, and `prior` that of a category of which nothing is known.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> X = pd.DataFrame({"town": ["Oslo", "Rome"] * 60})
-    >>> parents = {"Oslo": "Norway", "Moss": "Norway", "Rome": "Italy"}
-    >>> encoder = SamplingBayesianEncoder(hierarchy={"town": parents}).fit(X, [1, 0, 1, 0, 0, 1] * 20)
-    >>> moss, oslo, rome = encoder.encoding_.columns[0].posteriors.prior.at([0, 1, 2]).mean()[:, 0]
-    >>> bool(moss > rome)  # of Moss there are no rows, but it is in Norway
-    True
     """
 
     index: Index

@@ -36,18 +36,7 @@ STARTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """What links sets to their members: the common mean, κ, ω, and 1 where effects are averaged, 0 where they add up.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> from catbayes.kinds import Tags
-    >>> X = pd.DataFrame({"tags": ["a", "b", "a|b", ""] * 50})
-    >>> encoder = SamplingBayesianEncoder(kinds={"tags": Tags()}).fit(X, [1.0, 2.0, 3.1, 0.1, 1.1, 2.1, 3.0, 0.0] * 25)
-    >>> encoder.encoding_.columns[0].posteriors.prior.links.strengths[2]  # they add up
-    0.0
-    """
+    """What links sets to their members: the common mean, κ, ω, and 1 for the mean of effects, 0 for their sum."""
 
     root: Any
     strengths: tuple[float, ...]

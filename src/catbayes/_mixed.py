@@ -50,14 +50,6 @@ class Crossed:
     """The terms of every row: its slot in each column, and functions of its numbers, (row, function).
 
     A vector of all terms holds μ, the weights of the numbers, and the effects of one column after the other.
-
-    Examples
-    --------
-    >>> from catbayes._mixed import Components, Crossed, Equations, solve
-    >>> design = Crossed((np.array([0, 0, 1, 1]),), (2,), np.empty((4, 0)))
-    >>> equations = Equations.of(design, np.array([1.0, 1.0, 3.0, 3.0]), np.ones(4))
-    >>> solve(equations, Components(1.0, (2.0,), 1.0)).round(3).tolist()  # shrunk by 2 / (2 + ½) rows
-    [2.0, -0.8, 0.8]
     """
 
     slots: tuple[Codes, ...]
@@ -178,16 +170,7 @@ class _ByRows:
 
 @dataclass(frozen=True)
 class Equations:
-    """What the rows say of all terms: the products of a design, XᵀΩX and XᵀΩz, and zᵀΩz, z being about an origin.
-
-    Examples
-    --------
-    >>> from catbayes._mixed import Components, Crossed, Equations, solve
-    >>> design = Crossed((np.array([0, 0, 1, 1]),), (2,), np.empty((4, 0)))
-    >>> equations = Equations.of(design, np.array([1.0, 1.0, 3.0, 9.0]), np.ones(4))
-    >>> solve(equations.without(np.array([3])), Components(1.0, (2.0,), 1.0)).round(3).tolist()
-    [1.909, -0.727, 0.727]
-    """
+    """What the rows say of all terms: the products of a design, XᵀΩX and XᵀΩz, and zᵀΩz, z being about an origin."""
 
     design: Crossed
     z: Array

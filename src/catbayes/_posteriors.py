@@ -20,15 +20,7 @@ __all__ = ["ColumnPrior", "Entries", "Posteriors"]
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Distributions of θ, one an entry, and the rows that each has seen.
-
-    Examples
-    --------
-    >>> from catbayes.families import BetaBernoulli
-    >>> entries = Entries(BetaBernoulli(alpha=[1.0, 3.0], beta=[1.0, 1.0]), count=np.array([0.0, 2.0]))
-    >>> entries.take([1, 1]).count.tolist()
-    [2.0, 2.0]
-    """
+    """Distributions of θ, one an entry, and the rows that each has seen."""
 
     family: Family
     count: Array
@@ -55,14 +47,6 @@ class ColumnPrior:
     """What is believed of the slots of a column before their rows are seen: the same of all of them.
 
     `LinkedPrior` is the one in which each slot has its own, from those that it is linked to.
-
-    Examples
-    --------
-    >>> from catbayes import BetaBernoulli
-    >>> from catbayes.statistics import Tally
-    >>> one = BetaBernoulli(alpha=1.0, beta=1.0)
-    >>> ColumnPrior(one, one).update(Tally(np.array([[1.0, 2.0], [0.0, 0.0]]))).family.mean().tolist()
-    [[0.6], [0.5]]
     """
 
     prior: Family
@@ -98,19 +82,7 @@ class ColumnPrior:
 
 @dataclass(frozen=True, slots=True)
 class Posteriors:
-    """Categories, statistics, prior and posteriors of one column; entries go by slot.
-
-    Examples
-    --------
-    >>> from catbayes import BetaBernoulli, SamplingBayesianEncoder
-    >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
-    >>> encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=1)).fit(X, y)
-    >>> found = encoder.encoding_.columns[0].posteriors
-    >>> found.entries.family.mean()[:, 0].tolist()  # a, b, missing, unseen
-    [0.5, 0.75, 0.5, 0.5]
-    >>> found.record(None)["shrinkage"].tolist()  # of those that can occur
-    [0.5, 0.5, 1.0]
-    """
+    """Categories, statistics, prior and posteriors of one column; entries go by slot."""
 
     index: Index
     statistics: Statistics

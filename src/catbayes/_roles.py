@@ -31,19 +31,7 @@ __all__ = ["Heard", "Roles"]
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the other roles say of the categories of this one; it makes links as the classes of others do.
-
-    Examples
-    --------
-    >>> from catbayes._categories import Categories
-    >>> from catbayes.families import NormalGamma
-    >>> from catbayes.statistics import Moments
-    >>> teams = Index.of_column(Categories(("Oslo", "Rome")))
-    >>> away = Moments(np.array([8.0, 2.0, 0.0, 0.0]), np.array([3.0, 1.0, 0.0, 0.0]), np.zeros(4))
-    >>> roles = Heard((away,))(NormalGamma(2.0, 1.0, 3.0, 2.0), (4.0,))
-    >>> roles.priors(teams, away)[0].centre.round(2).tolist()  # at home, of which there are no rows
-    [2.26, 1.33, 2.0, 2.0]
-    """
+    """What the other roles say of the categories of this one; it makes links as the classes of others do."""
 
     others: tuple[Statistics, ...]
     opposed: bool = False
@@ -80,19 +68,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What links a role to the others: the mean that it is held to, by κ rows, and the strength ω of the tie.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> from catbayes.kinds import Shared
-    >>> X = pd.DataFrame({"sender": ["a", "b", "c", "d"] * 30, "receiver": ["b", "a", "d", "c"] * 30})
-    >>> y = [1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0] * 10
-    >>> encoder = SamplingBayesianEncoder(kinds={("sender", "receiver"): Shared()}).fit(X, y)
-    >>> type(encoder.encoding_.columns[0].posteriors.prior.links).__name__
-    'Roles'
-    """
+    """What links a role to the others: the mean that it is held to, by κ rows, and the strength ω of the tie."""
 
     root: Any
     strengths: tuple[float, ...]  # of the tie

@@ -28,13 +28,6 @@ class ColumnSpec:
 
     A column alone stands at its position. So does one in a hierarchy, behind its ancestors, the farthest first. An
     interaction has a position behind all columns of the table, and the tuple of their names.
-
-    Examples
-    --------
-    >>> ColumnSpec(position=1, name="town", parts=(0, 1)).is_interaction  # a town within the column at position 0
-    False
-    >>> ColumnSpec(position=3, name=("user", "door"), parts=(0, 1)).label
-    'user&door'
     """
 
     position: int
@@ -54,16 +47,7 @@ class ColumnSpec:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which columns to encode, by themselves, together, and below others; those set `aside` are no features.
-
-    Examples
-    --------
-    >>> for spec in Selection("auto", interactions="pairs").specs(["user", "door", "age"], [0, 1]):
-    ...     print(spec.name, spec.position, spec.parts)
-    user 0 (0,)
-    door 1 (1,)
-    ('user', 'door') 3 (0, 1)
-    """
+    """Which columns to encode, by themselves, together, and below others; those set `aside` are no features."""
 
     columns: Any = "auto"
     interactions: Any = None
@@ -233,24 +217,12 @@ def _read_hierarchy(hierarchy: Any) -> dict[Any, Any]:
 
 
 def is_column_list(parents: Any) -> bool:
-    """Tell whether the parents of a column are named as columns of the table, and not given as a table.
-
-    Examples
-    --------
-    >>> is_column_list(["region", "country"]), is_column_list({"Oslo": "Norway"})
-    (True, False)
-    """
+    """Tell whether the parents of a column are named as columns of the table, and not given as a table."""
     return isinstance(parents, list | tuple) and len(parents) > 0 and not any(isinstance(p, Mapping) for p in parents)
 
 
 def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
-    """Ancestors of each child, the parent first: from a dictionary, or from a frame whose first column is the child.
-
-    Examples
-    --------
-    >>> read_parents({"Oslo": ("Norway", "Europe")}, "town")
-    {'Oslo': ('Norway', 'Europe')}
-    """
+    """Ancestors of each child, the parent first: from a dictionary, or from a frame whose first column is the child."""
     if isinstance(parents, Mapping):
         above = [tuple(canonical_list(list(a) if isinstance(a, tuple | list) else [a])) for a in parents.values()]
         found = dict(zip(canonical_list(list(parents)), above, strict=True))

@@ -21,15 +21,6 @@ class Spread:
     prior is worth ν rows. The draws then vary as the posterior mean itself would from one sample of n rows to the next:
     for the mean of every family here Var(mean | θ) = n / (n + ν) · Var(θ | rows), averaged over θ. A category of which
     nothing is known has no spread.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes.families import BetaBernoulli
-    >>> posterior = BetaBernoulli(alpha=[2.0, 3.0, 52.0], beta=[2.0, 2.0, 152.0])
-    >>> entries = Entries(posterior, count=np.array([0.0, 1.0, 200.0]))
-    >>> Spread(temperature=None).factor(entries).round(3)
-    array([0.   , 0.447, 0.99 ])
     """
 
     temperature: float | None = 1.0
@@ -74,17 +65,7 @@ class Spread:
 
 
 def leave_one_out(entries: Entries, unseen: Family, own: Any, weight: Array) -> Entries:
-    """Take each row's own target out of its posterior; where nothing else is known, the row is as if unseen.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes.families import BetaBernoulli
-    >>> rows = Entries(BetaBernoulli(alpha=[3.0, 2.0], beta=[1.0, 1.0]), count=np.array([2.0, 1.0]))
-    >>> left = leave_one_out(rows, BetaBernoulli(1.0, 1.0), np.array([1, 1]), np.ones(2))
-    >>> left.family.alpha.tolist(), left.count.tolist()  # the second row is alone in its category
-    ([2.0, 1.0], [1.0, 0.0])
-    """
+    """Take each row's own target out of its posterior; where nothing else is known, the row is as if unseen."""
     count = entries.count
     alone = count - weight <= rounding(count) * count
     taken = where(alone, 0.0, weight)

@@ -46,16 +46,7 @@ _WIDEST = 10_000  # bits of a whole number that Python writes in decimal digits
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in memory, of any kind.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes._tables import Table
-    >>> table = Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "age": [31, 45]}))
-    >>> table.names, table.n_rows, table.categorical()
-    (['city', 'age'], 2, [0])
-    """
+    """A table in memory, of any kind."""
 
     frame: nw.DataFrame[Any] | None
     array: np.ndarray[Any, Any] | None
@@ -158,16 +149,7 @@ def _is_lazy(X: Any) -> bool:
 
 
 def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list[int]:
-    """Positions of the columns to encode, of those with these names; `categorical` are what "auto" takes.
-
-    Examples
-    --------
-    >>> from catbayes._tables import find_columns
-    >>> find_columns(["city", "age", "shop"], [0], "auto"), find_columns(["city", "age", "shop"], [0], ["shop", 0])
-    ([0], [2, 0])
-    >>> find_columns(["city", "age", "shop"], [0], "shop")
-    [2]
-    """
+    """Positions of the columns to encode, of those with these names; `categorical` are what "auto" takes."""
     if isinstance(columns, str):
         if columns in names and columns not in ("auto", "all"):
             return [names.index(columns)]
@@ -188,16 +170,7 @@ def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list
 
 
 def called_columns(choose: Callable[[Any], Any], table: Table) -> list[Any]:
-    """Columns that a function chooses of a table, as scikit-learn's ColumnTransformer lets it: names, places or a mask.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes._tables import Table, called_columns
-    >>> table = Table.of(pd.DataFrame({"city": ["Oslo"], "age": [31]}))
-    >>> called_columns(lambda X: X.columns[:1], table), called_columns(lambda X: [False, True], table)
-    (['city'], [1])
-    """
+    """Columns that a function chooses of a table, as in ColumnTransformer: names, positions or a mask."""
     found = choose(table.array if table.frame is None else table.frame.to_native())
     if isinstance(found, str):
         return [found]
@@ -220,13 +193,7 @@ def _find_by_type(names: list[Any], categorical: list[int]) -> list[int]:
 
 
 def find_column(names: list[Any], column: Any, where: str = "columns") -> int:
-    """Position of a column, by its name or its position; `where` it was named is for the message.
-
-    Examples
-    --------
-    >>> find_column(["city", "age"], "age"), find_column(["city", "age"], -2)
-    (1, 0)
-    """
+    """Position of a column, by its name or its position; `where` it was named is for the message."""
     if column in names and not isinstance(column, bool):
         return names.index(column)
     if is_number(column) and column in range(-len(names), len(names)):
@@ -236,68 +203,31 @@ def find_column(names: list[Any], column: Any, where: str = "columns") -> int:
 
 
 def check_free(names: list[str]) -> None:
-    """Refuse names that an engine's queries use for columns of their own.
-
-    Examples
-    --------
-    >>> from catbayes._tables import check_free
-    >>> check_free(["city", "age"])
-    """
+    """Refuse names that an engine's queries use for columns of their own."""
     taken = [name for name in names if name.startswith("catbayes_")]
     if taken:
         raise InputError(f"Column {taken[0]!r}: names that begin with 'catbayes_' are for the queries. Rename it.")
 
 
 def no_column(name: Any, names: list[Any]) -> InputError:
-    """What to raise where a table lacks a column that was named.
-
-    Examples
-    --------
-    >>> from catbayes._tables import no_column
-    >>> str(no_column("town", ["city", "age"]))
-    "The table has no column 'town'. It has 'city', 'age'."
-    >>> str(no_column("Ctiy", ["city", "age"]))
-    "The table has no column 'Ctiy'. Did you mean 'city'? It has 'city', 'age'."
-    """
+    """What to raise where a table lacks a column that was named."""
     return InputError(f"The table has no column {name!r}.{did_you_mean(name, names)} It has {shown(names)}.")
 
 
 def did_you_mean(name: Any, names: list[Any]) -> str:
-    """The names that are nearest to one that there is not, as a question; nothing if none is near.
-
-    Examples
-    --------
-    >>> from catbayes._tables import did_you_mean
-    >>> did_you_mean("CITY", ["city", "age"]), did_you_mean("x", ["city", "age"])
-    (" Did you mean 'city'?", '')
-    """
+    """The names that are nearest to one that there is not, as a question; nothing if none is near."""
     lower = {str(known).lower(): known for known in names}
     near = get_close_matches(str(name).lower(), lower, n=2)
     return f" Did you mean {' or '.join(repr(lower[known]) for known in near)}?" if near else ""
 
 
 def shown(names: list[Any]) -> str:
-    """Column names for a message, the first twenty of them.
-
-    Examples
-    --------
-    >>> from catbayes._tables import shown
-    >>> shown(["city", "age"])
-    "'city', 'age'"
-    """
+    """Column names for a message, the first twenty of them."""
     return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
 
 
 def name_of(y: Any) -> str | None:
-    """What a target is called: a name that was given for it, or that of its series or its only column; None of others.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes._tables import name_of
-    >>> name_of("paid"), name_of(pd.Series([1, 0], name="paid")), name_of(pd.DataFrame({"paid": [1, 0]})), name_of([1])
-    ('paid', 'paid', 'paid', None)
-    """
+    """What a target is called: a name that was given for it, or that of its series or its only column; else None."""
     if isinstance(y, str):
         return y
     names = getattr(y, "columns", [getattr(y, "name", None)])
@@ -305,16 +235,7 @@ def name_of(y: Any) -> str | None:
 
 
 class Named(np.ndarray[Any, Any]):
-    """A target in memory that is called as another one was, before it was read.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from catbayes._tables import Named, name_of
-    >>> name_of(Named.like(pd.Series([1, 0], name="paid"), np.array([True, False])))
-    'paid'
-    """
+    """A target in memory that is called as another one was, before it was read."""
 
     name: str | None = None
 
@@ -332,14 +253,7 @@ class Named(np.ndarray[Any, Any]):
 
 
 def make_frame(record: dict[str, Any], library: Any) -> Any:
-    """Make a frame of columns, in the library that the table came in; for an array, in one that is installed.
-
-    Examples
-    --------
-    >>> from catbayes._tables import make_frame
-    >>> make_frame({"city": ["Oslo", "Rome"], "count": [3, 4]}, "polars").shape
-    (2, 2)
-    """
+    """Make a frame of columns, in the library that the table came in; for an array, in one that is installed."""
     if library is None:
         library = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
         if library is None:
@@ -352,14 +266,7 @@ def make_frame(record: dict[str, Any], library: Any) -> Any:
 
 
 def spelled(value: Any) -> str:
-    """A value as proper text; a whole number of thousands of digits, for which Python has none, in hexadecimal ones.
-
-    Examples
-    --------
-    >>> from catbayes._tables import spelled
-    >>> spelled(31), spelled(16**5000)[:5], spelled(chr(0xD800)).isascii()  # half of a surrogate pair
-    ('31', '0x100', True)
-    """
+    """A value as proper text; a whole number of thousands of digits, for which Python has none, in hexadecimal ones."""
     if isinstance(value, int) and value.bit_length() > _WIDEST:
         return hex(value)
     text = str(value)

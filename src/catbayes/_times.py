@@ -21,16 +21,7 @@ _FINE = ("ns", "ps", "fs", "as")  # units of numpy below the microsecond
 
 
 def python_time(value: Any) -> Any:
-    """One spelling for a date, a time or a span of any library, in Python's types; None for NaT.
-
-    Examples
-    --------
-    >>> from catbayes._times import python_time
-    >>> python_time(datetime.datetime.fromisoformat("2024-07-01T02:30+02:00"))
-    datetime.datetime(2024, 7, 1, 0, 30, tzinfo=datetime.timezone.utc)
-    >>> python_time(np.datetime64("2024-07-01"))
-    datetime.datetime(2024, 7, 1, 0, 0)
-    """
+    """One spelling for a date, a time or a span of any library, in Python's types; None for NaT."""
     if isinstance(value, np.generic):
         return cells_of(np.array([value]))[0]
     if value != value:  # NaT
@@ -51,31 +42,14 @@ def python_time(value: Any) -> Any:
 
 
 def by_the_clock(values: Iterable[Any]) -> bool:
-    """Whether some are times of a zone, so that Python may take two instants for one.
-
-    Examples
-    --------
-    >>> from zoneinfo import ZoneInfo
-    >>> from catbayes._times import by_the_clock
-    >>> zones = None, datetime.UTC, ZoneInfo("Europe/Oslo")
-    >>> [by_the_clock([datetime.datetime(2024, 7, 1, tzinfo=zone)]) for zone in zones]
-    [False, False, True]
-    """
+    """Whether some are times of a zone, so that Python may take two instants for one."""
     if not any(issubclass(kind, datetime.datetime) for kind in set(map(type, values))):
         return False
     return any(not isinstance(getattr(value, "tzinfo", None), datetime.timezone | None) for value in values)
 
 
 def cells_of(column: Any) -> list[Any]:
-    """Cells of a column that its library holds, in Python's types; to be asked for distinct ones, for they take long.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from catbayes._times import cells_of
-    >>> cells_of(pl.Series(["2024-07-01T02:30+0200"]).str.to_datetime(time_zone="Europe/Oslo"))
-    [datetime.datetime(2024, 7, 1, 0, 30, tzinfo=zoneinfo.ZoneInfo(key='UTC'))]
-    """
+    """Cells of a column that its library holds, in Python's types; slow, so ask for distinct ones."""
     library = type(column).__module__.partition(".")[0]
     if library == "polars":
         return _cells_of_polars(column)

@@ -26,14 +26,7 @@ def is_number(value: Any) -> bool:
 
 
 def named_twice(names: Iterable[str]) -> str | None:
-    """A name that is there before, capitals aside: DuckDB and most databases do not tell them apart.
-
-    Examples
-    --------
-    >>> from catbayes._validation import named_twice
-    >>> named_twice(["City", "age", "city"]), named_twice(["city", "age"])
-    ('city', None)
-    """
+    """A name that is there before, capitals aside: DuckDB and most databases do not tell them apart."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
@@ -68,13 +61,7 @@ def check_count(name: str, value: Any, low: int = 1, high: int | None = None) ->
 
 
 def numbers_by_row(name: str, given: Any, n_rows: int) -> Array:
-    """Require a number for each row; a single one serves all of them.
-
-    Examples
-    --------
-    >>> numbers_by_row("sample_weight", 2, n_rows=3)
-    array([2., 2., 2.])
-    """
+    """Require a number for each row; a single one serves all of them."""
     refuse_masked(name, given)
     try:
         values = np.asarray(given)

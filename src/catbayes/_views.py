@@ -25,17 +25,7 @@ Views = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def views_of(column: Any) -> Views | None:
-    """The views of an Arrow array of them, (row, half); None where some text is missing, or too long to lie in place.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> from catbayes._views import views_of
-    >>> views_of(pyarrow.array(["Oslo", "Rome"], pyarrow.string_view())).shape
-    (2, 2)
-    >>> views_of(pyarrow.array(["Llanfairpwllgwyngyll"], pyarrow.string_view())) is None
-    True
-    """
+    """The views of an Arrow array of them, (row, half); None where a text is missing or long."""
     if column.null_count or not len(column):
         return None
     buffer, rows = column.buffers()[1], slice(column.offset, column.offset + len(column))
@@ -44,15 +34,7 @@ def views_of(column: Any) -> Views | None:
 
 
 def words_of(views: Views) -> Any:
-    """The text of views, as an Arrow array of large strings.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> from catbayes._views import views_of, words_of
-    >>> words_of(views_of(pyarrow.array(["Oslo", "", "Rome"], pyarrow.string_view()))).to_pylist()
-    ['Oslo', '', 'Rome']
-    """
+    """The text of views, as an Arrow array of large strings."""
     import pyarrow
 
     length = views.view(np.int32)[:, 0]
@@ -79,13 +61,6 @@ def same_rows(views: Views, multiplier: int = 0xC2B2AE3D27D4EB4F) -> Codes:
 
     Every row goes to a place that its bytes tell, and one of those there stands for all of its kind; those of another
     kind, which are few, go on to other places.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._views import same_rows
-    >>> same_rows(np.array([[1, 7], [1, 8], [1, 7]], dtype=np.uint64)).tolist()
-    [2, 1, 2]
     """
     bits = max(len(views).bit_length(), 8)
     table, found = np.empty(1 << bits, dtype=np.int32), np.empty(len(views), dtype=np.int32)

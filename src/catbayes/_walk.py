@@ -37,20 +37,7 @@ __all__ = ["Walk", "in_one_direction"]
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What links levels in their order: the mean that they are held to, by κ rows, and the strength ω of a step.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> from catbayes.kinds import Ordinal
-    >>> age = np.repeat(np.arange(20), 30)
-    >>> y = np.random.default_rng(0).binomial(1, 0.1 + 0.04 * age)
-    >>> encoder = SamplingBayesianEncoder(kinds={"age": Ordinal()}).fit(pd.DataFrame({"age": age}), y)
-    >>> walk = encoder.encoding_.columns[0].posteriors.prior.links
-    >>> bool(walk.step > 10 * walk.root.strength)  # neighbours are alike, and all ages are not
-    True
-    """
+    """What links levels in their order: the mean that they are held to, by κ rows, and the strength ω of a step."""
 
     root: Any
     strengths: tuple[float, ...]  # of a step

@@ -23,31 +23,14 @@ MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 
 def ranks(order: Codes) -> Codes:
-    """Place of each of some values in their order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._words import ranks
-    >>> ranks(np.array([2, 0, 1])).tolist()  # the third comes first
-    [1, 2, 0]
-    """
+    """Place of each of some values in their order."""
     found = np.empty(len(order), dtype=np.int32)
     found[order] = np.arange(len(order))
     return found
 
 
 class Values(Sequence[Hashable]):
-    """Different values as Arrow or numpy holds them, until somebody reads one: a tuple takes many times the memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._words import Values
-    >>> values = Values(np.array([7, 12]))
-    >>> len(values), values == (7, 12), values[1]
-    (2, True, 12)
-    """
+    """Different values as Arrow or numpy holds them, until somebody reads one: a tuple takes many times the memory."""
 
     __slots__ = ("_held",)
 
@@ -89,14 +72,7 @@ class Values(Sequence[Hashable]):
 
 
 def order_of_list(values: list[str]) -> Codes:
-    """The numbers of different words in the order of the words.
-
-    Examples
-    --------
-    >>> from catbayes._words import order_of_list
-    >>> order_of_list(["level_7", "level_12", "level_1"]).tolist()
-    [2, 1, 0]
-    """
+    """The numbers of different words in the order of the words."""
     text = "".join(values)
     if text and text.isascii():
         length = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
@@ -107,27 +83,12 @@ def order_of_list(values: list[str]) -> Codes:
 
 
 def order_of(values: Sequence[Any]) -> Codes:
-    """The numbers of different values of any one type in the order of the values.
-
-    Examples
-    --------
-    >>> from catbayes._words import order_of
-    >>> order_of([70, 10**30, 8]).tolist()
-    [2, 0, 1]
-    """
+    """The numbers of different values of any one type in the order of the values."""
     return np.array(sorted(range(len(values)), key=values.__getitem__))
 
 
 def order_of_arrow(values: Any) -> Codes:
-    """The same for an array of large strings of Arrow, without gaps: the order of their bytes is that of the words.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> from catbayes._words import order_of_arrow
-    >>> order_of_arrow(pyarrow.array(["level_7", "level_12", "level_1"], pyarrow.large_string())).tolist()
-    [2, 1, 0]
-    """
+    """The same for an array of large strings of Arrow, without gaps: the order of their bytes is that of the words."""
     import pyarrow.compute
 
     order = _by_word(*_bytes(values)) if len(values) > 1 else None
@@ -157,14 +118,6 @@ class Dictionary:
     """Different words, and the number of each: to look up many at once costs a tenth of what a dict takes.
 
     They are found by a number made of their bytes, and compared with what was found.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> from catbayes._words import Dictionary
-    >>> numbers = Dictionary.of(["Oslo", "Rome", "Vienna"])
-    >>> numbers.find(pyarrow.array(["Rome", "Paris"], pyarrow.large_string()), lacking=-1).tolist()
-    [1, -1]
     """
 
     words: Any  # an Arrow array of large strings

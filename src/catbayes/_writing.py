@@ -15,51 +15,23 @@ FIGURES = 4  # of the largest number of a column
 
 
 def counted(count: float, noun: str, nouns: str | None = None) -> str:
-    """A number of things, by their singular and plural.
-
-    Examples
-    --------
-    >>> from catbayes._writing import counted
-    >>> counted(1, "row"), counted(71030, "category", "categories")
-    ('1 row', '71,030 categories')
-    """
+    """A number of things, by their singular and plural."""
     return f"{number(count)} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def in_rows(strength: float) -> str:
-    """What a prior is worth, in rows: whole ones of many, and two figures of few.
-
-    Examples
-    --------
-    >>> from catbayes._writing import in_rows
-    >>> in_rows(0.0713), in_rows(1.0), in_rows(2.789), in_rows(71030.4)
-    ('0.071 rows', '1 row', '2.8 rows', '71,030 rows')
-    """
+    """What a prior is worth, in rows: whole ones of many, and two figures of few."""
     written = number(round(strength)) if strength >= 10 else f"{float(f'{strength:.2g}'):g}"
     return f"{written} {'row' if written == '1' else 'rows'}"
 
 
 def number(value: Any) -> str:
-    """One number: 71,030, 0.1234, nothing for NaN.
-
-    Examples
-    --------
-    >>> from catbayes._writing import number
-    >>> number(71030.4), number(12.0), number(0.12345), number(float("nan")), number(3e-7)
-    ('71,030', '12', '0.1235', '', '3e-07')
-    """
+    """One number: 71,030, 0.1234, nothing for NaN."""
     return column([value])[0]
 
 
 def column(values: Sequence[Any]) -> list[str]:
-    """Values below each other: numbers with as many decimals as the largest one needs, the rest as text.
-
-    Examples
-    --------
-    >>> from catbayes._writing import column
-    >>> column([1234.5, 0.5, None]), column([0.123456, 1e-9, 0.0]), column([1.0, 2000.0]), column(["a", None])
-    (['1,234', '0', ''], ['0.1235', '1e-09', '0.0000'], ['1', '2,000'], ['a', ''])
-    """
+    """Values below each other: numbers with as many decimals as the largest one needs, the rest as text."""
     numbers = [float(value) for value in values if _is_number(value) and math.isfinite(value)]
     whole = all(value == round(value) for value in numbers)
     largest = max(map(abs, numbers), default=0.0)
@@ -68,15 +40,7 @@ def column(values: Sequence[Any]) -> list[str]:
 
 
 def printable(text: str) -> str:
-    r"""A text for a terminal: what would move its cursor or change its colours is spelled out.
-
-    Examples
-    --------
-    >>> from catbayes._writing import printable
-    >>> print(printable("a column \x1b[31mred\nand its line"))
-    a column \x1b[31mred
-    and its line
-    """
+    r"""A text for a terminal: what would move its cursor or change its colours is spelled out."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
@@ -103,14 +67,7 @@ NAMES = ("column", "category", "class")
 
 
 def texts(heading: str, values: list[Any]) -> list[Any]:
-    """Values to be written below a heading; names that are numbers are no quantities.
-
-    Examples
-    --------
-    >>> from catbayes._writing import texts
-    >>> texts("category", [39353, None]), texts("count", [39353])
-    (['39353', None], [39353])
-    """
+    """Values to be written below a heading; names that are numbers are no quantities."""
     return [None if v is None or v != v else str(v) for v in values] if heading in NAMES else values
 
 

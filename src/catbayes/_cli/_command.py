@@ -53,14 +53,7 @@ def commands() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; whatever goes wrong becomes one sentence and an exit code.
-
-    Examples
-    --------
-    >>> from catbayes._cli import run
-    >>> run(["nonsense"])  # and a sentence on stderr
-    2
-    """
+    """Run a command; whatever goes wrong becomes one sentence and an exit code."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: _say(str(message), arguments)
         try:

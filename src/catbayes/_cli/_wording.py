@@ -28,18 +28,7 @@ def flags_of(parameters: Iterable[click.Parameter]) -> dict[str, str]:
 
 
 def in_flags(text: str, flags: dict[str, str]) -> str:
-    """A message with flags in the place of parameters: `family="normal"` becomes `--family normal`.
-
-    Examples
-    --------
-    >>> from catbayes._cli._wording import in_flags
-    >>> in_flags('y holds 40 numbers: set family="normal", or drop=["a", "b"].', {"family": "--family", "drop": "--id"})
-    'y holds 40 numbers: set --family normal, or --id a,b.'
-    >>> in_flags("groups and time were both given.", {"groups": "--groups", "time": "--time"})
-    '--groups and --time were both given.'
-    >>> in_flags("columns names 'town', and X has no such column. X has 'city'.", {"columns": "--columns"})
-    "--columns names 'town', and the table has no such column. The table has 'city'."
-    """
+    """A message with flags in the place of parameters: `family="normal"` becomes `--family normal`."""
     text = re.sub(r"(^|\. |: )?\bX (?=has |holds |is )", lambda found: _table(found[1]), text)
     if not flags:
         return text

@@ -26,13 +26,6 @@ class Difference:
 
     `standard_error` is that of Nadeau and Bengio, which allows for training rows that folds have in common;
     `margin` is half the width of the 95 % interval.
-
-    Examples
-    --------
-    >>> from catbayes._comparison import Difference
-    >>> gap = Difference(behind=0.02, standard_error=0.01, margin=0.028)
-    >>> gap.verdict, str(gap)
-    ('tie', '0.0200 ± 0.0100')
     """
 
     behind: float

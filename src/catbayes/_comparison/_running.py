@@ -33,12 +33,6 @@ class Cell:
     """One encoder with one model: what it scored in each fold, how long it took, or why there is nothing.
 
     `status` is "done", or begins with "failed", "not installed" or "not run" and says why.
-
-    Examples
-    --------
-    >>> from catbayes._comparison import Cell
-    >>> Cell("target", "LightGBM", status="done", scores={0: {"auc": 0.81}, 1: {"auc": 0.79}}).name
-    'target + LightGBM'
     """
 
     encoder: str

@@ -19,15 +19,7 @@ from catbayes.errors import InputError
 
 
 def read_table(X: Any, estimator: Any) -> Table:
-    """Wrap X; whatever is no frame must become a two-dimensional array.
-
-    Examples
-    --------
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> from catbayes._encoder import read_table
-    >>> read_table([["Oslo", 3], ["Rome", 4]], SamplingBayesianEncoder()).array.dtype  # numbers stay numbers
-    dtype('O')
-    """
+    """Wrap X; whatever is no frame must become a two-dimensional array."""
     refuse_masked("X", X)
     if isinstance(X, str | PathLike):
         raise InputError(f"X is a path, {str(X)!r}: catbayes.encode encodes files, and fit learns from them.")
@@ -81,15 +73,7 @@ def library_of(X: Any) -> Any:
 
 
 def read_y(y: Any) -> np.ndarray[Any, Any]:
-    """Take a target in memory as one array.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes._encoder import read_y
-    >>> read_y(pd.DataFrame({"paid": [1, 0]})["paid"])
-    array([1, 0])
-    """
+    """Take a target in memory as one array."""
     if y is None:
         raise InputError("The encoder requires y to be passed, but the target y is None.")
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
@@ -138,16 +122,7 @@ def read_row_keys(table: Table, row_id: Any) -> Keys:
 
 
 def input_names(fitted: Any, given: Any = None) -> list[Any]:
-    """Names of the columns that an estimator was fitted on; those given must agree with them.
-
-    Examples
-    --------
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> from catbayes._encoder import input_names
-    >>> encoder = SamplingBayesianEncoder().fit([["a"], ["b"]], [0, 1])
-    >>> input_names(encoder), input_names(encoder, ["city"])
-    (['x0'], ['city'])
-    """
+    """Names of the columns that an estimator was fitted on; those given must agree with them."""
     known = getattr(fitted, "feature_names_in_", None)
     if given is None:
         return list(known) if known is not None else [f"x{i}" for i in range(fitted.n_features_in_)]
@@ -159,15 +134,7 @@ def input_names(fitted: Any, given: Any = None) -> list[Any]:
 
 
 def fitted_encoding(model: Any) -> Encoding:
-    """What was learnt by the fitted encoder of ours that was given, or by that of a fitted sampling model.
-
-    Examples
-    --------
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> from catbayes._encoder import fitted_encoding
-    >>> fitted_encoding(SamplingBayesianEncoder().fit([["a"], ["b"]], [0, 1])).family.__name__
-    'BetaBernoulli'
-    """
+    """What was learnt by the fitted encoder of ours that was given, or by that of a fitted sampling model."""
     check_is_fitted(model)
     encoding = getattr(getattr(model, "encoder_", model), "encoding_", None)
     if not isinstance(encoding, Encoding):

@@ -14,15 +14,7 @@ __all__ = ["Beside"]
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Outputs behind those of the mapping: what they are called after the column, and their values, (slot, output).
-
-    Examples
-    --------
-    >>> from catbayes._encoding import Beside
-    >>> codes = Beside.sure(("code",), np.array([[0.0], [1.0]]))
-    >>> codes.behind(np.array([[0.4], [0.6], [0.5]]), np.array([1, 0, 1])).tolist()
-    [[0.4, 1.0], [0.6, 0.0], [0.5, 1.0]]
-    """
+    """Outputs behind those of the mapping: what they are called after the column, and their values, (slot, output)."""
 
     names: tuple[str, ...]
     values: Array

@@ -45,14 +45,5 @@ def effects_beside(
 
 
 def effect_names(effects: EffectTable, inputs: Sequence[Any]) -> list[str]:
-    """What effects and slopes are called, whatever the part of the target.
-
-    Examples
-    --------
-    >>> from catbayes._encoding import effect_names
-    >>> from catbayes._evidence import EffectTable, Slope
-    >>> two = np.ones((1, 2))
-    >>> effect_names(EffectTable(two, two, two, two[0], (Slope(1, 0.0, 1.0),)), ["shop", "size"])
-    ['effect', 'slope_size']
-    """
+    """What effects and slopes are called, whatever the part of the target."""
     return [EFFECT, *(f"{SLOPE}_{inputs[slope.position]}" for slope in effects.slopes)]

@@ -116,16 +116,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Encoding(Written):
-    """A fitted encoder as a value: what was learnt, and how rows are encoded by it.
-
-    Examples
-    --------
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> encoding = SamplingBayesianEncoder(prior=0).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).encoding_
-    >>> slots = encoding.slots({0: ["b", "z"]}.get)  # z was never seen
-    >>> slots[0].tolist(), next(encoding.expectation(slots)).tolist()
-    ([1, 3], [[0.75], [0.5]])
-    """
+    """A fitted encoder as a value: what was learnt, and how rows are encoded by it."""
 
     settings: Settings
     evidence: Evidence

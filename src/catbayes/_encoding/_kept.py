@@ -94,14 +94,7 @@ class Kept:
 
 
 def resolve_kept(keep_categories: Any) -> Kept | None:
-    """Read the parameter `keep_categories` of an encoder.
-
-    Examples
-    --------
-    >>> from catbayes._encoding import resolve_kept
-    >>> resolve_kept("one_hot"), resolve_kept(None)
-    (Kept(kind='one_hot', most=30, only_signal=True, instead=False), None)
-    """
+    """Read the parameter `keep_categories` of an encoder."""
     if keep_categories is None:
         return None
     if isinstance(keep_categories, Kept):

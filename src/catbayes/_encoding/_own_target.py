@@ -57,13 +57,7 @@ class ColumnRows:
 
 
 class OwnTarget(ABC):
-    """Whether a row's own y has a part in its training features, and how it is kept out.
-
-    Examples
-    --------
-    >>> from catbayes import CrossFit, SamplingBayesianEncoder
-    >>> encoder = SamplingBayesianEncoder(own_target=CrossFit(cv=10))
-    """
+    """Whether a row's own y has a part in its training features, and how it is kept out."""
 
     __slots__ = ()
     word: ClassVar[str]  # shorthand
@@ -281,13 +275,7 @@ STRATEGIES: dict[str, type[OwnTarget]] = {kind.word: kind for kind in (Exclude, 
 
 
 def resolve_own_target(own_target: Any, accepted: tuple[type[OwnTarget], ...] = (OwnTarget,)) -> OwnTarget:
-    """Read the parameter `own_target` of an encoder.
-
-    Examples
-    --------
-    >>> resolve_own_target("exclude"), resolve_own_target(CrossFit(10))
-    (Exclude(cv=5), CrossFit(cv=10))
-    """
+    """Read the parameter `own_target` of an encoder."""
     words = [word for word, kind in STRATEGIES.items() if OwnTarget in accepted or kind in accepted]
     if isinstance(own_target, str) and own_target in words:
         return STRATEGIES[own_target]()

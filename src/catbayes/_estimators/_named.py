@@ -15,15 +15,7 @@ GRIDS = ("param_grid", "param_distributions")
 
 
 def classes_by_number(params: Mapping[str, Any], classes: Any) -> dict[str, Any]:
-    """Those of the parameters that weigh classes by their labels, and grids of a search that do, with numbers.
-
-    Examples
-    --------
-    >>> from catbayes._estimators._named import classes_by_number
-    >>> grid = [{"class_weight": [{"no": 1, "yes": 3}, None]}]
-    >>> classes_by_number({"C": 1.0, "class_weight": {"yes": 2}, "param_grid": grid}, np.array(["no", "yes"]))
-    {'class_weight': {1: 2}, 'param_grid': [{'class_weight': [{0: 1, 1: 3}, None]}]}
-    """
+    """Those of the parameters that weigh classes by their labels, and grids of a search that do, with numbers."""
 
     def numbered(value: Any) -> Any:
         if not isinstance(value, dict):

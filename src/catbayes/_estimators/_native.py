@@ -87,14 +87,7 @@ class Known:
 
 
 def _spelled(names: list[str]) -> tuple[str, ...]:
-    """Names as LightGBM and XGBoost take them: without blanks, brackets and the like, and no two alike.
-
-    Examples
-    --------
-    >>> from catbayes._estimators._native import _spelled
-    >>> _spelled(["home city", "size_is_[S]", "size_is_{S}"])
-    ('home_city', 'size_is__S_', 'size_is__S__2')
-    """
+    """Names as LightGBM and XGBoost take them: without blanks, brackets and the like, and no two alike."""
     taken: dict[str, None] = {}
     for name in (re.sub(r"[\s\[\]{}\",:<]", "_", name) for name in names):
         number, free = 1, name

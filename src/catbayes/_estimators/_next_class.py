@@ -28,11 +28,6 @@ class Tempered:
     """Probabilities made bolder or more timid, and classes likelier or less likely: softmax(a log p + b).
 
     Of two classes this is Platt's scaling of the log-odds.
-
-    Examples
-    --------
-    >>> Tempered(0.5, np.zeros(2))(np.array([[0.1, 0.9], [0.5, 0.5]])).round(2).tolist()
-    [[0.25, 0.75], [0.5, 0.5]]
     """
 
     slope: float

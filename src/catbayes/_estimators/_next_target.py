@@ -37,25 +37,13 @@ NORMAL = 1.2533
 
 
 def kinds_of(known: Array, columns: Any) -> Codes:
-    """The kind of each row, by how many rows were seen of the rarest of its categories, in columns that have a signal.
-
-    Examples
-    --------
-    >>> kinds_of(np.array([[0.0, 50.0], [7.0, 1.0], [4.0, 9.0], [99.0, 99.0]]), [0, 1]).tolist()
-    [0, 1, 2, 4]
-    """
+    """The kind of each row, by how many rows were seen of the rarest of its categories, in columns with signal."""
     rarest = known[:, np.asarray(columns, dtype=np.intp)].min(axis=1, initial=np.inf)
     return np.asarray(np.digitize(rarest, EDGES), dtype=np.intp)
 
 
 def voices(own: npt.NDArray[np.bool_], weight: Array) -> Array:
-    """What rows weigh when they speak for a kind: its own in full, all others together as much as a hundred of them.
-
-    Examples
-    --------
-    >>> voices(np.arange(1000) < 500, np.ones(1000))[[0, 999]].tolist()
-    [1.0, 0.2]
-    """
+    """What rows weigh when they speak for a kind: its own in full, all others together as much as a hundred of them."""
     others = weight[~own]
     share = LENT * (others**2).sum() / max(others.sum() ** 2, TINY)
     return np.where(own, weight, min(1.0, share) * weight)
@@ -63,13 +51,7 @@ def voices(own: npt.NDArray[np.bool_], weight: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Values in order, and the level at which each is a quantile: k / (n + 1) of the k-th of n, as conformal ones are.
-
-    Examples
-    --------
-    >>> Ladder.of(np.array([3.0, 1.0, 2.0]), np.ones(3)).at([0.25, 0.5, 0.99]).tolist()
-    [1.0, 2.0, 3.0]
-    """
+    """Values in order, and the level at which each is a quantile: k / (n + 1) of the k-th of n."""
 
     values: Array
     levels: Array

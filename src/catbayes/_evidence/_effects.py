@@ -81,14 +81,7 @@ class Effects:
 
 
 def resolve_effects(effects: Any) -> Effects | None:
-    """Read the parameter `effects` of an encoder.
-
-    Examples
-    --------
-    >>> from catbayes._evidence import resolve_effects
-    >>> resolve_effects(True), resolve_effects(False)
-    (Effects(slopes=None), None)
-    """
+    """Read the parameter `effects` of an encoder."""
     if isinstance(effects, bool):
         return Effects() if effects else None
     if isinstance(effects, Effects):
@@ -103,13 +96,6 @@ class EffectTable:
 
     Outputs are an effect for each part of the target (the classes, or just one for two classes and for numbers), then
     the slopes of one number after the other, as many each.
-
-    Examples
-    --------
-    >>> from catbayes._evidence import EffectTable
-    >>> one = np.ones((1, 1))
-    >>> EffectTable(mean=one, sd=one, known=0.8 * one, scale=np.array([2.0])).spread(None).round(3).tolist()
-    [[0.8]]
     """
 
     mean: Array
@@ -149,17 +135,7 @@ class EffectTable:
 
 @dataclass(frozen=True, slots=True)
 class RowEffects:
-    """A fitted model of effects, with the rows that it was fitted on.
-
-    Examples
-    --------
-    >>> from catbayes._evidence import RowEffects, read_target
-    >>> city, size = np.tile([0, 1], 50), np.repeat([0.0, 1.0], 50)
-    >>> y = 2.0 * city + 5.0 * size + np.tile([0.1, 0.0, -0.1, 0.0, 0.05], 20)
-    >>> found = RowEffects.fit([(city, 3)], {1: size}, read_target(y, "normal", 100), None)
-    >>> found.columns[0].mean[:, 0].round(1).tolist()  # of two categories, and of one without rows
-    [-1.0, 1.0, 0.0]
-    """
+    """A fitted model of effects, with the rows that it was fitted on."""
 
     weighed: Weighed  # the rows of the table that the parts are of
     chosen: tuple[int, ...]  # the columns of the table that take part; what follows is of these

@@ -33,16 +33,7 @@ TRACE = 1e-12
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ColumnEvidence(Written, ColumnSpec):
-    """One column, or an interaction of several: its categories, and what each of them says about the target.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import gather
-    >>> column = gather(pd.DataFrame({"city": ["Oslo", "Rome", "Rome"], "paid": [0, 1, 1]}), target="paid").columns[0]
-    >>> column.name, column.values, column.statistics.count.tolist()  # and missing, and unseen
-    ('city', ('Oslo', 'Rome'), [1.0, 2.0, 0.0, 0.0])
-    """
+    """One column, or an interaction of several: its categories, and what each of them says about the target."""
 
     index: Index
     statistics: Statistics
@@ -67,17 +58,7 @@ class ColumnEvidence(Written, ColumnSpec):
 
 
 class Candidate(NamedTuple):
-    """An interaction that was weighed: its columns, its gain in log-likelihood, and the verdict.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import gather
-    >>> table = pd.DataFrame({"user": ["a", "a", "b", "b"] * 9, "door": [1, 2, 1, 2] * 9, "open": [1, 0, 0, 1] * 9})
-    >>> best = gather(table, ["user", "door"], "open", interactions="auto").candidates[0]
-    >>> best.columns, round(best.gain, 1), best.kept
-    (('user', 'door'), 17.3, True)
-    """
+    """An interaction that was weighed: its columns, its gain in log-likelihood, and the verdict."""
 
     columns: tuple[Any, ...]
     gain: float
@@ -326,17 +307,7 @@ class _Aligned(NamedTuple):
 
 
 def settle_family(wanted: type[Family] | None, evidence: Evidence) -> type[Family]:
-    """The family that is wanted, or that the evidence asks for, if there is something to encode towards.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import gather
-    >>> from catbayes._evidence import settle_family
-    >>> evidence = gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid")
-    >>> settle_family(None, evidence).__name__
-    'BetaBernoulli'
-    """
+    """The family that is wanted, or that the evidence asks for, if there is something to encode towards."""
     if wanted is not None and wanted is not evidence.family and not (wanted.classes and evidence.family.classes):
         raise InputError(
             f"family={wanted.__name__}, and this was gathered for {evidence.family.__name__}: use one for both."
@@ -348,16 +319,7 @@ def settle_family(wanted: type[Family] | None, evidence: Evidence) -> type[Famil
 
 
 def says_nothing(evidence: Evidence) -> InputError | None:
-    """Why there is nothing to encode towards, if so: a part of a table may be like that, but not the whole.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import gather
-    >>> from catbayes._evidence import says_nothing
-    >>> str(says_nothing(gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 1]}), target="paid")))[:25]
-    'y holds only one class, 1'
-    """
+    """Why there is nothing to encode towards, if so: a part of a table may be like that, but not the whole."""
     total = evidence.total
     if not total.count[0] > 0:
         return InputError("sample_weight is zero for every row: nothing is left to learn from.")
@@ -374,15 +336,7 @@ def says_nothing(evidence: Evidence) -> InputError | None:
 
 
 def check_classes(evidence: Evidence) -> None:
-    """Require two classes that have rows: those that were only named may still come in `partial_fit`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes import gather
-    >>> from catbayes._evidence import check_classes
-    >>> check_classes(gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid"))
-    """
+    """Require two classes that have rows: those that were only named may still come in `partial_fit`."""
     total = evidence.total
     if isinstance(total, Tally):
         used = np.flatnonzero(total.weight[0] > 0)

@@ -22,15 +22,7 @@ from catbayes.families import FAMILIES, Family, resolve_family
 
 
 def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Target, Array, float]:
-    """Events per unit as the target, the weight of a row times its units, and the units of a row on average.
-
-    Examples
-    --------
-    >>> from catbayes._evidence import read_target
-    >>> target, weight, units = per_unit(read_target(np.array([2, 3]), "poisson", 2), None, [4.0, 1.0])
-    >>> target.values.tolist(), weight.tolist(), units
-    ([0.5, 3.0], [4.0, 1.0], 2.5)
-    """
+    """Events per unit as the target, the weight of a row times its units, and the units of a row on average."""
     _check_family(target.family)
     n_rows = len(target.values)
     units = numbers_by_row("exposure", exposure, n_rows)

@@ -109,14 +109,7 @@ def gather(
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The target, weight and exposure of a source, and what is known of the target.
-
-    Examples
-    --------
-    >>> from catbayes._evidence import Given
-    >>> Given("grade", classes=["1", "2"]).text()  # a CSV file's 1 and 2 are no numbers then
-    ('grade',)
-    """
+    """The target, weight and exposure of a source, and what is known of the target."""
 
     target: Any
     weight: Any = None
@@ -140,16 +133,7 @@ def gather_selected(
     memory_limit: str | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
-    """Gather from any source what a selection asks for; with `like`, what was gathered before decides.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from catbayes._evidence import Given, gather_selected
-    >>> table = pl.LazyFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]})
-    >>> gather_selected(table, Selection(), Given("paid")).columns[0].values
-    ('Oslo', 'Rome')
-    """
+    """Gather from any source what a selection asks for; with `like`, what was gathered before decides."""
     check_option("engine", engine, ENGINES)
     if like is not None:
         selection, given = _as_before(like, selection, given)

@@ -25,18 +25,7 @@ from catbayes.kinds import Said
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table in memory, read: what it says about the target, and the slots, target and weight of each row.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes._selection import Selection
-    >>> from catbayes._evidence import read_rows
-    >>> from catbayes._tables import Table
-    >>> rows = read_rows(Table.of(pd.DataFrame({"city": ["Oslo", "Rome", "Oslo"]})), Selection(), [1, 0, 1])
-    >>> rows.slots(rows.evidence.columns[0]).tolist(), rows.evidence.total.weight.tolist()
-    ([0, 1, 0], [[1.0, 2.0]])
-    """
+    """A table in memory, read: what it says about the target, and the slots, target and weight of each row."""
 
     table: Table  # without the columns that are the target, the weight or the exposure
     evidence: Evidence
@@ -68,14 +57,6 @@ def read_rows(
 
     `classes` are labels that are known already; of a `whole` table something must have weight, of a part not. With
     `effects`, those of the categories of single columns given everything else are learnt too.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes._evidence import read_rows
-    >>> rows = read_rows(Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]})), Selection(), "paid")
-    >>> rows.table.names, rows.y.tolist()
-    (['city'], [1, 0])
     """
     table, y, weight, exposure = take_named(table, y, weight, exposure)
     if y is None:
@@ -218,17 +199,7 @@ def _as_numbers(table: Table, position: int) -> Array | None:
 
 
 def take_named(table: Table, *given: Any) -> tuple[Any, ...]:
-    """Take the target, the weight and the exposure out of a table in memory, where they are given by name.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from catbayes._evidence import take_named
-    >>> from catbayes._tables import Table
-    >>> table, y, weight = take_named(Table.of(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]})), "paid", None)
-    >>> table.names, y.tolist(), weight
-    (['city'], [1, 0], None)
-    """
+    """Take the target, the weight and the exposure out of a table in memory, where they are given by name."""
     for what, values in zip(("y", "sample_weight", "exposure"), given, strict=False):
         refuse_masked(what, values)
     named = list(dict.fromkeys(name for name in given if isinstance(name, str)))

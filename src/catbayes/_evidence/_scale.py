@@ -18,15 +18,7 @@ __all__ = ["Scale", "scale_of"]
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the mean of a target follows from a score, and how steeply; scores beyond `farthest` say the same.
-
-    Examples
-    --------
-    >>> from catbayes._evidence import scale_of, read_target
-    >>> scale = scale_of(read_target(np.array([0, 1, 1]), "auto", 3))
-    >>> [values.tolist() for values in scale.respond(np.zeros(1))]
-    [[0.5], [0.25]]
-    """
+    """How the mean of a target follows from a score, and how steeply; scores beyond `farthest` say the same."""
 
     link: Callable[[Any], Any]  # from a mean to a score
     mean: Callable[[Array], Array]

@@ -78,16 +78,7 @@ def beyond_chance(n_weighed: int) -> float:
 def screen(
     columns: Mapping[int, Coding], numbers: Mapping[int, Array], target: Target, weight: Array | None
 ) -> Screened:
-    """Weigh columns of categories, by themselves, in pairs and triples, and beside columns of numbers.
-
-    Examples
-    --------
-    >>> from catbayes._evidence import read_target, screen
-    >>> user, door, noise = np.tile([0, 0, 1, 1], 9), np.tile([0, 1, 0, 1], 9), np.repeat([0, 1, 0], 12)
-    >>> found = screen({0: (user, 2), 1: (door, 2), 2: (noise, 2)}, {}, read_target(user ^ door, "auto", 36), None)
-    >>> found.kept, sorted(found.speaking)
-    ([(0, 1)], [0, 1])
-    """
+    """Weigh columns of categories, by themselves, in pairs and triples, and beside columns of numbers."""
     rows = _some_rows(len(target.values), len(columns), len(numbers))
     left = _Residuals.of(target, weight, rows)
     every = {place: (codes[rows], size) for place, (codes, size) in columns.items()}

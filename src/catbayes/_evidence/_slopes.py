@@ -45,13 +45,6 @@ def gain(slots: Codes, size: int, residual: Array, slope: Array, line: Array | f
     """What effects of the categories of a column, or slopes along a line, add to the log-likelihood of new rows.
 
     As interactions are weighed: what the other rows of its category say moves a row's expectation by a Newton step.
-
-    Examples
-    --------
-    >>> from catbayes._evidence import gain
-    >>> slots, one = np.repeat([0, 1], 20), np.ones(40)
-    >>> round(gain(slots, 2, np.where(slots == 0, 1.0, -1.0), one)), gain(slots, 2, np.tile([1.0, -1.0], 20), one)
-    (20, 0.0)
     """
     dispersion = max(float((residual**2).sum()), TINY) / max(float(slope.sum()), TINY)
     own, square = residual * line, slope * line**2
@@ -68,12 +61,6 @@ def most_telling(columns: Sequence[Coding], y: Array, weight: Array) -> list[int
 
     A column that tells something only where others are taken into account is left out then. Hundreds of columns of
     noise would explain the rows between them, and take what the others tell for their own.
-
-    Examples
-    --------
-    >>> from catbayes._evidence._slopes import most_telling
-    >>> most_telling([(np.array([0, 1]), 2), (np.array([0, 0]), 2)], np.array([[1.0, 2.0]]), np.ones(2))
-    [0, 1]
     """
     if len(columns) <= MOST_COLUMNS:
         return list(range(len(columns)))

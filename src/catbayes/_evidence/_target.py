@@ -22,16 +22,7 @@ NEAREST = 1e-70
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of every row: class codes with their labels, or numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._evidence import read_target
-    >>> target = read_target(np.array(["no", "yes", "no"]), "auto", 3)
-    >>> target.values.tolist(), target.classes.tolist(), target.family.__name__
-    ([0, 1, 0], ['no', 'yes'], 'BetaBernoulli')
-    """
+    """The target of every row: class codes with their labels, or numbers."""
 
     values: npt.NDArray[Any]
     family: type[Family]
@@ -43,15 +34,7 @@ class Target:
         return 0 if self.classes is None else len(self.classes)
 
     def parts(self) -> Array:
-        """What effects are about, (part, row): the number; whether it is the second of two classes; or each class.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from catbayes._evidence import read_target
-        >>> read_target(np.array(["no", "yes", "no"]), "auto", 3).parts().tolist()
-        [[0.0, 1.0, 0.0]]
-        """
+        """What effects are about, (part, row): the number; whether it is the second of two classes; or each class."""
         if self.classes is None:
             return np.asarray(self.values, dtype=np.float64)[None]
         labels = range(self.n_classes) if self.n_classes > 2 else [1]
@@ -60,16 +43,7 @@ class Target:
     def gather(
         self, slots: Codes, weight: Array | None, n_slots: int, rows: Codes | None = None, unseen: int = -1
     ) -> Statistics:
-        """Count (or describe) the target by slot, over all rows or some; slots from `unseen` on learn nothing.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from catbayes._evidence import read_target
-        >>> target = read_target(np.array([1.5, 2.5, 4.0]), "auto", 3)
-        >>> target.gather(np.array([0, 0, 1]), None, n_slots=4).mean.tolist()  # two categories, missing, unseen
-        [2.0, 4.0, 0.0, 0.0]
-        """
+        """Count (or describe) the target by slot, over all rows or some; slots from `unseen` on learn nothing."""
         values = self.values
         if rows is not None:
             slots, values = slots[rows], values[rows]
@@ -82,17 +56,7 @@ class Target:
         return statistics.without(np.arange(n_slots)[unseen:])
 
     def gather_before(self, slots: Codes, rank: Codes, weight: Array | None, n_slots: int, unseen: int) -> Statistics:
-        """Count (or describe), for each row, the rows of its slot with a lower rank; from `unseen` on, nothing.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from catbayes._evidence import read_target
-        >>> target = read_target(np.array([1, 0, 1]), "auto", 3)
-        >>> slots, rank = np.array([0, 0, 0]), np.array([2, 0, 1])
-        >>> target.gather_before(slots, rank, None, n_slots=3, unseen=2).weight.tolist()  # (zeros, ones) before each
-        [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
-        """
+        """Count (or describe), for each row, the rows of its slot with a lower rank; from `unseen` on, nothing."""
         nothing = np.flatnonzero(slots >= unseen)
         if self.classes is not None:
             return Tally.before(slots, rank, self.values, weight, n_classes=self.n_classes).without(nothing)
@@ -106,13 +70,6 @@ def read_target(
 
     `classes` are labels that are known already, though y need not hold them. Where y is `exposed`, it holds events that
     are still to be divided by their exposure.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._evidence import read_target
-    >>> [read_target(np.array(y), "auto", 3).family.__name__ for y in ([0, 1, 1], [0, 1, 2], [0.5, 1.0, 2.0])]
-    ['BetaBernoulli', 'DirichletCategorical', 'NormalGamma']
     """
     y = plain(y)
     if len(y) != n_rows:
@@ -129,15 +86,7 @@ def read_target(
 
 
 def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Numbers that came as objects become numbers; spans of time and complex numbers are refused.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._evidence import plain
-    >>> plain(np.array([1, 2, 3], dtype=object)).dtype.kind
-    'i'
-    """
+    """Numbers that came as objects become numbers; spans of time and complex numbers are refused."""
     if y.dtype.kind in "mM":
         raise no_dates()
     refuse_complex(y)
@@ -156,14 +105,7 @@ def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def refuse_complex(y: np.ndarray[Any, Any]) -> None:
-    """Refuse numbers that have no order, in words that begin as those of scikit-learn do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._evidence import refuse_complex
-    >>> refuse_complex(np.array([1.5, 2.0]))
-    """
+    """Refuse numbers that have no order, in words that begin as those of scikit-learn do."""
     kinds = set(map(type, y.ravel().tolist())) if y.dtype.kind == "O" else {y.dtype.type}
     if any(issubclass(kind, complex | np.complexfloating) for kind in kinds):
         raise InputError("Complex data not supported: y holds complex numbers. Give their real part or their size.")
@@ -191,13 +133,7 @@ def _check_finite(y: np.ndarray[Any, Any]) -> None:
 
 
 def check_size(low: float, high: float, log: bool = False) -> None:
-    """Refuse numbers of which no sum of squares can be made: too large, or, unless logarithms are taken, too near.
-
-    Examples
-    --------
-    >>> from catbayes._evidence._target import check_size
-    >>> check_size(-1e12, 1e12)
-    """
+    """Refuse numbers of which no sum of squares can be made: too large, or, unless logarithms are taken, too near."""
     if max(-low, high) > LARGEST:
         raise InputError(
             f"y holds {low if -low > high else high:g}: expected numbers from {-LARGEST:g} to {LARGEST:g}. Use another "
@@ -243,14 +179,7 @@ def join_classes(known: Sequence[Any], fresh: Sequence[Any]) -> tuple[np.ndarray
 
 
 def label_array(values: Sequence[Any], dtype: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
-    """Class labels as an array: of the type that they came in, if it is one of numpy's own.
-
-    Examples
-    --------
-    >>> from catbayes._evidence import label_array
-    >>> label_array([0, 1]).tolist(), label_array(["no", "yes"]).dtype.kind
-    ([0, 1], 'O')
-    """
+    """Class labels as an array: of the type that they came in, if it is one of numpy's own."""
     if dtype is None:
         numbers = all(isinstance(value, int | float) for value in values)
         dtype = np.asarray(values).dtype if numbers else np.dtype(object)

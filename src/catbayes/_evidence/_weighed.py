@@ -20,13 +20,6 @@ class Weighed(NamedTuple):
     """Rows of a table, and the slots of each column numbered anew, without categories that have no weight.
 
     A sampler that drew their effects would go another way than in a table without them.
-
-    Examples
-    --------
-    >>> from catbayes._evidence._weighed import Weighed
-    >>> found = Weighed.of([(np.array([0, 1, 2]), 5)], np.array([1.0, 0.0, 1.0]))  # slots 3 and 4: missing, unseen
-    >>> found.rows.tolist(), found.columns[0][0].tolist(), found.columns[0][1], found.places[0].tolist()
-    ([0, 2], [0, 1], 4, [0, 3, 1, 2, 3])
     """
 
     rows: Codes

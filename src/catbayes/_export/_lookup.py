@@ -13,13 +13,7 @@ from catbayes.errors import InputError
 
 
 class Kind(Enum):
-    """What the values of an input column are.
-
-    Examples
-    --------
-    >>> Kind("whole numbers")
-    <Kind.INTEGER: 'whole numbers'>
-    """
+    """What the values of an input column are."""
 
     TEXT = "text"
     INTEGER = "whole numbers"
@@ -31,14 +25,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Outputs by key: a value for each of `columns`, None where it is missing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Level(("city", "shop"), [("Oslo", 1), ("Rome", None)], np.array([[0.2], [0.9]])).part(0)
-    ['Oslo', 'Rome']
-    """
+    """Outputs by key: a value for each of `columns`, None where it is missing."""
 
     columns: tuple[str, ...]
     keys: Sequence[tuple[Hashable, ...]]
@@ -91,14 +78,6 @@ class Lookup:
     A column of its own has one level with one column; a combination has one level with several; a hierarchy has a
     level for the child, then one for the parent. `otherwise` answers where no level does; NaN there is no answer. Nor
     is there one for a row that lacks a value in a `required` column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._export import Level, Lookup
-    >>> shops = Level(("city", "shop"), [("Oslo", 1), ("Oslo", 2), ("Rome", 1)], np.array([[0.2], [0.4], [0.9]]))
-    >>> cities = Level(("city",), [("Oslo",), ("Rome",), (None,)], np.array([[0.3], [0.8], [0.5]]))
-    >>> lookup = Lookup("shop_encoded", ("shop_encoded",), (shops, cities), otherwise=np.array([0.6]))
     """
 
     name: str
@@ -109,16 +88,7 @@ class Lookup:
 
 
 def input_kinds(lookups: Iterable[Lookup]) -> dict[str, Kind]:
-    """Tell what each input column holds; one that never held a value counts as text.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._export import Level, Lookup, input_kinds
-    >>> shops = Level(("city", "shop"), [("Oslo", 1), (None, 2)], np.array([[0.2], [0.4]]))
-    >>> {name: kind.value for name, kind in input_kinds([Lookup("s", ("s",), (shops,), np.zeros(1))]).items()}
-    {'city': 'text', 'shop': 'whole numbers'}
-    """
+    """Tell what each input column holds; one that never held a value counts as text."""
     values: dict[str, list[Hashable]] = {}
     for lookup in lookups:
         for level in lookup.levels:
@@ -162,16 +132,6 @@ def _kind(name: str, value: Any) -> Kind:
 
 
 def lookup_tables(lookups: Iterable[Lookup], prefix: str) -> dict[str, tuple[Lookup, Keys]]:
-    """What a query joins, by the names of the tables: the prefix and a number.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._export import Level, Lookup, lookup_tables
-    >>> shops = Level(("city", "shop"), [("Oslo", 1), (None, 2)], np.array([[0.2], [0.4]]))
-    >>> found = lookup_tables([Lookup("s", ("s",), (shops,), np.zeros(1))], "known")
-    >>> {name: keys.columns for name, (_, keys) in found.items()}
-    {'known_0': ['city', 'shop'], 'known_1': ['shop']}
-    """
+    """What a query joins, by the names of the tables: the prefix and a number."""
     every = [(one, keys) for one in lookups for level in reversed(one.levels) for keys in level.joined()]
     return {f"{prefix}_{number}": found for number, found in enumerate(every)}

@@ -36,16 +36,6 @@ def write_onnx(lookups: Sequence[Lookup], ml: int = OPSETS["ai.onnx.ml"]) -> Mod
     """Make the model that looks the outputs up: an input for each column, an output for each lookup.
 
     skl2onnx knows version 3 of `ai.onnx.ml`, in which numbers are compared in single precision.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._export import Level, Lookup
-    >>> from catbayes._export.onnx import write_onnx
-    >>> cities = Level(("city",), [("Oslo",), ("Rome",)], np.array([[0.5], [0.75]]))
-    >>> model = write_onnx([Lookup("city_encoded", ("city_encoded",), (cities,), np.array([0.25]))])
-    >>> [node.op_type for node in model.graph.node]
-    ['Reshape', 'LabelEncoder', 'Gather']
     """
     graph = _Graph(ml)
     for column, kind in input_kinds(lookups).items():

@@ -43,18 +43,6 @@ def write_sql(
 
     The keys stand in the query, or, if `lookup` says what they begin with, in tables as `lookup_tables` names them.
     `beside` are further columns of the table.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from catbayes._export import Level, Lookup
-    >>> from catbayes._export.sql import write_sql
-    >>> nothing = Level(("city",), [(None,)], np.array([[0.5]]))
-    >>> print(write_sql([Lookup("c", ("c",), (nothing,), np.array([0.25]))], "duckdb", "visits"))
-    SELECT
-      catbayes_rows.*,
-      CAST(CASE WHEN catbayes_rows."city" IS NULL THEN 0.5e0 ELSE 0.25e0 END AS DOUBLE) AS "c"
-    FROM visits AS catbayes_rows
     """
     check_option("dialect", dialect, DIALECTS)
     kinds = input_kinds(lookups)

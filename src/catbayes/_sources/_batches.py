@@ -19,16 +19,7 @@ BATCH_ROWS = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows of a source in their order: an Arrow table, the file that holds it, and the number of its first row.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from catbayes._sources import batches
-    >>> batch = next(batches(pl.LazyFrame({"city": ["Oslo", "Rome"]})))
-    >>> batch.table.num_rows, batch.start
-    (2, 0)
-    """
+    """Some rows of a source in their order: an Arrow table, the file that holds it, and the number of its first row."""
 
     table: Any
     file: str
@@ -36,29 +27,12 @@ class Batch:
 
 
 def is_reader(source: Any) -> bool:
-    """Tell whether the source is a stream of Arrow record batches, which can be read once only.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> from catbayes._sources import is_reader
-    >>> table = pyarrow.table({"city": ["Oslo"]})
-    >>> is_reader(table), is_reader(table.to_reader())
-    (False, True)
-    """
+    """Tell whether the source is a stream of Arrow record batches, which can be read once only."""
     return type(source).__module__.startswith("pyarrow") and hasattr(source, "read_next_batch")
 
 
 def batches(source: Any, engine: FileEngine | None = None, file: str = "") -> Iterator[Batch]:
-    """Read a reader or a lazy frame in batches; one that is of no engine of ours is read at once.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from catbayes._sources import batches
-    >>> [batch.table.num_rows for batch in batches(pl.LazyFrame({"city": ["Oslo", "Rome"]}))]
-    [2]
-    """
+    """Read a reader or a lazy frame in batches; one that is of no engine of ours is read at once."""
     import pyarrow
 
     engine = engine or owner(source)
@@ -78,16 +52,7 @@ def batches(source: Any, engine: FileEngine | None = None, file: str = "") -> It
 
 
 def some_rows(frame: nw.LazyFrame[Any], most: int) -> Any:
-    """An Arrow table of about so many rows at most, taken at random; all rows, if there are no more.
-
-    Examples
-    --------
-    >>> import narwhals as nw
-    >>> import polars as pl
-    >>> from catbayes._sources import some_rows
-    >>> some_rows(nw.from_native(pl.LazyFrame({"city": ["Oslo", "Rome"]})), 10).num_rows
-    2
-    """
+    """An Arrow table of about so many rows at most, taken at random; all rows, if there are no more."""
     import pyarrow
 
     native, n_rows = nw.to_native(frame), int(frame.select(nw.len()).collect().item())
@@ -104,12 +69,6 @@ def some_rows(frame: nw.LazyFrame[Any], most: int) -> Any:
 
 
 def need_arrow(what: str) -> None:
-    """Require pyarrow, which carries batches from one library to another.
-
-    Examples
-    --------
-    >>> from catbayes._sources import need_arrow
-    >>> need_arrow("Reading files")  # an ImportError that names the extra, where it is missing
-    """
+    """Require pyarrow, which carries batches from one library to another."""
     if not find_spec("pyarrow"):
         raise ImportError(f'{what} needs pyarrow: pip install "catbayes[arrow]".')

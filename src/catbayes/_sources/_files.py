@@ -28,19 +28,7 @@ IN_FOLDERS = (*PARQUET, *ARROW, *NAMED, *(f"{ending}.gz" for ending in NAMED))
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files of one kind and schema, to be read by an engine: Parquet, Arrow, or text such as CSV.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> import polars as pl
-    >>> from catbayes._sources import Files
-    >>> path = os.path.join(tempfile.mkdtemp(), "visits.parquet")
-    >>> pl.DataFrame({"city": ["Oslo", "Rome"]}).write_parquet(path)
-    >>> files = Files.of(path, "polars", None)
-    >>> files.names(), files.count_rows()
-    (['city'], 2)
-    """
+    """Files of one kind and schema, to be read by an engine: Parquet, Arrow, or text such as CSV."""
 
     paths: tuple[Path, ...]
     kind: str
@@ -176,18 +164,7 @@ class Files:
 
 
 def find_files(source: Any) -> list[Path]:
-    """The files of a path, a folder, a glob, or a list of those.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from catbayes._sources import find_files
-    >>> folder = tempfile.mkdtemp()
-    >>> for name in ("may.csv", "june.csv"):
-    ...     open(os.path.join(folder, name), "w").close()
-    >>> [path.name for path in find_files(folder)]
-    ['june.csv', 'may.csv']
-    """
+    """The files of a path, a folder, a glob, or a list of those."""
     return [path for part in _parts(source) for path in _find(part)]
 
 

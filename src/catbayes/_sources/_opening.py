@@ -15,14 +15,7 @@ from catbayes.errors import InputError
 
 
 def is_source(X: Any) -> bool:
-    """Tell whether X is a table that is not in memory: a path, a list of paths, a lazy frame or a reader.
-
-    Examples
-    --------
-    >>> from catbayes._sources import is_source
-    >>> is_source("visits/*.parquet"), is_source([["Oslo"], ["Rome"]])
-    (True, False)
-    """
+    """Tell whether X is a table that is not in memory: a path, a list of paths, a lazy frame or a reader."""
     if are_files(X) or is_reader(X):
         return True
     try:
@@ -32,14 +25,7 @@ def is_source(X: Any) -> bool:
 
 
 def are_files(X: Any) -> bool:
-    """Tell whether X is a path, or a list of paths.
-
-    Examples
-    --------
-    >>> from catbayes._sources import are_files
-    >>> are_files(["may.csv", "june.csv"]), are_files([["Oslo"], ["Rome"]])
-    (True, False)
-    """
+    """Tell whether X is a path, or a list of paths."""
     if isinstance(X, list | tuple):
         return bool(X) and all(isinstance(part, str | os.PathLike) for part in X)
     return isinstance(X, str | os.PathLike)
@@ -49,16 +35,7 @@ def are_files(X: Any) -> bool:
 def lazy_frame(
     source: Any, engine: str, memory_limit: str | None, text: tuple[str, ...] = ()
 ) -> Iterator[nw.LazyFrame[Any]]:
-    """Open a source as a lazy frame; `text` columns of a text file stay text.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from catbayes._sources import lazy_frame
-    >>> with lazy_frame(pl.LazyFrame({"city": ["Oslo"]}), "auto", None) as frame:
-    ...     print(frame.collect_schema().names())
-    ['city']
-    """
+    """Open a source as a lazy frame; `text` columns of a text file stay text."""
     frame = nw.from_native(source, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         yield frame
@@ -68,15 +45,7 @@ def lazy_frame(
 
 
 def read_arrow(source: Any) -> Any:
-    """Read a source into memory, as an Arrow table.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from catbayes._sources import read_arrow
-    >>> read_arrow(pl.LazyFrame({"city": ["Oslo", "Rome"]})).to_pydict()
-    {'city': ['Oslo', 'Rome']}
-    """
+    """Read a source into memory, as an Arrow table."""
     import pyarrow
 
     rows = Files.of(source, "auto", None).batches() if are_files(source) else batches(source)

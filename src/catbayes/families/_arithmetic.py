@@ -52,13 +52,7 @@ def log_rising(alpha: Any, count: Any) -> Array:
 
 
 def beta_quantile(alpha: Any, beta: Any, probability: Any) -> Array:
-    """Quantile of Beta(α, β); of a normal where both are so large that the other is lost in rounding, or is NaN.
-
-    Examples
-    --------
-    >>> beta_quantile([1.0, 3e16], [1.0, 1e16], 0.5).tolist()
-    [0.5, 0.75]
-    """
+    """Quantile of Beta(α, β); of a normal where both are so large that the other is lost in rounding, or is NaN."""
     alpha, beta = np.asarray(alpha), np.asarray(beta)
     mean, strength = alpha / (alpha + beta), alpha + beta
     normal = mean + np.sqrt(mean * (1.0 - mean) / (strength + 1.0)) * ndtri(probability)

@@ -149,14 +149,7 @@ class Forms(Read):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resembling(Categories):
-    """Forms as categories; one that is unseen has the slot of the parent that it resembles.
-
-    Examples
-    --------
-    >>> index = Spellings().index(Index.of_column(Categories(("Oslo", "oslo ", "Rome"))), "city")
-    >>> index.labels()[:2], index.sources[0].codes(["OSLO", "Oslo N", None, "Kyiv"]).tolist()
-    (['oslo', 'rome'], [0, 4, 2, 3])
-    """
+    """Forms as categories; one that is unseen has the slot of the parent that it resembles."""
 
     grams: Any = None
     near: Any = None

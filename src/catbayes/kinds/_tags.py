@@ -112,13 +112,7 @@ class Sets(Read):
 
 
 def split(text: Any, separator: str) -> list[str]:
-    """Members of a set, each once and in their order.
-
-    Examples
-    --------
-    >>> split(" b|a |b|", "|")
-    ['a', 'b']
-    """
+    """Members of a set, each once and in their order."""
     return sorted({part.strip() for part in str(text).split(separator)} - {""})
 
 
