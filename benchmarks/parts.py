@@ -16,8 +16,8 @@ import pytest
 from tables import make_table
 
 from catbayes import SamplingBayesianEncoder
-from catbayes._categories import Categories
-from catbayes._evidence import read_target
+from catbayes.core.categories import Categories
+from catbayes.core.target import read_target
 from catbayes.families import BetaBernoulli
 
 N_ROWS = 100_000

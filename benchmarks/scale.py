@@ -146,7 +146,11 @@ def run_task(task: str, engine: Engine, files: str, output: str) -> dict[str, fl
 
 
 def do_task(task: str, engine: Engine, files: str, output: str) -> None:
-    for library in ("catbayes._encode", "catbayes._estimators", engine):  # imported before the clock starts, always
+    for library in (
+        "catbayes.io.encode",
+        "catbayes.models.regressor",
+        engine,
+    ):  # imported before the clock starts, always
         import_module(library)
     start = time.perf_counter()
     afterwards = TASKS[task](engine, files, output)

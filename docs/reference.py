@@ -25,12 +25,12 @@ USERS = {
     "catbayes.kinds": "Kinds of columns",
     "catbayes.displays": "Plots",
     "catbayes.diagnostics": "Diagnostics",
-    "catbayes._comparison": "Comparing encoders",
+    "catbayes.comparison": "Comparing encoders",
     "catbayes.report": "The report",
     "catbayes.datasets": "Data sets",
     "catbayes.torch": "PyTorch",
     "catbayes.spark": "Spark",
-    "catbayes._cli": "The command line",
+    "catbayes.cli": "The command line",
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from catbayes._cli._command import INTERRUPTED, described_bar
+from catbayes.cli._command import INTERRUPTED, described_bar
 from catbayes.errors import InputError
 from experiments.run import EXPERIMENTS, reproduce
 

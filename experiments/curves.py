@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.model_selection import KFold
 
-from catbayes._comparison._scores import score
+from catbayes.comparison._scores import score
 from experiments.effort import Effort, decades
 from experiments.holdout import judged, scores, split
 from experiments.methods import Sampling

@@ -12,8 +12,8 @@ from typing import Any
 import click
 import numpy as np
 
-from catbayes._cli._command import described_bar
-from catbayes._comparison import TimeUp, deadline
+from catbayes.cli._command import described_bar
+from catbayes.comparison import TimeUp, deadline
 from catbayes.errors import InputError
 from experiments.doubt_methods import COVERAGES, FOLDS, LEVELS, METHODS, METHODS_OF_CLASSES, Said, SaidOfClasses
 from experiments.doubt_tables import KINDS, MADE, N_FOLDS, N_ROWS, OF_CLASSES, TABLES, read

@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from catbayes import SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from catbayes._comparison._native import CategoryTypes, as_words
-from catbayes._estimators._held_out import HeldOut
-from catbayes._validation import Array
+from catbayes.comparison._native import CategoryTypes, as_words
+from catbayes.core.validation import Array
+from catbayes.models.held_out import HeldOut
 from experiments.doubt_tables import DoubtTable
 from experiments.quality_methods import MODELS, GroupEffects
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._random import stream
-from catbayes._validation import Array, Codes
+from catbayes.core.random import stream
+from catbayes.core.validation import Array, Codes
 from catbayes.datasets import NAMES, load
 from experiments import random_effects
 

@@ -1,4 +1,4 @@
-"""Effects against full Bayes: the mixed model of `catbayes._mixed` beside NUTS on tables small enough for it.
+"""Effects against full Bayes: the mixed model of `catbayes.effects.mixed` beside NUTS on tables small enough for it.
 
     pip install ".[experiments]"
     python -m experiments.full_bayes [--folder results]
@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._gibbs import learn
-from catbayes._mixed import Crossed, Equations, solve
-from catbayes._validation import Array
+from catbayes.core.validation import Array
+from catbayes.effects.gibbs import learn
+from catbayes.effects.mixed import Crossed, Equations, solve
 
 SCHOOLS = [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0], [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]
 SIZES = {"crossed": (30, 12), "nested": (40, 8), "few categories": (4, 5), "weak effects": (30, 12), "slopes": (40,)}

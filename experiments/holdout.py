@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.model_selection import train_test_split
 
-from catbayes._comparison._scores import score
+from catbayes.comparison._scores import score
 from experiments.effort import Effort
 from experiments.methods import Fitted, Method
 from experiments.paper import BINS, TABLES

@@ -24,7 +24,7 @@ import numpy as np
 from lightgbm import LGBMRegressor
 
 from catbayes import SamplingBayesianEncoder, SamplingRegressor
-from catbayes._validation import Array
+from catbayes.core.validation import Array
 from catbayes.datasets import load
 from catbayes.kinds import Bins, Kind, Ordinal, Spellings
 from experiments.page import put

@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from catbayes import Draws
-from catbayes._comparison._scores import predict
 from catbayes._encoder import SamplingBayesianEncoder
-from catbayes._validation import Array
+from catbayes.comparison._scores import predict
+from catbayes.core.validation import Array
 from catbayes.mappings import MappingWord
 from catbayes.priors import Scaled
 

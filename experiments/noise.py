@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from catbayes import SamplingBayesianEncoder, SamplingClassifier
-from catbayes._one_column import seed_if_none
-from catbayes._random import stream
-from catbayes._scoring import corrected_interval
+from catbayes.core.one_column import seed_if_none
+from catbayes.core.random import stream
+from catbayes.models.scoring import corrected_interval
 from experiments.quality_cells import HALVES, source
 from experiments.quality_methods import MODELS
 from experiments.trials import Store

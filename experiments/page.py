@@ -9,8 +9,8 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from catbayes._atomic import replacing
-from catbayes._comparison import written
+from catbayes.comparison import written
+from catbayes.io.atomic import replacing
 from experiments.effort import Effort
 from experiments.table import CLOSE
 

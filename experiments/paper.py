@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.datasets import make_classification, make_hastie_10_2
 from sklearn.preprocessing import KBinsDiscretizer
 
-from catbayes._validation import Array
+from catbayes.core.validation import Array
 from catbayes.datasets import load
 from experiments.methods import LeaveOneOut, Sampling, Target
 

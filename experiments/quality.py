@@ -11,10 +11,10 @@ from typing import Any
 import click
 from joblib import cpu_count
 
-from catbayes._atomic import check_output
-from catbayes._cli._command import INTERRUPTED, described_bar, split_names
+from catbayes.cli._command import INTERRUPTED, described_bar, split_names
 from catbayes.datasets import NAMES
 from catbayes.errors import InputError
+from catbayes.io.atomic import check_output
 from experiments import noise, quality_findings, random_effects
 from experiments.noise import NoisePlan, Pairs
 from experiments.page import distinct, gap, score, write

@@ -20,11 +20,11 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 import catbayes
-from catbayes._comparison import TimeUp, deadline
-from catbayes._comparison._running import make_folds
-from catbayes._comparison._scores import predict, score
-from catbayes._random import stream
-from catbayes._validation import Array, Codes
+from catbayes.comparison import TimeUp, deadline
+from catbayes.comparison._running import make_folds
+from catbayes.comparison._scores import predict, score
+from catbayes.core.random import stream
+from catbayes.core.validation import Array, Codes
 from catbayes.datasets import NAMES
 from experiments.quality_methods import METHODS, MODELS
 from experiments.quality_tables import read_table

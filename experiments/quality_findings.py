@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from catbayes._comparison._scores import MEASURES, Measure
+from catbayes.comparison._scores import MEASURES, Measure
 from experiments.holdout import mean
 from experiments.quality_cells import OVERLAP, Cell, Plan, Settings, given_up, named, source
 from experiments.quality_methods import METHODS

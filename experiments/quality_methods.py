@@ -16,10 +16,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from catbayes._comparison._contestants import ENCODERS, Model, builder, native
-from catbayes._comparison._native import CategoryTypes, as_words
-from catbayes._comparison._rows import Rows
-from catbayes._validation import Array, Codes
+from catbayes.comparison._contestants import ENCODERS, Model, builder, native
+from catbayes.comparison._native import CategoryTypes, as_words
+from catbayes.comparison._rows import Rows
+from catbayes.core.validation import Array, Codes
 
 MOST_ROUNDS = 1_000
 LARGEST = 5_000_000  # numbers in a dense table of rows and categories, about the square of what takes minutes

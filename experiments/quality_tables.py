@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from catbayes._comparison._rows import Rows, read_rows
+from catbayes.comparison._rows import Rows, read_rows
 from catbayes.datasets import Dataset, load, make_transactions
 from experiments import rdata
 

@@ -20,7 +20,7 @@ from lightgbm import LGBMRegressor
 from sklearn.metrics import r2_score
 
 from catbayes import SamplingBayesianEncoder, SamplingRegressor
-from catbayes._comparison import TimeUp, deadline
+from catbayes.comparison import TimeUp, deadline
 from catbayes.errors import InputError
 from experiments.holdout import mean
 from experiments.quality_cells import HALVES, Settings, seed_of, source, timed

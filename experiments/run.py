@@ -9,10 +9,10 @@ from typing import Any
 
 from joblib import cpu_count
 
-from catbayes._atomic import check_output
-from catbayes._validation import check_count, check_option
+from catbayes.core.validation import check_count, check_option
 from catbayes.datasets import load
 from catbayes.errors import InputError
+from catbayes.io.atomic import check_output
 from experiments import importance, mapping, search, table
 from experiments.curves import DRAWS, PRIOR
 from experiments.effort import EFFORTS, Effort

@@ -8,7 +8,7 @@ from typing import Any
 import optuna
 from sklearn.model_selection import check_cv
 
-from catbayes._comparison._scores import score
+from catbayes.comparison._scores import score
 from experiments.effort import Effort
 from experiments.holdout import Holdout, mean, split
 from experiments.methods import LeaveOneOut, Sampling, seeds

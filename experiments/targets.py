@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 from catbayes import SamplingBayesianEncoder, fade, gather
-from catbayes._validation import Array
+from catbayes.core.validation import Array
 from catbayes.datasets import load
 from catbayes.diagnostics import monitor
 from experiments.page import put

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Protocol
 from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits
 
-from catbayes._atomic import replacing
 from catbayes.errors import InputError
+from catbayes.io.atomic import replacing
 
 Progress = Callable[[int, int, str], None]
 LIBRARIES = (

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catbayes._scoring import corrected_interval
-from catbayes._validation import Array
+from catbayes.core.validation import Array
+from catbayes.models.scoring import corrected_interval
 
 COVERAGE = 0.95
 

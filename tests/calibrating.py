@@ -26,7 +26,7 @@ from scipy import stats
 
 from cases import PRIORS, make_target, parameters
 from catbayes import Draws, Ordered, SamplingBayesianEncoder
-from catbayes._encoding._own_target import STRATEGIES
+from catbayes.core.leakage import STRATEGIES
 
 N_TABLES, N_CATEGORIES, N_ROWS, N_RANKS = 25, 800, 5, 10
 LEARNT = ("given", "learnt")

@@ -11,7 +11,7 @@ import polars
 import pyarrow
 import pytest
 
-from catbayes._sources import FILE_ENGINES
+from catbayes.io.engines import FILE_ENGINES
 
 COLUMNS = ["city", "zip", "size", "vip"]
 INTERACTIONS = [("city", "size"), ("vip", "zip")]  # missing values in both parts, in one, and in none

@@ -32,7 +32,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 import catbayes
-import catbayes._cli._files
+import catbayes.cli._files
 from catbayes.__main__ import main as command_line
 
 N_ROWS = 20_000

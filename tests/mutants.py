@@ -24,8 +24,8 @@ FOLDER = Path("mutants")
 NOTICED, NOT_NOTICED = 1, 0
 
 EQUIVALENT = {
-    "catbayes._keyed.x_row_keys__mutmut_10": "names of files are the same text in numpy's own type",
-    "catbayes._keyed.x_row_keys__mutmut_12": "names of files are the same text in numpy's own type",
+    "catbayes.core.random_keys.x_row_keys__mutmut_10": "names of files are the same text in numpy's own type",
+    "catbayes.core.random_keys.x_row_keys__mutmut_12": "names of files are the same text in numpy's own type",
     "catbayes.priors.xǁGivenǁfit__mutmut_14": "only the shapes of what is expected are read",
     "catbayes.families._arithmetic.x_maximise__mutmut_9": "scipy takes L-BFGS-B by itself where there are bounds",
     "catbayes.families.poisson.xǁGammaPoissonǁinside__mutmut_6": "the same numbers, in another array",

@@ -7,11 +7,11 @@ from scipy import stats
 import calibrating
 from cases import PRIORS, as_read, make_target, parameters
 from catbayes import BetaBernoulli, Draws, NormalGamma, SamplingBayesianEncoder
-from catbayes._drawing import NORMAL_TOLERANCE, Found, LeftOut, draw, draw_strata
-from catbayes._evidence import Target
-from catbayes._posteriors import ColumnPrior, Entries
-from catbayes._random import stream
-from catbayes._spread import Spread
+from catbayes.core.draw_scale import Spread
+from catbayes.core.drawing import NORMAL_TOLERANCE, Found, LeftOut, draw, draw_strata
+from catbayes.core.posteriors import ColumnPrior, Entries
+from catbayes.core.random import stream
+from catbayes.core.target import Target
 from catbayes.families import FAMILIES
 from catbayes.mappings import MAPPINGS, Identity
 

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from catbayes import SamplingBayesianEncoder, gather, load
-from catbayes._categories import Categories
-from catbayes._times import cells_of
-from catbayes._views import MIXING, places_of, same_rows, views_of
-from catbayes._words import Dictionary, Values, order_of_arrow, order_of_list
+from catbayes.core.categories import Categories
+from catbayes.core.times import cells_of
+from catbayes.core.views import MIXING, places_of, same_rows, views_of
+from catbayes.core.words import Dictionary, Values, order_of_arrow, order_of_list
 from catbayes.errors import InputError
 from catbayes.kinds import Ordinal
 
@@ -156,7 +156,7 @@ def test_words_are_found_as_a_dict_finds_them(known, asked):
 
 
 def test_words_that_have_one_number_are_told_apart(monkeypatch):
-    monkeypatch.setattr("catbayes._words.MIXING", np.uint64(0))  # all words have the number 0
+    monkeypatch.setattr("catbayes.core.words.MIXING", np.uint64(0))  # all words have the number 0
     assert Dictionary.of(["a", "b"]) is None
     assert Dictionary.of(["a"]).find(pyarrow.array(["b", "a"], pyarrow.large_string()), lacking=7).tolist() == [7, 0]
 
@@ -164,7 +164,7 @@ def test_words_that_have_one_number_are_told_apart(monkeypatch):
 def test_words_whose_numbers_crowd_together_are_left_to_a_dict(monkeypatch):
     words = [f"level_{number}" for number in range(50)]
     assert Dictionary.of(words) is not None
-    monkeypatch.setattr("catbayes._words.CROWD", 0)
+    monkeypatch.setattr("catbayes.core.words.CROWD", 0)
     assert Dictionary.of(words) is None
 
 
@@ -173,7 +173,7 @@ def test_many_categories_are_looked_up_as_few_are(odd, monkeypatch):
     categories = Categories((*sorted(["a", "b", odd]),))
     rows = ["b", None, "a", "z", "x" * 100, ""]
     few = categories.codes(pyarrow.array(rows))
-    monkeypatch.setattr("catbayes._categories.MANY", 1)
+    monkeypatch.setattr("catbayes.core.categories.MANY", 1)
     many = Categories(categories.values).codes(pyarrow.array(rows))
     np.testing.assert_array_equal(many, few)
 

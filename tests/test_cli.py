@@ -20,8 +20,8 @@ from rich.console import Console
 
 import catbayes
 from catbayes import InputError, SamplingBayesianEncoder, encode
-from catbayes._cli import run
-from catbayes._cli._command import COMMANDS, commands
+from catbayes.cli import run
+from catbayes.cli._command import COMMANDS, commands
 from engines import COLUMNS, TABLE, write_files
 
 
@@ -279,7 +279,7 @@ def test_help_and_version_load_no_numerical_library(option):
     """They are what is asked for first, and must not take seconds."""
     heavy = ("numpy", "scipy", "sklearn", "pandas", "narwhals", "duckdb", "rich", "matplotlib", "jinja2")
     code = (
-        "import sys; from catbayes._cli import run; "
+        "import sys; from catbayes.cli import run; "
         f"assert run([{option!r}]) == 0; print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -352,7 +352,7 @@ def test_two_updates_at_once_lose_nothing(work, monkeypatch, capsys):
         catbayes.load("m.catbayes").forget(0.5).save("m.catbayes")  # somebody else is faster
         return real(*arguments, **options)
 
-    monkeypatch.setattr("catbayes._cli._files.gather", meanwhile)
+    monkeypatch.setattr("catbayes.cli._files.gather", meanwhile)
     capsys.readouterr()
     assert run(["update", "part-0.parquet", "--model", "m.catbayes", "--target", "bernoulli", "--force"]) == 1
     assert "changed by somebody else" in capsys.readouterr().err
@@ -424,7 +424,7 @@ def test_compare_says_what_did_not_fit_in_the_time(work, capsys):
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_table_fits_the_terminal(work, capsys, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setattr("catbayes._cli._comparing.Console", lambda **more: Console(force_terminal=True, **more))
+    monkeypatch.setattr("catbayes.cli._comparing.Console", lambda **more: Console(force_terminal=True, **more))
     assert run(["compare", "part-0.csv", *QUICK]) == 0
     shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     row = next(line for line in shown.splitlines() if line.strip().startswith("target "))
@@ -438,7 +438,7 @@ def test_ctrl_c_prints_what_is_finished(work, capsys, monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(
-        "catbayes._cli._comparing.compare_encoders",
+        "catbayes.cli._comparing.compare_encoders",
         lambda table, y, progress, **settings: catbayes.compare(table, y, progress=stop, **settings),
     )
     assert run(["compare", "part-0.csv", *QUICK]) == 130

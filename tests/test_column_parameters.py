@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 from xgboost import XGBClassifier, XGBRegressor, XGBRFClassifier
 
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from catbayes._estimators._column_parameters import PARAMETERS, library
+from catbayes.models.column_parameters import PARAMETERS, library
 from sales import SILENT
 
 QUIET = {"n_estimators": 20, "verbose": -1, "n_jobs": 1}

@@ -20,10 +20,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
 
 from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, compare
-from catbayes._comparison import ENCODERS, Cell, Comparison, _native
-from catbayes._comparison._rows import read_rows
-from catbayes._comparison._running import make_folds
-from catbayes._comparison._scores import OF_TASK, calibration_error, score
+from catbayes.comparison import ENCODERS, Cell, Comparison, _native
+from catbayes.comparison._rows import read_rows
+from catbayes.comparison._running import make_folds
+from catbayes.comparison._scores import OF_TASK, calibration_error, score
 from catbayes.datasets import make_transactions
 
 
@@ -435,7 +435,7 @@ def test_one_that_fails_says_so_and_stops_nothing():
 
 
 def test_a_library_that_is_not_installed_is_left_out_by_name(monkeypatch):
-    import catbayes._comparison._contestants as contestants
+    import catbayes.comparison._contestants as contestants
 
     find = contestants.find_spec
     monkeypatch.setattr(contestants, "find_spec", lambda name: None if name == "catboost" else find(name))
@@ -504,7 +504,7 @@ def test_what_takes_most_of_the_time_left_waits_for_the_others(monkeypatch):
     X, y = small()
     told = []
     Clock.now = time.monotonic()
-    monkeypatch.setattr("catbayes._comparison._running.time", Clock)
+    monkeypatch.setattr("catbayes.comparison._running.time", Clock)
     encoders = {"first": "target", "slow": Sluggish(), "late": "target"}
     quick = {"models": ["linear"], "repeats": 1, "cv": 5, "progress": lambda done, total, what: told.append(what)}
     result = compare(X, y, encoders=encoders, time_budget=300, **quick)
@@ -521,7 +521,7 @@ def test_the_first_one_waits_for_nobody_if_it_can_be_finished(monkeypatch, budge
     """Of the others nobody knows what they take: in the end nothing would be finished."""
     X, y = small()
     told, Clock.now = [], time.monotonic()
-    monkeypatch.setattr("catbayes._comparison._running.time", Clock)
+    monkeypatch.setattr("catbayes.comparison._running.time", Clock)
     quick = {"models": ["linear"], "repeats": 1, "cv": 5, "progress": lambda done, total, what: told.append(what)}
     result = compare(X, y, encoders={"slow": Sluggish(), "late": "target"}, time_budget=budget, **quick)
     assert [cell.encoder for cell in result.cells if cell.done] == finished

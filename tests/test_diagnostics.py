@@ -20,8 +20,8 @@ from catbayes import (
     SamplingBayesianEncoder,
     SamplingRegressor,
 )
-from catbayes._scoring import corrected_interval
 from catbayes.diagnostics import leakage, shrinkage
+from catbayes.models.scoring import corrected_interval
 
 LEAKING = SamplingBayesianEncoder(own_target="include", draws=0.0, prior=1e-3)  # an empirical one flattens noise
 

@@ -28,7 +28,6 @@ from catbayes import (
     SamplingRegressor,
     gather,
 )
-from catbayes._plotting import drawable
 from catbayes.diagnostics import decompose_loss, leakage
 from catbayes.displays import (
     DecompositionDisplay,
@@ -39,6 +38,7 @@ from catbayes.displays import (
     PriorDisplay,
     ShrinkageDisplay,
 )
+from catbayes.displays.plotting import drawable
 from sales import PLAIN
 
 NASTY = [

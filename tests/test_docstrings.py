@@ -15,7 +15,7 @@ MODULES = ["catbayes", *(f"catbayes.{m.name}" for m in pkgutil.iter_modules(catb
 TORCH = "catbayes.torch"
 USERS = {
     "catbayes",
-    "catbayes._comparison",
+    "catbayes.comparison",
     "catbayes.datasets",
     "catbayes.diagnostics",
     "catbayes.displays",

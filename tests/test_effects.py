@@ -15,10 +15,10 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 
 from catbayes import Effects, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
-from catbayes._evidence._parts import KNOTS, functions_of
-from catbayes._gibbs import FIRST_ROWS, _nested, learn
-from catbayes._mixed import Components, Crossed, Equations, solve
-from catbayes._spread import Spread
+from catbayes.core.draw_scale import Spread
+from catbayes.effects.gibbs import FIRST_ROWS, _nested, learn
+from catbayes.effects.mixed import Components, Crossed, Equations, solve
+from catbayes.effects.parts import KNOTS, functions_of
 from catbayes.errors import InputError
 
 SIZES = (30, 12)
@@ -51,7 +51,7 @@ def frame(seed, n_rows=600, nested=False):
 )
 def test_terms_solve_the_mixed_model_equations_of_all_rows_and_of_some(limits, monkeypatch):
     for name, limit in limits.items():
-        monkeypatch.setattr(f"catbayes._mixed.{name}", limit)
+        monkeypatch.setattr(f"catbayes.effects.mixed.{name}", limit)
     design, z, _ = crossed(0, nested=True)
     design = replace(design, slots=(*design.slots, design.slots[1]), sizes=(*SIZES, SIZES[1]))
     design = replace(design, factors=(None, None, design.numbers[:, 0]))
@@ -71,7 +71,7 @@ def test_variances_of_a_large_table_are_of_a_sample_and_doubts_of_all_rows(monke
     design, z, _ = crossed(0, n_rows=4_000)
     equations = Equations.of(design, z, np.ones(len(z)))
     every = learn(equations, np.random.default_rng(0))
-    monkeypatch.setattr("catbayes._mixed.MOST_PRODUCTS", 4 * 2_000)
+    monkeypatch.setattr("catbayes.effects.mixed.MOST_PRODUCTS", 4 * 2_000)
     some = learn(Equations.of(design, z, np.ones(len(z))), np.random.default_rng(0))
     np.testing.assert_allclose(some.components.noise, every.components.noise, rtol=0.1)
     for one, other in zip(some.variances, every.variances, strict=True):

@@ -209,7 +209,7 @@ def test_estimators_of_several_numbers_a_row_are_refused_before_anybody_predicts
 
 
 def test_the_default_estimator_warns_of_many_classes_and_another_does_not(monkeypatch):
-    monkeypatch.setattr("catbayes._estimators.classifier.MANY_CLASSES", 2)
+    monkeypatch.setattr("catbayes.models.classifier.MANY_CLASSES", 2)
     X, y = make_table(100)
     named = np.digitize(y, [-0.5, 0.5])
     with pytest.warns(InputWarning, match="y holds 3 classes, and the default estimator grows a tree for each"):

@@ -18,9 +18,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder
-from catbayes._export import Level, Lookup
-from catbayes._export.onnx import write_onnx
-from catbayes._export.sql import DIALECTS, write_sql
+from catbayes.export.onnx import write_onnx
+from catbayes.export.sql import DIALECTS, write_sql
+from catbayes.export.tables import Level, Lookup
 
 N_ROWS = 300
 RANDOM = np.random.default_rng(0)
@@ -287,7 +287,7 @@ def test_the_empty_string_means_the_category_where_it_is_one():
 EVERY_DIALECT = """
 import polars, sqlglot
 from catbayes import SamplingBayesianEncoder
-from catbayes._export.sql import DIALECTS
+from catbayes.export.sql import DIALECTS
 table = polars.DataFrame({"the city": ["Oslo", "O'Higgins", None], "shop": [1, 2, 3], "size": [0.1, 2.5, None]})
 encoder = SamplingBayesianEncoder("all", mapping="polynomial", interactions=[("shop", "size")]).fit(table, [0, 1, 1])
 for dialect in DIALECTS:
@@ -446,8 +446,8 @@ def test_dialect_and_table_are_checked():
 def test_a_missing_library_is_named_with_its_extra(package, method, monkeypatch):
     encoder = SamplingBayesianEncoder().fit(polars.DataFrame({"city": ["a", "b"]}), [0, 1])
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, f"catbayes._export.{method[3:]}", raising=False)
-    monkeypatch.delattr(f"catbayes._export.{method[3:]}", raising=False)
+    monkeypatch.delitem(sys.modules, f"catbayes.export.{method[3:]}", raising=False)
+    monkeypatch.delattr(f"catbayes.export.{method[3:]}", raising=False)
     with pytest.raises(ImportError, match=rf'pip install "catbayes\[{method[3:]}\]"'):
         getattr(encoder, method)()
 

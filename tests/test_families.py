@@ -20,10 +20,10 @@ from catbayes import (
     NormalGamma,
     RobustNormal,
 )
+from catbayes.core.statistics import Moments, Tally
 from catbayes.families import FAMILIES, family_of_classes
 from catbayes.families._arithmetic import log_rising
 from catbayes.priors import Empirical, Given, Scaled
-from catbayes.statistics import Moments, Tally
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier, XGBRegressor, XGBRFClassifier
 
 from catbayes import Draws, InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from catbayes._estimators._growing import FOREST_POINTS, Grid, Job, way_to_grow
+from catbayes.models.growing import FOREST_POINTS, Grid, Job, way_to_grow
 from sales import PLAIN
 
 QUIET = {"verbose": False, "allow_writing_files": False, "thread_count": 2}

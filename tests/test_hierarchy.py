@@ -25,10 +25,10 @@ from catbayes import (
     encode,
     gather,
 )
-from catbayes._hierarchy import Links, _variance
-from catbayes._linked import LinkedPrior
-from catbayes._posteriors import Posteriors
+from catbayes.core.posteriors import Posteriors
 from catbayes.families import BetaBinomial, BetaNegativeBinomial, DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes.kinds.links import LinkedPrior
+from catbayes.kinds.tree import Links, _variance
 
 HIERARCHY = {"postcode": ["region", "country"]}
 TARGETS = ["bernoulli", "categorical", "normal", "poisson", "negative_binomial", "binomial"]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catbayes import _index
-from catbayes._categories import Categories
-from catbayes._index import Index
+from catbayes.core.categories import Categories
+from catbayes.core.combinations import Index
 
 VALUES = [["eve", "bob", "ann", None], [3, 1, 2, None], [True, False, None]]
 STRANGERS = ["joe", 99, "neither"]

@@ -14,8 +14,8 @@ from sklearn.metrics import log_loss
 
 import catbayes
 from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder, SamplingClassifier, encode, gather
-from catbayes._categories import Categories
-from catbayes._index import Index
+from catbayes.core.categories import Categories
+from catbayes.core.combinations import Index
 
 FAMILIES = ["bernoulli", "categorical", "normal", "poisson", "negative_binomial"]
 

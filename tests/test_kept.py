@@ -16,7 +16,7 @@ from xgboost import XGBClassifier
 
 import catbayes
 from catbayes import InputError, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, encode
-from catbayes._estimators._predicting import DOUBT
+from catbayes.models.predicting import DOUBT
 
 CITIES = ["Bonn", "Kyiv", "Oslo", "Rome"]
 

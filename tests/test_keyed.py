@@ -19,7 +19,7 @@ from catbayes import (
     NormalGamma,
     SamplingBayesianEncoder,
 )
-from catbayes._keyed import KeyedRandom, _unit, philox, row_keys
+from catbayes.core.random_keys import KeyedRandom, _unit, philox, row_keys
 
 # Known answers of Philox4x32-10, published with Random123 (Salmon et al., 2011): counter, key, output.
 KNOWN = [

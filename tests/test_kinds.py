@@ -26,15 +26,15 @@ from catbayes import (
     encode,
     gather,
 )
-from catbayes._categories import Categories
-from catbayes._index import Index
-from catbayes._members import Members
-from catbayes._roles import Heard
-from catbayes._walk import Walk, _Path
+from catbayes.core.categories import Categories
+from catbayes.core.combinations import Index
+from catbayes.core.statistics import Moments
 from catbayes.families import NormalGamma
 from catbayes.kinds import Bins, Ordinal, Sets, Shared, Spellings, Tags, form_of
 from catbayes.kinds._spellings import PRODUCTS, Grams
-from catbayes.statistics import Moments
+from catbayes.kinds.members import Members
+from catbayes.kinds.random_walk import Walk, _Path
+from catbayes.kinds.roles import Heard
 
 FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial"]
 ORDERS = ["line", "ring"]

@@ -16,7 +16,7 @@ from sklearn.model_selection import TimeSeriesSplit
 from sklearn.svm import LinearSVC
 
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from catbayes._estimators._next_target import Ladder, kinds_of, voices
+from catbayes.models.next_target import Ladder, kinds_of, voices
 from sales import SILENT, make_table
 
 KINDS = [0.5, 1.5, 5.5, 20.5]

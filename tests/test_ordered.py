@@ -23,8 +23,8 @@ from catbayes import (
     SamplingClassifier,
     encode,
 )
+from catbayes.core.statistics import Moments, Tally
 from catbayes.families import BetaBernoulli
-from catbayes.statistics import Moments, Tally
 
 N = 200
 RANDOM = np.random.default_rng(0)

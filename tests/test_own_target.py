@@ -25,7 +25,7 @@ from catbayes import (
     SamplingClassifier,
     encode,
 )
-from catbayes._encoding._own_target import STRATEGIES
+from catbayes.core.leakage import STRATEGIES
 
 random = np.random.default_rng(0)
 X = pandas.DataFrame(

@@ -68,7 +68,7 @@ def test_all_public_names_load_no_more_frame_libraries_than_scikit_learn_does():
 
 
 def test_dir_shows_the_public_names_and_submodules_and_nothing_else():
-    importlib.import_module("catbayes._random")
+    importlib.import_module("catbayes.core.random")
     modules = {module.removeprefix("catbayes.") for module in MODULES[1:]}
     assert set(dir(catbayes)) == {*catbayes.__all__, *modules}
     assert len(dir(catbayes)) == len(catbayes.__all__) + len(modules)  # no module hides a name

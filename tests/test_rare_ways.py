@@ -45,28 +45,29 @@ from catbayes import (
     fade,
     gather,
 )
-from catbayes._atomic import replacing
-from catbayes._categories import Categories, _encodes_views
-from catbayes._cli import run
-from catbayes._comparison._deadline import TimeUp, deadline
-from catbayes._comparison._rows import read_rows
-from catbayes._comparison._scores import written as score_written
-from catbayes._comparison._target import target_values
 from catbayes._encoder._frames import describe
-from catbayes._estimators._growing import Grid, Job
-from catbayes._evidence import _parts
-from catbayes._evidence._parts import _most_telling
-from catbayes._evidence._rows import _as_numbers
-from catbayes._evidence._screening import _some_rows
-from catbayes._index import Index
-from catbayes._one_column import alone
-from catbayes._sources import Files, batches, some_rows
-from catbayes._tables import Table, called_columns
-from catbayes._words import Dictionary
-from catbayes._writing import number
+from catbayes.cli import run
+from catbayes.comparison._deadline import TimeUp, deadline
+from catbayes.comparison._rows import read_rows
+from catbayes.comparison._scores import written as score_written
+from catbayes.comparison._target import target_values
+from catbayes.core.categories import Categories, _encodes_views
+from catbayes.core.combinations import Index
+from catbayes.core.one_column import alone
+from catbayes.core.rows import _as_numbers
+from catbayes.core.table import Table, called_columns
+from catbayes.core.words import Dictionary
+from catbayes.core.writing import number
 from catbayes.diagnostics import decompose_loss, leakage
 from catbayes.displays import PriorDisplay
+from catbayes.effects import parts as _parts
+from catbayes.effects.parts import _most_telling
+from catbayes.interactions import _some_rows
+from catbayes.io.atomic import replacing
+from catbayes.io.batches import batches, some_rows
+from catbayes.io.files import Files
 from catbayes.kinds import Bins, Spellings, Tags
+from catbayes.models.growing import Grid, Job
 from catbayes.report._summary import _changes, _draws
 
 # ------------------------------------------------------------------------------------------------ files, commands
@@ -85,9 +86,9 @@ def test_an_interruption_while_starting_is_told_in_a_sentence(monkeypatch, capsy
     def interrupted(name):
         raise KeyboardInterrupt
 
-    slow = types.ModuleType("catbayes._cli")
+    slow = types.ModuleType("catbayes.cli")
     slow.__getattr__ = interrupted
-    monkeypatch.setitem(sys.modules, "catbayes._cli", slow)
+    monkeypatch.setitem(sys.modules, "catbayes.cli", slow)
     with pytest.raises(SystemExit) as left:
         catbayes.__main__.main()
     assert left.value.code == 130
@@ -95,7 +96,7 @@ def test_an_interruption_while_starting_is_told_in_a_sentence(monkeypatch, capsy
 
 
 def test_the_names_of_commands_are_completed():
-    from catbayes._cli._command import COMMANDS, Commands
+    from catbayes.cli._command import COMMANDS, Commands
 
     completion = click.shell_completion.ShellComplete(Commands("catbayes"), {}, "catbayes", "_CATBAYES_COMPLETE")
     assert [item.value for item in completion.get_completions([], "")] == list(COMMANDS)
@@ -297,7 +298,7 @@ def test_errors_before_the_time_is_up_are_their_own():
 
 
 def test_without_lightgbm_the_boosted_model_is_of_scikit_learn(monkeypatch):
-    monkeypatch.setattr("catbayes._comparison._contestants.find_spec", lambda name: None if name == "lightgbm" else 1)
+    monkeypatch.setattr("catbayes.comparison._contestants.find_spec", lambda name: None if name == "lightgbm" else 1)
     result = compare(ROWS, "y", cv=2, encoders=["one-hot", "native"], models=["boosting"])
     ran = {(cell.encoder, cell.model): cell.status for cell in result.cells}
     assert ran["one-hot", "HistGradient"] == "done"
@@ -319,8 +320,8 @@ def test_one_fold_cannot_tell_encoders_apart():
 
 
 def test_errors_of_commands_are_one_line_whatever_they_are():
-    from catbayes._cli._command import _sentence
-    from catbayes._cli._wording import in_flags
+    from catbayes.cli._command import _sentence
+    from catbayes.cli._wording import in_flags
 
     assert _sentence(RuntimeError("first\nsecond")) == "RuntimeError: first"
     assert in_flags("X has 2 rows, and prior=3.", {}) == "The table has 2 rows, and prior=3."
@@ -366,7 +367,7 @@ def test_what_an_engine_cannot_read_is_told_in_its_words_unless_the_file_is_not_
         def fail(*_):
             raise error
 
-        monkeypatch.setattr("catbayes._sources._duckdb.DuckDB.find_types", fail)
+        monkeypatch.setattr("catbayes.io.duckdb.DuckDB.find_types", fail)
         gather(path, ["c"], "y", engine="duckdb")
 
     with pytest.raises(InputError, match=r"t\.csv cannot be read as CSV: such a thing$"):
@@ -384,7 +385,7 @@ def test_text_of_polars_has_the_same_numbers_with_any_arrow_or_none(monkeypatch)
         raise KeyError("vu")
 
     ways = [
-        ("catbayes._categories.find_spec", lambda name: None),
+        ("catbayes.core.categories.find_spec", lambda name: None),
         ("polars.Series.to_arrow", no_such_type),
     ]
     for place, changed in ways:

@@ -15,10 +15,12 @@ import pytest
 
 import catbayes
 from catbayes import InputError, SamplingBayesianEncoder, compare, encode, gather
-from catbayes._cli import run
-from catbayes._comparison._rows import read_rows
-from catbayes._sources import FILE_ENGINES, Files, read_arrow
-from catbayes._sources._cells import likely
+from catbayes.cli import run
+from catbayes.comparison._rows import read_rows
+from catbayes.io.cells import likely
+from catbayes.io.engines import FILE_ENGINES
+from catbayes.io.files import Files
+from catbayes.io.opening import read_arrow
 
 
 def rows_of(path, engine):

@@ -24,12 +24,12 @@ from catbayes import (
     compare,
     encode,
 )
-from catbayes._categories import Categories
-from catbayes._cli._files import _stamp
-from catbayes._sources import read_arrow
-from catbayes._tables import Table
+from catbayes.cli._files import _stamp
+from catbayes.core.categories import Categories
+from catbayes.core.table import Table
 from catbayes.diagnostics import decompose_loss
 from catbayes.displays import PriorDisplay
+from catbayes.io.opening import read_arrow
 
 
 def model(estimator=None, **settings):

@@ -10,7 +10,7 @@ import pytest
 
 import catbayes
 from catbayes import SamplingBayesianEncoder, compare
-from catbayes._comparison import TimeUp
+from catbayes.comparison import TimeUp
 from catbayes.diagnostics import leakage
 from catbayes.report import render, summarise, write
 

@@ -26,7 +26,7 @@ from xgboost import XGBClassifier, XGBRegressor
 
 import catbayes
 from catbayes import InputError, InputWarning, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from catbayes._estimators._file import TRUSTED
+from catbayes.models.file import TRUSTED
 from sales import SILENT, WAYS, make_table
 
 CLASSIFIERS = [

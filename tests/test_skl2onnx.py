@@ -19,8 +19,8 @@ from sklearn.preprocessing import StandardScaler
 
 import catbayes.skl2onnx
 from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder
-from catbayes._export import Level, Lookup
-from catbayes._export.onnx import write_onnx
+from catbayes.export.onnx import write_onnx
+from catbayes.export.tables import Level, Lookup
 
 TYPES = {"float": (FloatTensorType, "float32"), "double": (DoubleTensorType, "float64")}
 

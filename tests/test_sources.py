@@ -17,8 +17,8 @@ import pyarrow.parquet
 import pytest
 
 from catbayes import InputError, SamplingBayesianEncoder, encode, gather
-from catbayes._sources import ENGINES, FILE_ENGINES, Engine, lazy_frame
-from catbayes._sources._engines import choose, owner
+from catbayes.io.engines import ENGINES, FILE_ENGINES, Engine, choose, owner
+from catbayes.io.opening import lazy_frame
 from engines import COLUMNS, FILES, IN_MEMORY, INTERACTIONS, LAZY, TABLE, write_files
 
 FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial", "binomial", "robust"]
@@ -101,7 +101,7 @@ REQUESTS += [(LEFT_OUT, family) for family in FAMILIES]  # the target is read as
 
 @pytest.mark.parametrize(("request_", "family"), REQUESTS)
 def test_every_source_is_encoded_the_same(request_, family, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("catbayes._sources._batches.BATCH_ROWS", 256)  # so that there are several batches
+    monkeypatch.setattr("catbayes.io.batches.BATCH_ROWS", 256)  # so that there are several batches
     encoder = SamplingBayesianEncoder(COLUMNS, family=family, random_state=0).fit(TABLE.head(2_000), family)
     options = request_ | ({"target": family} if request_.get("target") else {})
     results = {}
@@ -218,7 +218,7 @@ def test_an_engine_is_as_the_table_says(engine, folder):
 def test_the_words_for_an_engine_are_those_of_the_table(monkeypatch):
     assert get_args(Engine) == ENGINES == ("auto", *FILE_ENGINES)
     missing = set()
-    monkeypatch.setattr("catbayes._sources._engines.find_spec", lambda name: name not in missing)
+    monkeypatch.setattr("catbayes.io.engines.find_spec", lambda name: name not in missing)
     for word, engine in FILE_ENGINES.items():  # the first that is installed
         assert choose("auto", None) is engine
         missing.add(word)
@@ -229,7 +229,7 @@ def test_the_words_for_an_engine_are_those_of_the_table(monkeypatch):
 
 def test_engines_are_imported_when_they_read():
     modules = {module for engine in FILE_ENGINES.values() for module in engine.modules}
-    code = f"import sys, catbayes._sources; print(sorted({modules} & {{*sys.modules}}))"
+    code = f"import sys, catbayes.io.opening; print(sorted({modules} & {{*sys.modules}}))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
@@ -437,8 +437,8 @@ def test_names_of_the_queries_are_refused():
 def test_a_batch_without_weight_is_no_table_without_weight(tmp_path, monkeypatch):
     table = TABLE[[*COLUMNS, "bernoulli"]].assign(w=np.r_[np.zeros(1_000), np.ones(2_000)])
     whole = gather(table, COLUMNS, "bernoulli", weight="w")
-    monkeypatch.setattr("catbayes._evidence._gathering.READER_ROWS", 500)
-    monkeypatch.setattr("catbayes._sources._batches.BATCH_ROWS", 500)
+    monkeypatch.setattr("catbayes.io.gathering.READER_ROWS", 500)
+    monkeypatch.setattr("catbayes.io.batches.BATCH_ROWS", 500)
     reader = pyarrow.Table.from_pandas(table, preserve_index=False).to_reader(250)
     same_statistics(whole, gather(reader, COLUMNS, "bernoulli", weight="w"))
     encoder = SamplingBayesianEncoder(COLUMNS, random_state=0).fit(whole)

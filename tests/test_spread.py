@@ -6,9 +6,9 @@ from scipy import stats
 
 from cases import PRIORS, as_read, make_target, parameters
 from catbayes import Draws, InputError, SamplingBayesianEncoder
-from catbayes._evidence import Target
-from catbayes._posteriors import Entries
-from catbayes._spread import Spread
+from catbayes.core.draw_scale import Spread
+from catbayes.core.posteriors import Entries
+from catbayes.core.target import Target
 from catbayes.families import FAMILIES
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catbayes import statistics
-from catbayes.statistics import Moments, Tally
+from catbayes.core.statistics import Moments, Tally
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False)
 row = st.tuples(st.integers(0, 3), numbers, st.integers(0, 2), st.floats(0.0, 5.0))

@@ -25,8 +25,8 @@ from catbayes import (
     gather,
     load,
 )
+from catbayes.core.statistics import Moments
 from catbayes.kinds import Bins, Ordinal, Shared, Spellings, Tags
-from catbayes.statistics import Moments
 
 N_RANKS = 20
 

@@ -15,8 +15,8 @@ from sklearn.utils import get_tags
 import cases
 import test_families
 from catbayes import Draws, InputError, PredictiveQuantiles, SamplingBayesianEncoder, Scaled, gather
+from catbayes.core.statistics import Moments
 from catbayes.families import FAMILIES, Family
-from catbayes.statistics import Moments
 
 PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
 NAME = "exponential"

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked for
     __version__: str
-    from catbayes._comparison import Comparison, compare
-    from catbayes._drawing import Draws
-    from catbayes._encode import encode
     from catbayes._encoder import Augmented, ConjugateMomentEncoder, MultiTargetEncoder, SamplingBayesianEncoder
-    from catbayes._encoding import CrossFit, Exclude, Include, Kept, Ordered, TrainingDraws
-    from catbayes._estimators import SamplingClassifier, SamplingRegressor, load
-    from catbayes._evidence import Effects, Evidence, Faded, fade, gather
+    from catbayes.comparison import Comparison, compare
+    from catbayes.core.category_outputs import Kept
+    from catbayes.core.drawing import Draws
+    from catbayes.core.evidence import Evidence
+    from catbayes.core.fading import Faded, fade
+    from catbayes.core.layout import TrainingDraws
+    from catbayes.core.leakage import CrossFit, Exclude, Include, Ordered
+    from catbayes.effects.settings import Effects
     from catbayes.errors import InputError, InputWarning
     from catbayes.families import (
         BetaBernoulli,
@@ -28,7 +30,12 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
         NormalGamma,
         RobustNormal,
     )
+    from catbayes.io.encode import encode
+    from catbayes.io.gathering import gather
     from catbayes.mappings import PredictiveQuantiles
+    from catbayes.models.classifier import SamplingClassifier
+    from catbayes.models.loading import load
+    from catbayes.models.regressor import SamplingRegressor
     from catbayes.priors import Empirical, Scaled
 
 __all__ = [
@@ -70,15 +77,17 @@ __all__ = [
     "load",
 ]
 
-_HOLDS = {
-    "_drawing": ("Draws",),
-    "_encoding": ("CrossFit", "Exclude", "Include", "Kept", "Ordered", "TrainingDraws"),
-    "_comparison": ("Comparison", "compare"),
+_MODULES = {
+    "core.drawing": ("Draws",),
+    "core.category_outputs": ("Kept",),
+    "core.leakage": ("CrossFit", "Exclude", "Include", "Ordered"),
+    "core.layout": ("TrainingDraws",),
+    "core.evidence": ("Evidence",),
+    "core.fading": ("Faded", "fade"),
+    "comparison": ("Comparison", "compare"),
     "_encoder": ("Augmented", "ConjugateMomentEncoder", "MultiTargetEncoder", "SamplingBayesianEncoder"),
-    "_encode": ("encode",),
+    "effects.settings": ("Effects",),
     "errors": ("InputError", "InputWarning"),
-    "_estimators": ("SamplingClassifier", "SamplingRegressor", "load"),
-    "_evidence": ("Effects", "Evidence", "Faded", "fade", "gather"),
     "families": (
         "BetaBernoulli",
         "BetaBinomial",
@@ -90,10 +99,15 @@ _HOLDS = {
         "NormalGamma",
         "RobustNormal",
     ),
+    "io.encode": ("encode",),
+    "io.gathering": ("gather",),
     "mappings": ("PredictiveQuantiles",),
+    "models.classifier": ("SamplingClassifier",),
+    "models.loading": ("load",),
+    "models.regressor": ("SamplingRegressor",),
     "priors": ("Empirical", "Scaled"),
 }
-_HOME = {name: module for module, names in _HOLDS.items() for name in names}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

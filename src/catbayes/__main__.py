@@ -20,7 +20,7 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, terminate)  # so that what was begun is cleaned up
     try:
-        from catbayes._cli import run
+        from catbayes.cli import run
     except ImportError as error:
         print(f'catbayes: {error}. The command line needs more: pip install "catbayes[cli]".', file=sys.stderr)
         sys.exit(1)

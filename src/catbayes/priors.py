@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from catbayes._validation import LARGEST, check_number, is_number
+from catbayes.core.validation import LARGEST, check_number, is_number
 from catbayes.errors import InputError
 
 __all__ = ["Empirical", "Given", "Prior", "Scaled", "resolve_prior"]
@@ -18,7 +18,7 @@ class Prior(Protocol):
     --------
     >>> from catbayes import Empirical
     >>> from catbayes.families import BetaBernoulli
-    >>> from catbayes.statistics import Tally
+    >>> from catbayes.core.statistics import Tally
     >>> import numpy as np
     >>> prior, unseen = Empirical().fit(BetaBernoulli, Tally(np.array([[9.0, 1.0], [1.0, 9.0], [5.0, 5.0]])))
     >>> prior is unseen, prior.mean().round(2).tolist()

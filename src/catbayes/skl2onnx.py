@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
-from catbayes._encoding import lookups
-from catbayes._export import input_kinds, write_onnx
 from catbayes.errors import InputError
+from catbayes.export import write_onnx
+from catbayes.export.lookups import lookups
+from catbayes.export.tables import input_kinds
 
 try:
     from onnx import TensorProto, defs, helper, numpy_helper

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from catbayes._encoder import SamplingBayesianEncoder, read_new
-from catbayes._encoding import EncodedColumn
-from catbayes._posteriors import Entries
-from catbayes._spread import leave_one_out
-from catbayes._validation import check_count
+from catbayes.core.column import EncodedColumn
+from catbayes.core.draw_scale import leave_one_out
+from catbayes.core.posteriors import Entries
+from catbayes.core.validation import check_count
 from catbayes.errors import InputError
 from catbayes.families import Family
 from catbayes.mappings import Function

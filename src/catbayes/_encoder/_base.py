@@ -20,25 +20,20 @@ from catbayes._encoder._file import Build, load_encoder, save_encoder
 from catbayes._encoder._frames import PosteriorFrames, interactions_frame
 from catbayes._encoder._guard import Seen
 from catbayes._encoder._reading import input_names, library_of, new_seed, read_new, read_table, read_y
-from catbayes._encoding import Encoding, Include, Settings, lookups, splitter_of
-from catbayes._evidence import (
-    Evidence,
-    Given,
-    Rows,
-    check_classes,
-    gather_selected,
-    read_rows,
-    says_nothing,
-    settle_family,
-    take_named,
-)
-from catbayes._export import lookup_tables, write_onnx, write_sql
-from catbayes._sources import is_source
-from catbayes._tables import Table, make_frame, name_of
-from catbayes._types import ByRow, ByRowOrName, File, Labels, Seed, Source, TableLike
-from catbayes._validation import HEAVIEST, Array, check_number
+from catbayes.core.evidence import Evidence, check_classes, says_nothing, settle_family
+from catbayes.core.fitted import Encoding, Settings
+from catbayes.core.leakage import Include, splitter_of
+from catbayes.core.rows import Rows, read_rows, take_named
+from catbayes.core.table import Table, make_frame, name_of
+from catbayes.core.types import ByRow, ByRowOrName, File, Labels, Seed, Source, TableLike
+from catbayes.core.validation import HEAVIEST, Array, check_number
 from catbayes.errors import InputError
+from catbayes.export import write_onnx, write_sql
+from catbayes.export.lookups import lookups
+from catbayes.export.tables import lookup_tables
 from catbayes.families import Family, find_family
+from catbayes.io.gathering import Given, gather_selected
+from catbayes.io.opening import is_source
 from catbayes.priors import Prior
 
 PriorLike: TypeAlias = Literal["empirical"] | float | Prior | Family

@@ -11,7 +11,7 @@ from sklearn import clone
 
 from catbayes._encoder._base import PosteriorEncoder
 from catbayes._encoder._reading import new_seeds
-from catbayes._tables import Named, Table
+from catbayes.core.table import Named, Table
 from catbayes.errors import InputError
 
 

@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._atomic import replacing
-from catbayes._categories import Categories
 from catbayes._encoder._bounds import check_spread, read_bounded, require_regular, size_of
 from catbayes._encoder._settings import (
     read_family_object,
@@ -27,16 +25,21 @@ from catbayes._encoder._settings import (
     write_settings,
 )
 from catbayes._encoder._values import read_value, write_values
-from catbayes._encoding import Encoding, Settings
-from catbayes._evidence import Candidate, ColumnEvidence, EffectTable, Evidence, Slope, label_array, settle_family
-from catbayes._index import Index
-from catbayes._linked import LinkedPrior, links_of
-from catbayes._posteriors import ColumnPrior
-from catbayes._words import Values
+from catbayes.core.categories import Categories
+from catbayes.core.combinations import Index
+from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence, settle_family
+from catbayes.core.fitted import Encoding, Settings
+from catbayes.core.posteriors import ColumnPrior
+from catbayes.core.statistics import Moments, Statistics, Tally
+from catbayes.core.target import label_array
+from catbayes.core.words import Values
+from catbayes.effects.settings import EffectTable
+from catbayes.effects.slopes import Slope
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name
+from catbayes.io.atomic import replacing
 from catbayes.kinds import Bins, Cuts, Forms, Sets, Tags
-from catbayes.statistics import Moments, Statistics, Tally
+from catbayes.kinds.links import LinkedPrior, links_of
 
 FORMAT, VERSION = "catbayes encoder", 6
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._encoding import EncodedColumn, Encoding, effect_names
-from catbayes._evidence import Candidate
-from catbayes._tables import make_frame
-from catbayes._validation import Array
-from catbayes._writing import Written, counted
+from catbayes.core.column import EncodedColumn
+from catbayes.core.evidence import Candidate
+from catbayes.core.fitted import Encoding
+from catbayes.core.table import make_frame
+from catbayes.core.validation import Array
+from catbayes.core.writing import Written, counted
+from catbayes.effects.outputs import effect_names
 
 
 class PosteriorFrames(Written, Mapping[Any, Any]):

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._encoding import Encoding
-from catbayes._evidence import Rows
-from catbayes._validation import Codes
+from catbayes.core.fitted import Encoding
+from catbayes.core.rows import Rows
+from catbayes.core.validation import Codes
 from catbayes.errors import asked_by_user, warn
 
 LOOKED_AT = 32

@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
-from catbayes._encoding import Encoding
-from catbayes._evidence import refuse_complex, take_named
-from catbayes._keyed import Keys, row_keys
-from catbayes._tables import Table, no_column
-from catbayes._validation import refuse_masked
+from catbayes.core.fitted import Encoding
+from catbayes.core.random_keys import Keys, row_keys
+from catbayes.core.rows import take_named
+from catbayes.core.table import Table, no_column
+from catbayes.core.target import refuse_complex
+from catbayes.core.validation import refuse_masked
 from catbayes.errors import InputError
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._drawing import Draws
 from catbayes._encoder._values import read_value, write_value, write_values
-from catbayes._encoding import STRATEGIES, Kept
-from catbayes._evidence import Effects
-from catbayes._selection import is_column_list, read_parents
+from catbayes.core.category_outputs import Kept
+from catbayes.core.drawing import Draws
+from catbayes.core.leakage import STRATEGIES
+from catbayes.core.selection import is_column_list, read_parents
+from catbayes.effects.settings import Effects
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family, family_name
 from catbayes.kinds import KINDS

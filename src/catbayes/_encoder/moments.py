@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from catbayes._drawing import Draws
 from catbayes._encoder._base import PosteriorEncoder, PriorLike
-from catbayes._encoding import CrossFit, Include, Missing, Settings, Unseen, resolve_own_target
-from catbayes._selection import Selection
-from catbayes._types import Columns, Hierarchy, Interactions, Kinds, Seed
-from catbayes._validation import check_count
+from catbayes.core.drawing import Draws
+from catbayes.core.fitted import Missing, Settings, Unseen
+from catbayes.core.leakage import CrossFit, Include, resolve_own_target
+from catbayes.core.selection import Selection
+from catbayes.core.types import Columns, Hierarchy, Interactions, Kinds, Seed
+from catbayes.core.validation import check_count
 from catbayes.families import resolve_family
 from catbayes.mappings import PosteriorMoments, resolve_mapping
 from catbayes.priors import resolve_prior

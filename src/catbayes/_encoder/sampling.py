@@ -6,25 +6,17 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from catbayes._drawing import Draws, resolve_draws
 from catbayes._encoder._base import PosteriorEncoder, PriorLike
 from catbayes._encoder._reading import new_seed, read_new, read_row_keys
-from catbayes._encoding import (
-    KeepCategories,
-    Kept,
-    Missing,
-    OwnTarget,
-    Settings,
-    Strategy,
-    TrainingDraws,
-    Unseen,
-    resolve_kept,
-    resolve_own_target,
-)
-from catbayes._evidence import Effects, resolve_effects
-from catbayes._selection import Selection
-from catbayes._types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, Kinds, RowId, Seed, TableLike
-from catbayes._validation import Array, Codes, check_count
+from catbayes.core.category_outputs import KeepCategories, Kept, resolve_kept
+from catbayes.core.drawing import Draws, resolve_draws
+from catbayes.core.fitted import Missing, Settings, Unseen
+from catbayes.core.layout import TrainingDraws
+from catbayes.core.leakage import OwnTarget, Strategy, resolve_own_target
+from catbayes.core.selection import Selection
+from catbayes.core.types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, Kinds, RowId, Seed, TableLike
+from catbayes.core.validation import Array, Codes, check_count
+from catbayes.effects.settings import Effects, resolve_effects
 from catbayes.families import resolve_family
 from catbayes.mappings import MappingLike, resolve_mapping
 from catbayes.priors import resolve_prior

@@ -24,10 +24,10 @@ from catbayes._encoder._reading import input_names, read_table, read_targets
 from catbayes._encoder._targets_file import build_targets, save_targets
 from catbayes._encoder.moments import ConjugateMomentEncoder
 from catbayes._encoder.sampling import SamplingBayesianEncoder
-from catbayes._encoding import splitter_of
-from catbayes._sources import is_source
-from catbayes._types import ByRow, ByRowOrName, File, Labels, Name, RowId, Seed, TableLike
+from catbayes.core.leakage import splitter_of
+from catbayes.core.types import ByRow, ByRowOrName, File, Labels, Name, RowId, Seed, TableLike
 from catbayes.errors import InputError
+from catbayes.io.opening import is_source
 
 KINDS = builders(SamplingBayesianEncoder, ConjugateMomentEncoder)
 """What makes the encoder of one target from a file."""

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from catbayes._validation import Array
-from catbayes._writing import Written, counted
+from catbayes.core.validation import Array
+from catbayes.core.writing import Written, counted
 
 __all__ = ["Dataset", "Task"]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._tables import shown
-from catbayes._validation import check_option
+from catbayes.core.table import shown
+from catbayes.core.validation import check_option
 from catbayes.datasets._dataset import Dataset
 from catbayes.datasets._recipes import RECIPES, Recipe
 from catbayes.errors import InputError

@@ -12,7 +12,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from catbayes._validation import Array, Codes, check_count, check_option
+from catbayes.core.validation import Array, Codes, check_count, check_option
 from catbayes.datasets._dataset import Dataset, Task
 
 __all__ = ["make_transactions"]

@@ -9,13 +9,14 @@ import numpy as np
 from scipy.special import logsumexp
 
 from catbayes._encoder import fitted_encoding, read_table
-from catbayes._encoding import Encoding
-from catbayes._evidence import Evidence, Given, gather_selected
-from catbayes._sources import is_source
-from catbayes._tables import Table, make_frame
-from catbayes._validation import Array, Codes, check_number
-from catbayes._writing import Written, counted
+from catbayes.core.evidence import Evidence
+from catbayes.core.fitted import Encoding
+from catbayes.core.table import Table, make_frame
+from catbayes.core.validation import Array, Codes, check_number
+from catbayes.core.writing import Written, counted
 from catbayes.errors import InputError
+from catbayes.io.gathering import Given, gather_selected
+from catbayes.io.opening import is_source
 
 STRENGTHS = (4.0, 16.0, 64.0)
 """Rows that a rate is still known from once it has changed: the fewer, the further it may have moved."""

@@ -16,14 +16,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from catbayes._encoder import read_table, read_y
-from catbayes._evidence import Target, read_target
-from catbayes._one_column import alone, check_encoder, outputs, part, together
-from catbayes._random import Purpose, stream
-from catbayes._scoring import all_classes, area_under_curve, corrected_interval, overlap_of
-from catbayes._tables import Table, find_columns, make_frame
-from catbayes._validation import Array, Codes, check_count
-from catbayes._writing import Written
+from catbayes.core.one_column import alone, check_encoder, outputs, part, together
+from catbayes.core.random import Purpose, stream
+from catbayes.core.table import Table, find_columns, make_frame
+from catbayes.core.target import Target, read_target
+from catbayes.core.validation import Array, Codes, check_count
+from catbayes.core.writing import Written
 from catbayes.errors import InputError
+from catbayes.models.scoring import all_classes, area_under_curve, corrected_interval, overlap_of
 
 REPEATS = 2
 COVERAGE = 0.9

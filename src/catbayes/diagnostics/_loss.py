@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._validation import Array, check_weights
-from catbayes._writing import Written, number
+from catbayes.core.validation import Array, check_weights
+from catbayes.core.writing import Written, number
 from catbayes.errors import InputError
 
 __all__ = ["LossParts", "decompose_loss"]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from catbayes._encoder import describe, fitted_encoding
-from catbayes._tables import make_frame
-from catbayes._validation import Array, Codes
-from catbayes._writing import Written
+from catbayes.core.table import make_frame
+from catbayes.core.validation import Array, Codes
+from catbayes.core.writing import Written
 
 NUMBERS = (
     "categories",

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from catbayes._encoder import fitted_encoding
-from catbayes._encoding import Encoding
-from catbayes._plotting import drawable
-from catbayes._tables import no_column
-from catbayes._validation import Array, Codes
+from catbayes.core.fitted import Encoding
+from catbayes.core.table import no_column
+from catbayes.core.validation import Array, Codes
+from catbayes.displays.plotting import drawable
 from catbayes.errors import InputError
 from catbayes.families import Family
 

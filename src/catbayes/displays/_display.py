@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
-from catbayes._plotting import drawable, new_axes, title_above, write_thousands
-from catbayes._tables import Table, make_frame
-from catbayes._writing import Written
+from catbayes.core.table import Table, make_frame
+from catbayes.core.writing import Written
+from catbayes.displays.plotting import drawable, new_axes, title_above, write_thousands
 
 
 class Display(Written, ABC):

@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv, cross_val_score
 
-from catbayes._estimators import SamplingClassifier, SamplingRegressor
-from catbayes._plotting import GREY
-from catbayes._validation import Array
+from catbayes.core.validation import Array
+from catbayes.displays.plotting import GREY
 from catbayes.errors import InputError
+from catbayes.models.classifier import SamplingClassifier
+from catbayes.models.regressor import SamplingRegressor
 
 
 def check_model(model: Any) -> None:

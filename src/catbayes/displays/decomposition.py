@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from catbayes._plotting import GREY, drawable, label_rows
-from catbayes._tables import name_of
-from catbayes._writing import number
+from catbayes.core.table import name_of
+from catbayes.core.writing import number
 from catbayes.diagnostics import LossParts, decompose_loss
 from catbayes.displays._display import Display, library_of
+from catbayes.displays.plotting import GREY, drawable, label_rows
 from catbayes.errors import InputError
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._plotting import drawable, legend_above
-from catbayes._tables import name_of
-from catbayes._validation import Array, check_count
-from catbayes._writing import counted
+from catbayes.core.table import name_of
+from catbayes.core.validation import Array, check_count
+from catbayes.core.writing import counted
 from catbayes.displays._display import Display, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
+from catbayes.displays.plotting import drawable, legend_above
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -10,13 +10,13 @@ from sklearn.base import clone, is_classifier
 from sklearn.preprocessing import TargetEncoder
 
 from catbayes._encoder import read_table, read_y
-from catbayes._estimators import last_step
-from catbayes._one_column import alone, check_encoder, outputs, part
-from catbayes._plotting import drawable, height_of_rows, label_rows, legend_above
-from catbayes._tables import Table, name_of
-from catbayes._validation import Array
+from catbayes.core.one_column import alone, check_encoder, outputs, part
+from catbayes.core.table import Table, name_of
+from catbayes.core.validation import Array
 from catbayes.displays._display import Display
+from catbayes.displays.plotting import drawable, height_of_rows, label_rows, legend_above
 from catbayes.errors import InputError
+from catbayes.models.native import last_step
 
 
 @dataclass(slots=True, eq=False, repr=False)

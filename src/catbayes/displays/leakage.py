@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._plotting import GREY, drawable, height_of_rows, label_rows
-from catbayes._tables import name_of
+from catbayes.core.table import name_of
 from catbayes.diagnostics import Leakage, leakage
 from catbayes.displays._display import Display
+from catbayes.displays.plotting import GREY, drawable, height_of_rows, label_rows
 
 COLORS = {"leaks": "C3", "no leak found": "C0", "cannot tell": GREY}
 

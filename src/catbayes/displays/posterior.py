@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._plotting import GREY, drawable, height_of_rows, label_rows, legend_above
-from catbayes._validation import Array, check_number, check_option
-from catbayes._writing import counted, number
+from catbayes.core.validation import Array, check_number, check_option
+from catbayes.core.writing import counted, number
 from catbayes.displays._beliefs import class_labels, read_column
 from catbayes.displays._display import Display
+from catbayes.displays.plotting import GREY, drawable, height_of_rows, label_rows, legend_above
 from catbayes.errors import InputError
 
 KINDS = ("interval", "density")

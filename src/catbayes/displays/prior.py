@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import clone
 
 from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
-from catbayes._encoding import Encoding
-from catbayes._plotting import drawable, legend_above
-from catbayes._tables import name_of, no_column
-from catbayes._validation import Array, check_number
-from catbayes._writing import in_rows, number
+from catbayes.core.fitted import Encoding
+from catbayes.core.table import name_of, no_column
+from catbayes.core.validation import Array, check_number
+from catbayes.core.writing import in_rows, number
 from catbayes.displays._display import Display, library_of
 from catbayes.displays._scores import check_model, cross_validate, draw_scores, score_name
+from catbayes.displays.plotting import drawable, legend_above
 
 GAMMAS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 DEEPEST = 12.0

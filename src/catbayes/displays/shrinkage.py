@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._plotting import GREY, drawable, legend_above
-from catbayes._validation import Array
-from catbayes._writing import counted
+from catbayes.core.validation import Array
+from catbayes.core.writing import counted
 from catbayes.displays._beliefs import read_column
 from catbayes.displays._display import Display
+from catbayes.displays.plotting import GREY, drawable, legend_above
 from catbayes.errors import InputError
 
 NUMBERS = ("count", "raw_mean", "mean")

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaincinv, betaln, digamma, gammaln, ndtri
 
-from catbayes._arrays import TINY, rounding, row_sums, tiny, where
-from catbayes._validation import Array, Codes
+from catbayes.core.arrays import TINY, rounding, row_sums, tiny, where
+from catbayes.core.validation import Array, Codes
 
 NO_SIGNAL = 100.0
 """Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""

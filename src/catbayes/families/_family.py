@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from catbayes._arrays import namespace, where
-from catbayes._validation import Array
+from catbayes.core.arrays import namespace, where
+from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.families._arithmetic import no_signal
 from catbayes.families._normals import Normals
@@ -320,7 +320,7 @@ def likeliest_strength(parents: Family, statistics: Any, root: Family) -> float:
     Examples
     --------
     >>> from catbayes.families import BetaBernoulli, likeliest_strength
-    >>> from catbayes.statistics import Tally
+    >>> from catbayes.core.statistics import Tally
     >>> parents = BetaBernoulli(alpha=[50.0, 50.0], beta=[50.0, 50.0])
     >>> children = Tally(np.array([[8.0, 2.0], [1.0, 9.0]]))
     >>> round(likeliest_strength(parents, children, parents.take(0)), 1)

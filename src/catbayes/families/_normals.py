@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from catbayes._validation import Array
+from catbayes.core.validation import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import betaln
 
-from catbayes._arrays import column
-from catbayes._validation import Array
+from catbayes.core.arrays import column
+from catbayes.core.statistics import Tally
+from catbayes.core.validation import Array
 from catbayes.families._arithmetic import (
     beta_binomial_tail,
     beta_quantile,
@@ -21,7 +22,6 @@ from catbayes.families._arithmetic import (
 )
 from catbayes.families._family import Family, Random
 from catbayes.families._normals import Normals
-from catbayes.statistics import Tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from catbayes._arrays import column
-from catbayes._validation import Array
+from catbayes.core.arrays import column
+from catbayes.core.statistics import Moments, Tally
+from catbayes.core.validation import Array
 from catbayes.families._arithmetic import dirichlet_maximum
 from catbayes.families._family import Family, Support
 from catbayes.families.bernoulli import BetaBernoulli
-from catbayes.statistics import Moments, Tally
 
 
 class BetaBinomial(BetaBernoulli):

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from catbayes._validation import Array
+from catbayes.core.validation import Array
 from catbayes.families._family import Support
 from catbayes.families.normal import NormalGamma
 

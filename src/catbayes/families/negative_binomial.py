@@ -10,12 +10,12 @@ import numpy as np
 from scipy.optimize import root
 from scipy.special import betainccinv, betaincinv, digamma, xlogy
 
-from catbayes._arrays import TINY, column, positive, where
-from catbayes._validation import Array
+from catbayes.core.arrays import TINY, column, positive, where
+from catbayes.core.statistics import Moments
+from catbayes.core.validation import Array
 from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal, small
 from catbayes.families._family import Family, Random, Support
 from catbayes.families._normals import Normals
-from catbayes.statistics import Moments
 
 SUMMED = 1 << 12
 """Counts whose chances are added up, to find quantiles of a new one."""

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtr, stdtrit
 
-from catbayes._arrays import column, namespace, positive, precision, where
-from catbayes._validation import Array
+from catbayes.core.arrays import column, namespace, positive, precision, where
+from catbayes.core.statistics import Moments
+from catbayes.core.validation import Array
 from catbayes.families._arithmetic import maximise, no_signal, small
 from catbayes.families._family import Family, Random, likeliest_strength
 from catbayes.families._normals import Normals
-from catbayes.statistics import Moments
 
 CERTAIN = 1e12
 """Strength of a mean that is known as well as a number can be."""

@@ -9,12 +9,12 @@ import numpy as np
 from scipy.special import digamma, gammaincinv
 from scipy.stats import nbinom
 
-from catbayes._arrays import column
-from catbayes._validation import Array
+from catbayes.core.arrays import column
+from catbayes.core.statistics import Moments
+from catbayes.core.validation import Array
 from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal, small
 from catbayes.families._family import Family, Random, Support
 from catbayes.families._normals import Normals
-from catbayes.statistics import Moments
 
 CERTAIN = 1e12
 """Observations after which more of them do not change what a new count may be, and β / (β + 1) is not yet 1."""

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import gammaincinv, logsumexp, ndtr, ndtri
 
-from catbayes._arrays import at_least, column, namespace, positive, precision
-from catbayes._validation import Array
+from catbayes.core.arrays import at_least, column, namespace, positive, precision
+from catbayes.core.statistics import Moments
+from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.families._arithmetic import maximise, no_signal
 from catbayes.families._family import Family, Random
 from catbayes.families._normals import Normals
-from catbayes.statistics import Moments
 
 N_VARIANCES = 8
 """Variances that a category may have. Twelve, and continuously many, say the same to the second digit."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from catbayes._validation import Array
+from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.families._family import Support
 from catbayes.families.poisson import GammaPoisson

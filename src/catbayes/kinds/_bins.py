@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from catbayes._categories import Categories, numbers_of
-from catbayes._index import Index, Monotone
-from catbayes._validation import Array, Codes, check_count, is_number
+from catbayes.core.categories import Categories, numbers_of
+from catbayes.core.combinations import Index, Monotone
+from catbayes.core.validation import Array, Codes, check_count, is_number
 from catbayes.errors import InputError
 from catbayes.kinds._kind import Kind, Said, check_monotone
 

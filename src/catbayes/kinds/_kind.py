@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, get_args
 
-from catbayes._arrays import TINY
-from catbayes._categories import Categories
-from catbayes._index import Index, Monotone
-from catbayes._validation import Array, Codes, check_option
+from catbayes.core.arrays import TINY
+from catbayes.core.categories import Categories
+from catbayes.core.combinations import Index, Monotone
+from catbayes.core.validation import Array, Codes, check_option
 from catbayes.errors import InputError
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from catbayes._categories import Categories, canonical_list, declared_levels
-from catbayes._index import Index, Monotone
-from catbayes._validation import Codes
+from catbayes.core.categories import Categories, canonical_list, declared_levels
+from catbayes.core.combinations import Index, Monotone
+from catbayes.core.validation import Codes
 from catbayes.errors import InputError
 from catbayes.kinds._kind import Kind, Said, check_monotone
 

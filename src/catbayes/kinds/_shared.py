@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from catbayes._index import Index
+from catbayes.core.combinations import Index
 from catbayes.kinds._kind import Kind
 
 

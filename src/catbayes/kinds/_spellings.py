@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from catbayes._categories import Categories
-from catbayes._index import Index, Level
-from catbayes._validation import Codes, check_count, check_number
+from catbayes.core.categories import Categories
+from catbayes.core.combinations import Index, Level
+from catbayes.core.validation import Codes, check_count, check_number
 from catbayes.errors import InputError
 from catbayes.kinds._kind import Kind, Read, Said
 

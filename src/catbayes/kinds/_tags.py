@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from catbayes._categories import Categories, canonical_list
-from catbayes._index import Index
-from catbayes._tables import spelled
-from catbayes._validation import Codes
+from catbayes.core.categories import Categories, canonical_list
+from catbayes.core.combinations import Index
+from catbayes.core.table import spelled
+from catbayes.core.validation import Codes
 from catbayes.errors import InputError
 from catbayes.kinds._kind import Kind, Read, Said
 

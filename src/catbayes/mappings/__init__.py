@@ -8,7 +8,7 @@ own target back, because nothing random hides it, so the encoder takes known out
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
-from catbayes._validation import Array
+from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.mappings._drawn import (
     Function,

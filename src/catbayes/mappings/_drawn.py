@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import betaincinv, digamma, logit
 
-from catbayes._arrays import at_least, namespace, positive, precision
-from catbayes._validation import LARGEST, Array
+from catbayes.core.arrays import at_least, namespace, positive, precision
+from catbayes.core.validation import LARGEST, Array
 from catbayes.errors import InputError
 from catbayes.families import Family
 

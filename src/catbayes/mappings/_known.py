@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from catbayes._validation import Array, is_number
+from catbayes.core.validation import Array, is_number
 from catbayes.errors import InputError
 from catbayes.families import Family
 from catbayes.mappings._drawn import Mapping, finite_variance

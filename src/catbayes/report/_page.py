@@ -10,8 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from catbayes._atomic import replacing
-from catbayes._comparison import Comparison
+from catbayes.comparison import Comparison
+from catbayes.io.atomic import replacing
 from catbayes.report._summary import summarise
 
 

@@ -14,14 +14,15 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from catbayes._comparison import ENCODERS, MEASURES, Comparison, Rows, TimeUp, deadline, written
-from catbayes._comparison import behind as behind_the_best
 from catbayes._encoder import SamplingBayesianEncoder, describe
-from catbayes._estimators import SamplingClassifier, SamplingRegressor
-from catbayes._random import Purpose, stream
-from catbayes._writing import counted, in_rows, number
+from catbayes.comparison import ENCODERS, MEASURES, Comparison, Rows, TimeUp, deadline, written
+from catbayes.comparison import behind as behind_the_best
+from catbayes.core.random import Purpose, stream
+from catbayes.core.writing import counted, in_rows, number
 from catbayes.diagnostics import Leakage, leakage, monitor
 from catbayes.displays import DrawsDisplay
+from catbayes.models.classifier import SamplingClassifier
+from catbayes.models.regressor import SamplingRegressor
 
 MOST_CATEGORIES = 2_000
 LONGEST_NAME = 200

@@ -16,17 +16,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DoubleType, StructField, StructType
 
-from catbayes._categories import Categories, canonical_list
-from catbayes._drawing import Found, Sampler, draw
-from catbayes._encoding import EncodedColumn, Plan, read_known_target
-from catbayes._keyed import row_keys
-from catbayes._posteriors import Entries
-from catbayes._random import Purpose
-from catbayes._spread import Spread, leave_one_out
-from catbayes._tables import check_free
-from catbayes._validation import Array, Codes, check_weights
+from catbayes.core.categories import Categories, canonical_list
+from catbayes.core.column import EncodedColumn
+from catbayes.core.draw_scale import Spread, leave_one_out
+from catbayes.core.drawing import Found, Sampler, draw
+from catbayes.core.posteriors import Entries
+from catbayes.core.random import Purpose
+from catbayes.core.random_keys import row_keys
+from catbayes.core.table import check_free
+from catbayes.core.validation import Array, Codes, check_weights
 from catbayes.errors import InputError, warn
 from catbayes.families import Family
+from catbayes.io.plan import Plan, read_known_target
 from catbayes.mappings import Mapping
 
 __all__ = ["encode_frame"]

@@ -24,9 +24,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from catbayes._encoder import SamplingBayesianEncoder
-from catbayes._encoding import Plan
-from catbayes._tables import no_column
+from catbayes.core.table import no_column
 from catbayes.errors import InputError
+from catbayes.io.plan import Plan
 from catbayes.spark.frames import encode_frame, quoted
 
 __all__ = ["BayesianEncoder", "BayesianEncoderModel"]

@@ -1,0 +1,1 @@
+"""The main path: from a table and a target to posteriors of categories, and to draws from them."""

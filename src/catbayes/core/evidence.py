@@ -1,0 +1,352 @@
+"""What tables say about a target, as a value that can be added, subtracted and discounted."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from catbayes.core.arrays import TINY
+from catbayes.core.combinations import Index
+from catbayes.core.selection import ColumnSpec
+from catbayes.core.statistics import Moments, Statistics, Tally
+from catbayes.core.target import join_classes, label_array
+from catbayes.core.validation import Array, Codes
+from catbayes.core.writing import Written, counted, number
+from catbayes.effects.settings import EffectTable
+from catbayes.errors import InputError
+from catbayes.families import Family, family_of_classes
+
+__all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "says_nothing", "settle_family"]
+
+
+ROUNDED = 1e-15
+"""What rounding leaves in doubt of a sum of squares, as a part of it."""
+SEEN = 1e-3
+"""What part of a variance may be wrong."""
+TRACE = 1e-12
+"""Part of all rows below which a category is forgotten."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ColumnEvidence(Written, ColumnSpec):
+    """One column, or an interaction of several: its categories, and what each of them says about the target."""
+
+    index: Index
+    statistics: Statistics
+    effects: EffectTable | None = None  # given everything else: known of all rows together, and of no part of them
+
+    @property
+    def values(self) -> tuple[Hashable, ...]:
+        """The categories; tuples, if they are those of several columns."""
+        sources = self.index.sources
+        return tuple(sources[0].values) if len(sources) == 1 else self.index.values
+
+    def without(self, gone: npt.NDArray[np.bool_]) -> ColumnEvidence:
+        """Drop the categories of some slots, of which nothing is left."""
+        kept = np.flatnonzero(~gone[: self.index.missing])
+        if len(kept) == self.index.missing or self.index.fixed:
+            return self
+        slots = np.append(kept, [self.index.missing, self.index.unseen])
+        return replace(self, index=self.index.keep(kept), statistics=self.statistics.take(slots), effects=None)
+
+    def _sentence(self) -> str:
+        return f"Evidence of column {self.name!r}: {counted(len(self.values), 'category', 'categories')}"
+
+
+class Candidate(NamedTuple):
+    """An interaction that was weighed: its columns, its gain in log-likelihood, and the verdict."""
+
+    columns: tuple[Any, ...]
+    gain: float
+    kept: bool
+
+    @classmethod
+    def ranked(cls, gains: Mapping[tuple[Any, ...], float], n_kept: int) -> tuple[Candidate, ...]:
+        """The best ones first, of which so many were kept."""
+        found = sorted(gains, key=lambda columns: -gains[columns])
+        return tuple(cls(columns, gains[columns], number < n_kept) for number, columns in enumerate(found))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Evidence(Written):
+    """What a table says about its target: all that an encoder needs of it, and mergeable.
+
+    `+` joins what disjoint sets of rows say, `-` takes rows out again, and `discounted` lets all of it fade. The
+    statistics of the parts give those of the whole, in any order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import gather
+    >>> monday = gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid")
+    >>> tuesday = gather(pd.DataFrame({"city": ["Rome", "Bonn"], "paid": [1, 1]}), target="paid")
+    >>> week = monday + tuesday
+    >>> week.columns[0].values, week.columns[0].statistics.count.tolist()
+    (('Bonn', 'Oslo', 'Rome'), [1.0, 1.0, 2.0, 0.0, 0.0])
+    """
+
+    columns: tuple[ColumnEvidence, ...]
+    family: type[Family]
+    classes: np.ndarray[Any, Any] | None
+    inputs: tuple[Any, ...]  # names of all columns of the table but the target, encoded or not
+    squares: float  # Σ w² over the rows: with Σ w, how unequal the weights are
+    weighted: bool
+    exposure: float = 1.0  # of a row on average, in units: Σ w e / Σ w
+    candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
+    speaking: tuple[Any, ...] | None = None  # columns that have a say, alone or beside others, where they were weighed
+    target: str | None = None  # what it is called, if anybody said so
+    total: Statistics = field(init=False)  # what all rows together say, as one category
+
+    def __post_init__(self) -> None:
+        """Add up the rows, once."""
+        object.__setattr__(self, "total", self.columns[0].statistics.total())
+
+    def _sentence(self) -> str:
+        kind = "numbers" if self.classes is None else counted(len(self.classes), "class", "classes")
+        unit = "of weight" if self.weighted else "rows"
+        named = kind if self.target is None else f"{self.target}, {kind}"
+        return f"Evidence of {number(self.total.count[0])} {unit} about {named} ({self.family.__name__}):"
+
+    def _table(self) -> dict[str, Any]:
+        most = [column.statistics.count.max(initial=0.0) for column in self.columns]
+        return {
+            "column": [column.name for column in self.columns],
+            "categories": [len(column.values) for column in self.columns],
+            "missing": [column.statistics.count[column.index.missing] for column in self.columns],
+            "rows of the largest": most,
+        }
+
+    @property
+    def texts(self) -> tuple[Any, ...]:
+        """Names of the columns whose categories are all text."""
+        pairs = [pair for column in self.columns for pair in zip(column.parts, column.index.sources, strict=True)]
+        return tuple(self.inputs[part] for part in dict.fromkeys(part for part, source in pairs if source.is_text))
+
+    def at(self, position: int) -> ColumnEvidence:
+        """The encoded column that stands at a position of the table."""
+        return next(column for column in self.columns if column.position == position)
+
+    def made_of(self, column: ColumnEvidence) -> Any:
+        """The name of a column, or those of the columns that it is made of."""
+        names = tuple(self.inputs[part] for part in column.parts)
+        return names if len(names) > 1 else names[0]
+
+    @property
+    def row_weight(self) -> float:
+        """Σ w² / Σ w: the weight of a row, in the eyes of a row."""
+        return float(self.squares / self.total.count[0])
+
+    @property
+    def row_units(self) -> float:
+        """The exposure of a row, for a family that makes its priors in units of it; 1 for the others."""
+        return self.exposure if self.family.row_units else 1.0
+
+    def __add__(self, other: Evidence) -> Evidence:
+        """Join what two disjoint sets of rows say."""
+        joint = self._aligned(other)
+        columns = tuple(column.joined(column.mine + column.theirs) for column in joint.columns)
+        about = self._about(other, 1.0) | {"family": joint.family, "classes": joint.classes}
+        return replace(self, columns=columns, **about)
+
+    def __sub__(self, other: Evidence) -> Evidence:
+        """Take rows out again; a category or class of which nothing is left is forgotten altogether."""
+        joint = self._aligned(other)
+        columns = tuple(column.without(column.subtract(self.family)) for column in joint.columns)
+        about = self._about(other, -1.0) | {"family": joint.family, "classes": joint.classes}
+        left = replace(self, columns=columns, **about)
+        if not left.total.count[0] > 0:
+            raise InputError("Nothing would be left: every row is to be taken out. Fit a new encoder instead.")
+        return left._without_classes(joint.mine_had)
+
+    def discounted(self, share: float) -> Evidence:
+        """Let every row count for `share` of a row."""
+        columns = tuple(
+            replace(column, statistics=column.statistics.scaled(share), effects=None) for column in self.columns
+        )
+        return replace(self, columns=columns, squares=self.squares * share**2, weighted=True)
+
+    def without_traces(self) -> Evidence:
+        """Drop categories of which so little is left, after much forgetting, that no sum over the table shows it."""
+        least = TRACE * self.total.count[0]
+
+        def settle(column: ColumnEvidence) -> ColumnEvidence:
+            count = column.statistics.count
+            gone = (count > 0) & (count < least)
+            if not gone.any():
+                return column
+            return replace(column, statistics=column.statistics.without(np.flatnonzero(gone))).without(gone)
+
+        return replace(self, columns=tuple(map(settle, self.columns)))
+
+    def _about(self, other: Evidence, sign: float) -> dict[str, Any]:
+        """Weights and exposure of the rows, once those of another table are put in (1) or taken out (-1)."""
+        mine, theirs = float(self.total.count[0]), sign * float(other.total.count[0])
+        count, rows = mine + theirs, mine / self.exposure + theirs / other.exposure
+        squares = max(self.squares + sign * other.squares, 0.0)
+        exposure = count / rows if count > 0 and rows > 0 else self.exposure
+        return {"squares": squares, "weighted": self.weighted or other.weighted, "exposure": exposure}
+
+    def _aligned(self, other: Evidence) -> _Aligned:
+        """Bring two tables to the same categories and classes."""
+        theirs = {column.name: column for column in other.columns}
+        mine, others = ({column.name: table.made_of(column) for column in table.columns} for table in (self, other))
+        if mine != others:
+            raise InputError(
+                f"The encoded columns differ: {list(mine.values())} and {list(others.values())}. "
+                "Only what was gathered from the same columns can be joined."
+            )
+        one_kind = (self.classes is None) == (other.classes is None)
+        if not one_kind or (self.classes is None and self.family != other.family):
+            raise InputError(
+                f"One target needs a {self.family.__name__} and the other a {other.family.__name__}. "
+                "Set family= on both to the same one."
+            )
+        family, classes, had = self.family, self.classes, None
+        places: tuple[Codes | None, Codes | None] = (None, None)
+        if self.classes is not None and other.classes is not None:
+            classes, *found = join_classes(self.classes.tolist(), other.classes.tolist())
+            places = (found[0], found[1])
+            if self.classes.dtype == other.classes.dtype:
+                classes = label_array(classes.tolist(), self.classes.dtype)
+            if family.binary and len(classes) > 2:
+                family = family_of_classes(len(classes))
+            had = _move(self.total, np.zeros(1, dtype=np.intp), 1, places[0], len(classes)).weight[0] > 0
+        width = 0 if classes is None else len(classes)
+        columns = [_AlignedColumn.of(column, theirs[column.name], places, width) for column in self.columns]
+        return _Aligned(columns, family, classes, had)
+
+    def _without_classes(self, had_rows: Any) -> Evidence:
+        """Drop the classes that had rows and have none now."""
+        total = self.total
+        if self.classes is None or not isinstance(total, Tally):
+            return self
+        kept = np.flatnonzero((total.weight[0] > 0) | ~had_rows)
+        if len(kept) < 2 or len(kept) == len(self.classes):
+            return self
+
+        def keep(column: ColumnEvidence) -> ColumnEvidence:
+            assert isinstance(column.statistics, Tally)
+            return replace(column, statistics=Tally(column.statistics.weight[:, kept]))
+
+        return replace(self, columns=tuple(map(keep, self.columns)), classes=self.classes[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class _AlignedColumn:
+    """One column of two tables: their statistics by the slots of both tables' categories."""
+
+    column: ColumnEvidence
+    index: Index
+    mine: Any
+    theirs: Any
+
+    @classmethod
+    def of(
+        cls, first: ColumnEvidence, second: ColumnEvidence, classes: tuple[Codes | None, Codes | None], n_classes: int
+    ) -> _AlignedColumn:
+        """Bring a column of two tables to the same categories, and to the same classes if there are any."""
+        index, to_first, to_second = first.index.union(second.index)
+        mine = _move(first.statistics, to_first, index.n_slots, classes[0], n_classes)
+        return cls(first, index, mine, _move(second.statistics, to_second, index.n_slots, classes[1], n_classes))
+
+    def joined(self, statistics: Statistics) -> ColumnEvidence:
+        """The column with the categories of both tables."""
+        return replace(self.column, index=self.index, statistics=statistics, effects=None)
+
+    def subtract(self, family: type[Family]) -> Statistics:
+        """What is left of the first table without the second, if that can have been part of it."""
+        left: Statistics = self.mine - self.theirs
+        strange = ~self.mine.holds(self.theirs) | family.impossible(left)
+        if strange.any():
+            raise InputError(
+                f"Column {self.column.name!r}: what is to be taken out holds {self.theirs.count[strange][0]:g} rows of "
+                f"a category that has {self.mine.count[strange][0]:g}, or other targets than those. Take out only what "
+                "was put in."
+            )
+        if isinstance(left, Moments) and _is_blurred(left, ROUNDED * np.maximum(self.mine.m2 - left.m2, 0.0)):
+            raise InputError(
+                f"Column {self.column.name!r}: the targets to be taken out lie so far from the others that hardly a "
+                "digit is left of how much these vary. Fit on the other rows instead."
+            )
+        return left
+
+    def without(self, left: Statistics) -> ColumnEvidence:
+        """Drop the categories that had rows and have none now."""
+        return self.joined(left).without((left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0)))
+
+
+def _is_blurred(left: Moments, doubt: Array) -> bool:
+    """Whether so much is in doubt of sums of squares that it shows, where all that is left varies as it does.
+
+    What is left may be constant: then rounding has to show in its digits.
+    """
+    total = left.total()
+    squares = float(total.m2[0] if total.m2[0] > 8.0 * doubt.sum() else total.count[0] * total.mean[0] ** 2)
+    usual = left.count * squares / max(float(total.count[0]), TINY)
+    return bool((doubt > SEEN * usual)[usual > 0.0].any())
+
+
+def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:
+    """Move statistics to the slots and classes of a joint table."""
+    if classes is not None:
+        statistics = statistics.widen(classes, n_classes)
+    return statistics.place(slots, n_slots)
+
+
+class _Aligned(NamedTuple):
+    """Two tables brought to the same categories and classes."""
+
+    columns: list[_AlignedColumn]
+    family: type[Family]
+    classes: np.ndarray[Any, Any] | None
+    mine_had: Any  # whether each class had rows in the first table
+
+
+def settle_family(wanted: type[Family] | None, evidence: Evidence) -> type[Family]:
+    """The family that is wanted, or that the evidence asks for, if there is something to encode towards."""
+    if wanted is not None and wanted is not evidence.family and not (wanted.classes and evidence.family.classes):
+        raise InputError(
+            f"family={wanted.__name__}, and this was gathered for {evidence.family.__name__}: use one for both."
+        )
+    lack = says_nothing(evidence)
+    if lack is not None:
+        raise lack
+    return evidence.family if evidence.classes is None else family_of_classes(len(evidence.classes), wanted)
+
+
+def says_nothing(evidence: Evidence) -> InputError | None:
+    """Why there is nothing to encode towards, if so: a part of a table may be like that, but not the whole."""
+    total = evidence.total
+    if not total.count[0] > 0:
+        return InputError("sample_weight is zero for every row: nothing is left to learn from.")
+    if evidence.classes is not None:
+        return _one_class(evidence, 0) if len(evidence.classes) < 2 else None
+    assert isinstance(total, Moments)
+    rounding = 4.0 * np.finfo(np.float64).eps * abs(total.mean[0])
+    if total.m2[0] > total.count[0] * rounding**2:
+        return None
+    what = "log y" if evidence.family.log_target else "y"
+    return InputError(
+        f"{what} is constant, {total.mean[0]:g}, over n_samples={total.count[0]:g}: there is nothing to encode towards."
+    )
+
+
+def check_classes(evidence: Evidence) -> None:
+    """Require two classes that have rows: those that were only named may still come in `partial_fit`."""
+    total = evidence.total
+    if isinstance(total, Tally):
+        used = np.flatnonzero(total.weight[0] > 0)
+        if len(used) < 2:
+            raise _one_class(evidence, int(used[0]) if len(used) else 0)
+
+
+def _one_class(evidence: Evidence, only: int) -> InputError:
+    assert evidence.classes is not None
+    return InputError(
+        f"y holds only one class, {evidence.classes[only]}, over n_samples={evidence.total.count[0]:g}: expected two "
+        "or more. There is nothing to encode towards. If others will follow, give each part to partial_fit."
+    )

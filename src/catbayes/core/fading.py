@@ -1,0 +1,212 @@
+"""Forgetting: batches of a table that drifts, old ones counting for less, by a half-life that they tell themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from catbayes.core.evidence import Evidence
+from catbayes.core.posteriors import ColumnPrior
+from catbayes.core.statistics import Statistics
+from catbayes.core.validation import Array, is_number
+from catbayes.core.writing import Written, number
+from catbayes.errors import InputError
+from catbayes.priors import resolve_prior
+
+__all__ = ["Faded", "fade"]
+
+WORTH_IT = 2.0
+"""By how much the logarithm of the likelihood must grow for old batches to be forgotten at all."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Faded(Written):
+    """Batches joined, the old ones faded.
+
+    Attributes
+    ----------
+    evidence : Evidence
+        What an encoder's `fit` takes: a batch of age a counts for 2^(-a / half_life).
+    half_life : float
+        Age at which a row counts for half; infinite if nothing is to be forgotten.
+    gain : float
+        How much likelier each batch is, given those before it, than without forgetting: the sum of logarithms.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import fade, gather
+    >>> days = [pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]})] * 3
+    >>> found = fade([gather(day, target="paid") for day in days], half_life=1.0)
+    >>> found.evidence.columns[0].statistics.count.tolist(), found.rate  # 1 + 1/2 + 1/4
+    ([1.75, 1.75, 0.0, 0.0], 0.5)
+    """
+
+    evidence: Evidence
+    half_life: float
+    gain: float
+
+    @property
+    def rate(self) -> float:
+        """Share that is forgotten in one unit of time: what `forget` is told before each batch that follows."""
+        return float(1.0 - 0.5 ** (1.0 / self.half_life))
+
+    def weight(self, age: Any) -> Array:
+        """What rows of some age count for: the `sample_weight` of a table that holds all batches.
+
+        Parameters
+        ----------
+        age : float or array-like
+            In units of the half-life.
+
+        Returns
+        -------
+        ndarray
+            2^(-age / half_life).
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from catbayes import fade, gather
+        >>> day = gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid")
+        >>> fade([day, day], half_life=2.0).weight([0, 2, 4]).tolist()
+        [1.0, 0.5, 0.25]
+        """
+        return np.asarray(0.5 ** (np.asarray(age, dtype=np.float64) / self.half_life))
+
+    def _sentence(self) -> str:
+        told = "nothing is forgotten" if np.isinf(self.half_life) else f"half of it after {number(self.half_life)}"
+        return f"Evidence of {number(self.evidence.total.count[0])} of weight, {told} (gain {number(self.gain)}):"
+
+    def _table(self) -> dict[str, Any]:
+        return self.evidence._table()
+
+
+def fade(
+    batches: Sequence[Evidence],
+    half_life: float | str = "estimate",
+    *,
+    times: Sequence[float] | None = None,
+    prior: Any = "empirical",
+) -> Faded:
+    """Join batches of a table that drifts, so that old ones count for less.
+
+    A half-life that is estimated is the one that makes each batch likeliest given those before it: the sum over
+    columns, categories and batches of log p(batch | posterior of the faded past). If categories do not drift, it is
+    infinite.
+
+    Parameters
+    ----------
+    batches : list of Evidence
+        What `gather` says of each day or week, the oldest first.
+    half_life : "estimate" or float > 0
+        Age at which a row counts for half, in batches, or in the units of `times`.
+    times : list of float, optional
+        When each batch was; ascending. By default they are one apart.
+    prior : "empirical", a number or a prior
+        As for the encoders.
+
+    Returns
+    -------
+    Faded
+        The evidence to fit an encoder on, and the half-life.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from catbayes import SamplingBayesianEncoder, fade, gather
+    >>> random, rate, days = np.random.default_rng(0), np.full(9, 0.5), []
+    >>> for _ in range(40):
+    ...     rate = np.clip(rate + random.normal(0.0, 0.1, 9), 0.05, 0.95)  # each shop goes its own way
+    ...     shop = random.integers(0, 9, 500)
+    ...     paid = (random.random(500) < rate[shop]).astype(int)
+    ...     days.append(gather(pd.DataFrame({"shop": shop}), ["shop"], paid))
+    >>> found = fade(days)
+    >>> bool(found.half_life < 5)  # days
+    True
+    >>> encoder = SamplingBayesianEncoder(["shop"]).fit(found.evidence)
+    >>> today = encoder.transform(pd.DataFrame({"shop": range(9)}))[:, 0]
+    >>> bool(np.abs(today - rate).mean() < 0.1)
+    True
+    """
+    batches, when = list(batches), _check_times(batches, times)
+    fixed = None if isinstance(half_life, str) and half_life == "estimate" else _check_half_life(half_life)
+    past = _Past.of(batches, when, prior)
+    if fixed is None:
+        fixed, gain = past.best()
+    else:
+        gain = past.likelihood(fixed) - past.likelihood(np.inf)
+    shares = 0.5 ** ((when[-1] - when) / fixed)
+    faded = [
+        batch if share == 1.0 else batch.discounted(float(share)) for batch, share in zip(batches, shares, strict=True)
+    ]
+    return Faded(sum(faded[1:], faded[0]).without_traces(), float(fixed), float(gain))
+
+
+def _check_half_life(half_life: Any) -> float:
+    if not is_number(half_life) or not half_life > 0:
+        raise InputError(f'half_life={half_life!r}: expected "estimate" or a number > 0; infinity forgets nothing.')
+    return float(half_life)
+
+
+def _check_times(batches: list[Any], times: Any) -> Array:
+    """When each batch was."""
+    if not batches or not all(isinstance(batch, Evidence) for batch in batches):
+        raise InputError("batches: expected what gather says of each batch, the oldest first.")
+    when = np.arange(len(batches), dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)
+    if when.shape != (len(batches),) or not np.isfinite(when).all() or (np.diff(when) < 0).any():
+        raise InputError(f"times: expected {len(batches)} ascending numbers, one for each batch.")
+    return when
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """Statistics of every batch and column, by the slots of all batches together."""
+
+    columns: tuple[tuple[Statistics, ...], ...]  # of each column, those of every batch
+    when: Array
+    family: Any
+    prior: Any
+    units: float
+
+    @classmethod
+    def of(cls, batches: list[Evidence], when: Array, prior: Any) -> _Past:
+        """Bring batches to the same categories and classes."""
+        whole = sum(batches[1:], batches[0])
+        aligned = [[column.theirs for column in whole._aligned(batch).columns] for batch in batches]
+        columns = tuple(zip(*aligned, strict=True))
+        return cls(columns, when, whole.family, resolve_prior(prior), whole.row_units)
+
+    def best(self) -> tuple[float, float]:
+        """The likeliest half-life, and its gain over an infinite one, which is preferred if it is as good."""
+        span = float(self.when[-1] - self.when[0])
+        if not span > 0:
+            return np.inf, 0.0
+        step = span / (len(self.when) - 1)
+        still = self.likelihood(np.inf)
+        tried = np.geomspace(step / 4.0, 8.0 * span, 12)
+        likely = [self.likelihood(half_life) for half_life in tried]
+        place = int(np.argmax(likely))
+        ends = np.log(tried[[max(place - 1, 0), min(place + 1, len(tried) - 1)]])
+        found = minimize_scalar(lambda x: -self.likelihood(float(np.exp(x))), bounds=ends, method="bounded")
+        gain = float(-found.fun - still)
+        return (float(np.exp(found.x)), gain) if gain >= WORTH_IT else (np.inf, 0.0)
+
+    def likelihood(self, half_life: float) -> float:
+        """Σ log p(batch | the faded ones before it), under the prior of all that is left at the end."""
+        shares = 0.5 ** (np.diff(self.when) / half_life)
+        value = 0.0
+        for batches in self.columns:
+            known: list[Any] = [batches[0]]  # statistics of one kind
+            for share, batch in zip(shares, batches[1:], strict=True):
+                known.append(known[-1].scaled(float(share)) + batch)
+            prior = ColumnPrior.fit(self.family, self.prior, known[-1], self.units)
+            for before, share, batch in zip(known, shares, batches[1:], strict=False):
+                seen = np.flatnonzero(batch.count > 0)
+                posterior = prior.update(before.scaled(float(share)).take(seen)).family
+                value += float(posterior.log_marginal(batch.take(seen)).sum())
+        return value

@@ -1,0 +1,75 @@
+"""Encoding one column by itself, or some together, with anybody's encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.preprocessing import TargetEncoder
+
+from catbayes.core.table import Table, find_column
+from catbayes.core.validation import Array, is_number
+from catbayes.errors import InputError
+
+
+def check_encoder(encoder: Any) -> None:
+    """Require something to clone, fit and transform with."""
+    if isinstance(encoder, type) or not (hasattr(encoder, "fit_transform") and hasattr(encoder, "get_params")):
+        raise InputError(
+            f"encoder={encoder!r}: expected a transformer with scikit-learn's fit_transform(X, y) and transform(X), "
+            "such as SamplingBayesianEncoder()."
+        )
+
+
+def alone(encoder: Any, table: Table, position: int, *, classes: bool, seed: int) -> Any:
+    """Clone an encoder for a table of this one column; with a seed, and without what it makes of several."""
+    encoder = clone(encoder)
+    known = encoder.get_params(deep=False)
+    encoder.set_params(**{name: None for name in ("interactions", "hierarchy") if name in known})
+    if known.get("kinds"):
+        own = [(name, kind) for name, kind in known["kinds"].items() if not isinstance(name, tuple)]
+        by_position = {find_column(table.names, name, "kinds"): kind for name, kind in own}
+        encoder.set_params(kinds={0: by_position[position]} if position in by_position else None)
+    return together(encoder, table, [position], classes=classes, seed=seed)
+
+
+def together(encoder: Any, table: Table, positions: Sequence[int], *, classes: bool, seed: int) -> Any:
+    """Clone an encoder for a table of these columns; with a seed."""
+    encoder = clone(encoder)
+    known = encoder.get_params(deep=False)
+    if "columns" in known:
+        encoder.set_params(columns="all")
+    seed_if_none(encoder, classes=classes, seed=seed)
+    if "cols" in known:  # category_encoders' name for it, read by the constructor only; an array's columns are numbers
+        own = list(range(len(positions))) if table.frame is None else [table.names[position] for position in positions]
+        return type(encoder)(**(encoder.get_params(deep=False) | {"cols": own}))
+    return encoder
+
+
+def seed_if_none(encoder: Any, *, classes: bool, seed: int) -> Any:
+    """Give an encoder a seed if it has none, so that results repeat."""
+    known = encoder.get_params(deep=False)
+    if known.get("random_state", 0) is None:
+        encoder.set_params(random_state=seed)
+    seedless = isinstance(encoder, TargetEncoder) and known.get("random_state", "deprecated") == "deprecated"
+    if seedless and is_number(encoder.cv):  # from scikit-learn 1.9 on the seed belongs to its folds
+        folds = StratifiedKFold if classes else KFold
+        encoder.set_params(cv=folds(encoder.cv, shuffle=True, random_state=seed))
+    return encoder
+
+
+def part(table: Table, positions: Sequence[int], rows: Any = slice(None)) -> Any:
+    """Columns of some rows, as a table of the same kind."""
+    if table.frame is None:
+        assert table.array is not None
+        return table.array[rows][:, positions]
+    return table.frame[rows, list(positions)].to_native()
+
+
+def outputs(encoded: Any) -> Array:
+    """What a transformer returned, as an array."""
+    dense = encoded.toarray() if hasattr(encoded, "toarray") else encoded
+    return np.asarray(dense, dtype=np.float64)

@@ -1,0 +1,285 @@
+"""What is encoded of a table: its columns, those that lie below others, and combinations of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import narwhals as nw
+
+from catbayes.core.categories import canonical_list
+from catbayes.core.combinations import Index
+from catbayes.core.table import Table, find_column, find_columns
+from catbayes.core.times import cells_of
+from catbayes.errors import InputError, warn
+from catbayes.kinds import Kind, Shared
+
+__all__ = ["ColumnSpec", "Selection", "read_parents"]
+
+INTERACTIONS = ("pairs", "triples", "auto")
+MOST_INTERACTIONS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSpec:
+    """One encoded column: its place, its name, and the columns of the table that it is made of.
+
+    A column alone stands at its position. So does one in a hierarchy, behind its ancestors, the farthest first. An
+    interaction has a position behind all columns of the table, and the tuple of their names.
+    """
+
+    position: int
+    name: Any
+    parts: tuple[int, ...]
+
+    @property
+    def is_interaction(self) -> bool:
+        """Whether it is a combination of columns, and none of them."""
+        return self.position not in self.parts
+
+    @property
+    def label(self) -> Any:
+        """What outputs are called after: the name of the column, or those of an interaction with & between them."""
+        return "&".join(map(str, self.name)) if self.is_interaction else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which columns to encode, by themselves, together, and below others; those set `aside` are no features."""
+
+    columns: Any = "auto"
+    interactions: Any = None
+    hierarchy: Any = None
+    aside: tuple[Any, ...] = ()
+    weigh: bool = False  # whether to find out which columns have a say
+    kinds: Any = None  # of columns whose values are more than names
+
+    def __post_init__(self) -> None:
+        """Read tables of parents once, so that what was given may change."""
+        object.__setattr__(self, "hierarchy", _read_hierarchy(self.hierarchy))
+        object.__setattr__(self, "kinds", _read_kinds(self.kinds))
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether interactions are weighed by what the rows say, and those kept that pay."""
+        return isinstance(self.interactions, str) and self.interactions == "auto"
+
+    @property
+    def is_weighed(self) -> bool:
+        """Whether the rows have to be looked at before it is known what is encoded."""
+        return self.weigh or self.is_auto
+
+    def peers(self, spec: ColumnSpec, names: list[Any]) -> list[int]:
+        """Positions of the columns that share their categories with a column, as it is told by its kind."""
+        for columns in self.kinds:
+            if isinstance(columns, tuple) and not spec.is_interaction:
+                positions = [find_column(names, column, "kinds") for column in columns]
+                if spec.position in positions:
+                    return [position for position in positions if position != spec.position]
+        return []
+
+    @property
+    def linked(self) -> tuple[Any, ...]:
+        """Columns whose categories lean on each other."""
+        return (*self.hierarchy, *self.kinds)
+
+    def kinds_at(self, names: list[Any]) -> dict[int, Kind]:
+        """The kinds of columns, by position."""
+        found: dict[int, Kind] = {}
+        for columns, kind in self.kinds.items():
+            for column in columns if isinstance(columns, tuple) else (columns,):
+                position = find_column(names, column, "kinds")
+                if position in found:
+                    raise InputError(f"kinds names {names[position]!r} twice. Name each column once.")
+                found[position] = kind
+        return found
+
+    def again(self, seen: Iterable[Any]) -> dict[Any, Kind]:
+        """The kinds by which more rows become the categories of these columns."""
+        indices = {column.name: column.index for column in seen}
+        return {name: kind.again(indices[name]) if name in indices else kind for name, kind in self.kinds.items()}
+
+    def dropped(self, names: list[Any]) -> list[int]:
+        """Positions of the columns that are neither encoded nor passed on."""
+        return [find_column(names, column, "own_target") for column in self.aside]
+
+    def specs(self, names: list[Any], categorical: list[int]) -> list[ColumnSpec]:
+        """What to encode of a table with these columns; `categorical` are those that "auto" takes."""
+        aside = self.dropped(names)
+        kinds, within = self.kinds_at(names), {find_column(names, child, "hierarchy") for child in self.hierarchy}
+        categorical = [position for position in sorted({*categorical, *kinds}) if position not in aside]
+        positions = [position for position in find_columns(names, categorical, self.columns) if position not in aside]
+        for place in kinds:
+            if place not in positions:
+                raise InputError(f"kinds names {names[place]!r}, which is not encoded. Name it among the columns.")
+            if place in within:
+                raise InputError(f"kinds and hierarchy both name {names[place]!r}: a column leans on one of the two.")
+        ancestors = _find_ancestors(names, positions, self.hierarchy)
+        specs = [ColumnSpec(place, names[place], (*ancestors.get(place, ()), place)) for place in positions]
+        return specs + self.combined(names, _find_interactions(names, positions, self.interactions))
+
+    def combined(self, names: list[Any], found: Iterable[tuple[int, ...]]) -> list[ColumnSpec]:
+        """What to encode of interactions of columns at these positions."""
+        return [
+            ColumnSpec(len(names) + number, tuple(names[part] for part in parts), parts)
+            for number, parts in enumerate(found)
+        ]
+
+    def require(self, specs: list[ColumnSpec], names: list[Any]) -> None:
+        """Require that what was gathered elsewhere is what is to be encoded here."""
+        single = [spec.name for spec in specs if not spec.is_interaction]
+        asked = replace(self, columns=single if isinstance(self.columns, str) else self.columns)
+        held = {spec.parts: spec.is_interaction for spec in specs}
+        wanted = {spec.parts: spec.is_interaction for spec in asked.specs(names, [])}
+        if self.interactions is None or self.is_auto:  # those that were gathered will do
+            held, wanted = ({parts: False for parts, pair in each.items() if not pair} for each in (held, wanted))
+        if held != wanted:
+            raise InputError(
+                f"columns={self.columns!r}, interactions={self.interactions!r} and hierarchy={self.hierarchy!r}, and "
+                f"this was gathered from {[spec.name for spec in specs]}: use the same for both."
+            )
+
+    def index(self, spec: ColumnSpec, seen: Index, names: list[Any], peers: Sequence[Index] = ()) -> Index:
+        """The categories that were seen of a column, with all that they lean on."""
+        if spec.is_interaction:
+            return seen
+        if len(spec.parts) > 1:
+            return seen.nested()
+        kind = self.kinds_at(names).get(spec.position)
+        if kind is not None:
+            return kind.index(seen, spec.name, peers)
+        for child, table in self.hierarchy.items():
+            if find_column(names, child, "hierarchy") == spec.position:
+                values = seen.sources[0].values
+                if values and not {*values} & table.keys():
+                    warn(
+                        f"hierarchy: the table of parents of {spec.name!r} names none of its categories, such as "
+                        f"{list(values[:3])}. Are they of the same type?"
+                    )
+                return seen.below(table)
+        return seen
+
+
+def _find_ancestors(names: list[Any], columns: list[int], hierarchy: Mapping[Any, Any]) -> dict[int, tuple[int, ...]]:
+    """Positions of the columns that hold the ancestors of each column in a hierarchy, the farthest first."""
+    found: dict[int, tuple[int, ...]] = {}
+    for child, parents in hierarchy.items():
+        position = find_column(names, child, "hierarchy")
+        if position not in columns:
+            raise InputError(f"hierarchy names {child!r}, which is not encoded. Name it among the columns.")
+        if not is_column_list(parents):
+            continue  # a table of parents
+        above = tuple(reversed([find_column(names, parent, "hierarchy") for parent in parents]))
+        if len({*above, position}) < len(above) + 1:
+            raise InputError(f"hierarchy={{{child!r}: {parents!r}}} names a column twice. Name each one once.")
+        found[position] = above
+    return found
+
+
+def _read_kinds(kinds: Any) -> dict[Any, Kind]:
+    """The kind of each column that has one."""
+    if kinds is None:
+        return {}
+    if not isinstance(kinds, Mapping) or not all(isinstance(kind, Kind) for kind in kinds.values()):
+        raise InputError(
+            f"kinds={kinds!r}: expected a dictionary of columns to kinds, such as "
+            '{"hour": Ordinal(cyclic=True), "age": Bins(20)}.'
+        )
+    for columns, kind in kinds.items():
+        if isinstance(kind, Shared) != (isinstance(columns, tuple) and len(columns) > 1):
+            raise InputError(
+                f"kinds: {columns!r} is a {type(kind).__name__}: expected a column for each kind, and a tuple of two "
+                'or more columns for Shared(), such as {("home", "away"): Shared()}.'
+            )
+        if isinstance(kind, Shared) and kind.opposed and len(columns) > 2:
+            raise InputError(
+                f"kinds: {columns!r} are Shared(opposed=True): expected two columns. Of three, two would be opposed to "
+                "the third, and so not to each other."
+            )
+    return dict(kinds)
+
+
+def _read_hierarchy(hierarchy: Any) -> dict[Any, Any]:
+    """The parents of each column: names of columns, or the ancestors of each category."""
+    if hierarchy is None:
+        return {}
+    if not isinstance(hierarchy, Mapping):
+        raise InputError(
+            f"hierarchy={hierarchy!r}: expected a dictionary of columns, each with its parent columns or a table of "
+            'parents, such as {"postcode": ["region", "country"]}.'
+        )
+    return {
+        child: list(parents) if is_column_list(parents) else read_parents(parents, child)
+        for child, parents in hierarchy.items()
+    }
+
+
+def is_column_list(parents: Any) -> bool:
+    """Tell whether the parents of a column are named as columns of the table, and not given as a table."""
+    return isinstance(parents, list | tuple) and len(parents) > 0 and not any(isinstance(p, Mapping) for p in parents)
+
+
+def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
+    """Ancestors of each child, the parent first: from a dictionary, or from a frame whose first column is the child."""
+    if isinstance(parents, Mapping):
+        above = [tuple(canonical_list(list(a) if isinstance(a, tuple | list) else [a])) for a in parents.values()]
+        found = dict(zip(canonical_list(list(parents)), above, strict=True))
+    elif Table.is_frame(parents):
+        frame = nw.from_native(parents, eager_only=True)
+        parts = [frame[:, number] for number in range(frame.shape[1])]
+        cells = [cells_of(part.to_native()) if part.dtype.is_temporal() else part.to_list() for part in parts]
+        children, *columns = map(canonical_list, cells)
+        found = dict(zip(children, zip(*columns, strict=True), strict=True))
+        if len(found) < len(children):
+            raise InputError(f"hierarchy: the table of parents of {name!r} names a category twice. Name each one once.")
+    else:
+        found = {}
+    depths = {len(above) for above in found.values()}
+    if len(depths) != 1 or depths == {0}:
+        raise InputError(
+            f"hierarchy[{name!r}]: expected a list of parent columns, such as ['region'], a dictionary of each "
+            "category's parent (or of tuples of parent, grandparent, …, as many for all), or a frame with the "
+            "categories in its first column and their parents in the next."
+        )
+    return found
+
+
+def _find_interactions(names: list[Any], columns: list[int], interactions: Any) -> list[tuple[int, ...]]:
+    """Positions of the columns of each interaction: those named, or all pairs (and triples) of the encoded columns."""
+    if interactions is None:
+        return []
+    if isinstance(interactions, str):
+        if interactions not in INTERACTIONS:
+            raise _no_interactions(interactions)
+        if interactions == "auto":
+            return []  # the rows tell
+        orders = (2, 3) if interactions == "triples" else (2,)
+        found = [tuple(parts) for order in orders for parts in combinations(columns, order)]
+        if len(found) > MOST_INTERACTIONS:
+            raise InputError(
+                f'interactions="{interactions}" makes {len(found)} interactions of {len(columns)} columns, more than '
+                f"{MOST_INTERACTIONS}: name those that matter, such as interactions=[{tuple(names[:2])!r}]."
+            )
+        return found
+    if not isinstance(interactions, Iterable):
+        raise _no_interactions(interactions)
+    found = []
+    for interaction in interactions:
+        if isinstance(interaction, str) or not isinstance(interaction, Iterable):
+            raise _no_interactions(interactions)
+        parts = tuple(find_column(names, column, "interactions") for column in interaction)
+        if len(parts) < 2 or len(set(parts)) < len(parts):
+            raise InputError(f"interactions names {interaction!r}: expected two or more columns, each one once.")
+        found.append(parts)
+    if len({frozenset(parts) for parts in found}) < len(found):
+        raise InputError(f"interactions={interactions!r} names a combination twice. Name each one once.")
+    return found
+
+
+def _no_interactions(given: Any) -> InputError:
+    return InputError(
+        f'interactions={given!r}: expected None, "pairs", "triples", "auto", or a list of tuples of columns, such as '
+        '[("user", "door")].'
+    )

@@ -1,0 +1,1 @@
+"""Effects of categories given everything else: a mixed model."""

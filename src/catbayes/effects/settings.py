@@ -1,0 +1,257 @@
+"""The effect of each category given everything else: the other columns of categories, and the numbers.
+
+A posterior is about the target of a category, whatever else its rows have. An effect is what the category adds where
+all else is equal, on the scale on which effects add up: that of the target for numbers, of its logarithm for rates, of
+log-odds for classes, one class against all others. Numbers take part by lines that bend at their quantiles. Classes and
+rates are brought to that scale by Newton steps, as generalised linear models are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from catbayes.core.target import Target
+from catbayes.core.validation import Array, Codes, check_option
+from catbayes.effects.mixed import Components, Crossed
+from catbayes.effects.parts import Part, Terms, functions_of
+from catbayes.effects.scale import scale_of
+from catbayes.effects.slopes import Slope, gain, most_telling, worth_a_slope
+from catbayes.effects.weighed import Weighed
+from catbayes.errors import InputError
+from catbayes.interactions import Coding, beyond_chance
+
+__all__ = ["EffectTable", "Effects", "RowEffects", "resolve_effects"]
+
+MOST_PARTS = 3
+"""Slopes are looked for in so many classes at most."""
+ARRAYS = ("mean", "sd", "known", "scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What columns say beside their posteriors: effects, and slopes, of their categories where all else is equal.
+
+    Parameters
+    ----------
+    slopes : dict of columns to lists of columns of numbers, "auto", or None
+        Numbers that count for more in some categories than in others: `{"customer": ["price"]}` learns for each
+        customer how the target goes with the price, next to all customers. "auto" finds for each column the number
+        that is worth it most, if there is one. Slopes are shrunk as effects are, and those of unseen categories are
+        that of all.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from catbayes import Effects, SamplingBayesianEncoder
+    >>> random = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"customer": random.choice(list("abcd"), 400), "price": random.normal(size=400)})
+    >>> y = np.where(X["customer"] == "a", 3.0, 1.0) * X["price"] + 0.1 * random.normal(size=400)
+    >>> encoder = SamplingBayesianEncoder(effects=Effects(slopes={"customer": ["price"]}), random_state=0)
+    >>> encoder.fit(X, y).posteriors_["customer"]["slope_price"].round(1).tolist()  # of a, b, c, d and unseen ones
+    [1.5, -0.5, -0.5, -0.5, 0.0]
+    """
+
+    slopes: Mapping[Any, Sequence[Any]] | Sequence[tuple[Any, Sequence[Any]]] | Literal["auto"] | None = None
+
+    def pairs(self) -> list[tuple[Any, Any]]:
+        """Columns, and the numbers that their categories have slopes of, one at a time."""
+        if self.slopes is None or isinstance(self.slopes, str):
+            return []
+        return [(column, number) for column, numbers in dict(self.slopes).items() for number in numbers]
+
+    def check(self) -> None:
+        """Require slopes that can be read."""
+        if isinstance(self.slopes, str):
+            check_option("effects.slopes", self.slopes, ("auto",))
+            return
+        try:
+            readable = not any(isinstance(numbers, str) for numbers in dict(self.slopes or {}).values())
+        except (TypeError, ValueError):
+            readable = False
+        if not readable:
+            raise InputError(
+                f"effects.slopes={self.slopes!r}: expected columns with lists of columns of numbers, such as "
+                '{"customer": ["price"]}, or "auto", or None.'
+            )
+
+
+def resolve_effects(effects: Any) -> Effects | None:
+    """Read the parameter `effects` of an encoder."""
+    if isinstance(effects, bool):
+        return Effects() if effects else None
+    if isinstance(effects, Effects):
+        effects.check()
+        return effects
+    raise InputError(f"effects={effects!r}: expected True, False, or an object Effects(slopes=…).")
+
+
+@dataclass(frozen=True, slots=True)
+class EffectTable:
+    """The effects of the categories of one column, (slot, output): what is expected of them, and how firmly.
+
+    Outputs are an effect for each part of the target (the classes, or just one for two classes and for numbers), then
+    the slopes of one number after the other, as many each.
+    """
+
+    mean: Array
+    sd: Array  # of the posterior about the average of the categories, with the doubt about all other terms
+    known: Array  # n / (n + λ): the weight that the rows of the category have against the prior
+    scale: Array  # of the prior: the standard deviation of effects, (output,)
+    slopes: tuple[Slope, ...] = ()
+
+    @property
+    def n_parts(self) -> int:
+        """Parts of the target."""
+        return int(self.mean.shape[1] // (1 + len(self.slopes)))
+
+    @classmethod
+    def none(cls, size: int, n_parts: int) -> EffectTable:
+        """Of a column that takes no part: no effects, and none known."""
+        nothing = np.zeros((size, n_parts))
+        return cls(nothing, nothing, nothing, np.zeros(n_parts))
+
+    def silent(self) -> EffectTable:
+        """The same without effects: a tree finds splits in the smallest of differences."""
+        return EffectTable(**{name: np.zeros_like(getattr(self, name)) for name in ARRAYS}, slopes=self.slopes)
+
+    def at(self, places: Codes) -> EffectTable:
+        """The effects of other slots, each of which has its place among these."""
+        return replace(self, mean=self.mean[places], sd=self.sd[places], known=self.known[places])
+
+    def spread(self, temperature: float | None) -> Array:
+        """How far from the mean effects are drawn, as posteriors are: see `Spread`.
+
+        It goes by how much the rows of a category tell. The posterior's own standard deviation is larger where the
+        target of a category is unusual, and would say so.
+        """
+        factor = np.sqrt(self.known) if temperature is None else temperature
+        return np.asarray(factor * np.sqrt(1.0 - self.known) * self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class RowEffects:
+    """A fitted model of effects, with the rows that it was fitted on."""
+
+    weighed: Weighed  # the rows of the table that the parts are of
+    chosen: tuple[int, ...]  # the columns of the table that take part; what follows is of these
+    parts: tuple[Part, ...]  # of the target
+    slopes: tuple[tuple[Slope, ...], ...]  # of every column; in the design they stand behind all columns, in order
+    components: tuple[Components, ...]  # one a part
+    heard: tuple[bool, ...]  # of every column: whether its effects are beyond chance; others are 0 for all rows
+    unit: float  # of the target in which all of these are
+    columns: tuple[EffectTable, ...]  # of all columns of the table: those that take no part have no effects
+
+    @classmethod
+    def fit(
+        cls,
+        columns: Sequence[Coding],
+        numbers: Mapping[int, Array],
+        target: Target,
+        weight: Array | None,
+        slopes: Mapping[int, Sequence[int]] | None = MappingProxyType({}),
+        n_rows: float | None = None,
+    ) -> RowEffects:
+        """Learn the variances of all terms, then the terms; `slopes` of columns by number, None to look for them.
+
+        Of hundreds of columns, those take part that tell most by themselves, and those with slopes.
+        `n_rows` is how many rows the weights stand for, if they have been multiplied by an exposure.
+        """
+        scale, y = scale_of(target), target.parts()
+        weight = np.ones(y.shape[1]) if weight is None else weight
+        n_rows = float(weight.sum()) if n_rows is None else n_rows
+        weighed = Weighed.of(columns, weight)
+        y, weight = y[:, weighed.rows], weight[weighed.rows]
+        chosen = sorted({*most_telling(weighed.columns, y, weight), *(slopes or {})})
+        columns = [weighed.columns[number] for number in chosen]
+        numbers = {position: values[weighed.rows] for position, values in numbers.items()}
+        unit = float(np.ptp(y)) if scale.linear and weight.any() else 1.0  # no square of it overflows
+        y = y / (unit or 1.0)
+        functions = functions_of(numbers, y, weight)
+        design = Crossed(tuple(slots for slots, _ in columns), tuple(size for _, size in columns), functions)
+        if slopes is None:
+            found = worth_a_slope(numbers, [Part.of(design, scale, one, weight, n_rows) for one in y[:MOST_PARTS]])
+            slopes = {chosen[number]: positions for number, positions in found.items()}
+        own = [tuple(Slope.of(p, numbers[p]) for p in slopes.get(number, ())) for number in chosen]
+        every = [(number, slope) for number, found in enumerate(own) for slope in found]
+        lines = {slope.position: slope.factor(numbers[slope.position]) for _, slope in every}
+        design = replace(
+            design,
+            numbers=np.column_stack([functions, *lines.values()]),
+            n_free=len(lines),  # what all categories have in common is no slope of theirs
+            slots=(*design.slots, *(design.slots[number] for number, _ in every)),
+            sizes=(*design.sizes, *(design.sizes[number] for number, _ in every)),
+            factors=(*[None] * len(columns), *(lines[slope.position] for _, slope in every)),
+        )
+        parts = tuple(Part.of(design, scale, one, weight, n_rows) for one in y)
+        components, terms, variances = zip(*(part.learn(number) for number, part in enumerate(parts)), strict=True)
+        heard = _heard(parts, terms, len(columns), len(weighed.columns))
+        fitted = cls(weighed, tuple(chosen), parts, tuple(own), components, heard, unit or 1.0, ())
+        tables = dict(zip(chosen, fitted._tables(terms, variances), strict=True))
+        whole = [
+            tables[number].at(places) if number in tables else EffectTable.none(len(places), len(parts))
+            for number, places in enumerate(weighed.places)
+        ]
+        return replace(fitted, columns=tuple(whole))
+
+    def without(self, folds: Iterable[tuple[Codes, Codes]], temperature: float | None) -> list[tuple[Array, Array]]:
+        """The effects of each row's category as the other folds have them, and their spread, (row, output) by column.
+
+        The variances stay: they are what all rows have in common. A row that no fold holds out has no effect.
+        """
+        slots = self.weighed.slots
+        found = [np.zeros((2, len(own), table.mean.shape[1])) for own, table in zip(slots, self.columns, strict=True)]
+        for train, test in folds:
+            left_out = np.flatnonzero(~np.isin(self.weighed.rows, train))
+            parts = [part.without(left_out) for part in self.parts]
+            solved = [part.solve(components) for part, components in zip(parts, self.components, strict=True)]
+            for number, table in zip(self.chosen, self._tables(solved), strict=True):
+                place = self.weighed.places[number][slots[number][test]]
+                found[number][:, test] = table.mean[place], table.spread(temperature)[place]
+        return [(mean, spread) for mean, spread in found]
+
+    def _tables(
+        self, parts: Sequence[Terms], variances: Sequence[list[Array]] | None = None
+    ) -> tuple[EffectTable, ...]:
+        """What all parts have learnt of each column, slopes included."""
+        noise, design = np.array([one.noise for one in self.components]), self.parts[0].design
+
+        def table(number: int) -> EffectTable:
+            mean = np.stack([design.effects(part.terms)[number] for part in parts], axis=1)
+            count = np.stack([part.counts[number] for part in parts], axis=1)
+            # With a free intercept, and a free line for slopes, effects add up to nothing. A solver takes long to get
+            # there, and a level that differs between folds and the whole would move all predictions.
+            seen = count > 0
+            level = mean.sum(axis=0, where=seen) / np.maximum(seen.sum(axis=0), 1)
+            mean = np.where(seen, mean - level, mean)
+            variance = np.array([one.columns[number] for one in self.components])
+            known = count / (count + noise / variance)
+            sd = np.sqrt((1.0 - known) * variance)
+            if variances is not None:
+                sd = np.sqrt(np.stack([columns[number] for columns in variances], axis=1))
+            return EffectTable(self.unit * mean, self.unit * sd, known, self.unit * np.sqrt(variance))
+
+        every, behind = [table(number) for number in range(len(design.sizes))], len(self.slopes)
+        found = []
+        for number, own in enumerate(self.slopes):
+            effects = every[number] if self.heard[number] else every[number].silent()
+            tables = [effects, *every[behind : behind + len(own)]]
+            behind += len(own)
+            arrays = {name: np.concatenate([getattr(t, name) for t in tables], axis=-1) for name in ARRAYS}
+            found.append(EffectTable(**arrays, slopes=own))
+        return tuple(found)
+
+
+def _heard(parts: Sequence[Part], terms: Sequence[Terms], n_columns: int, n_candidates: int) -> tuple[bool, ...]:
+    """Whether the effects of each column, the best of so many, tell of other rows of its categories, in any part."""
+    gains = np.zeros(n_columns)
+    for part, found in zip(parts, terms, strict=True):
+        residual, slope = part.left_over(found.terms)
+        columns = zip(part.design.slots, part.design.sizes, part.design.effects(found.terms), strict=True)
+        for number, (slots, size, effects) in zip(range(n_columns), columns, strict=False):
+            gains[number] = max(gains[number], gain(slots, size, residual + slope * effects[slots], slope))
+    return tuple((gains > beyond_chance(max(n_candidates, 1))).tolist())

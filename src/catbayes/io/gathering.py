@@ -1,0 +1,248 @@
+"""Gathering where the rows are: one group-by a column, run by the engine that owns them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy.typing as npt
+
+from catbayes.core.categories import Categories
+from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence
+from catbayes.core.exposure import per_unit_lazily
+from catbayes.core.rows import read_rows
+from catbayes.core.selection import Selection
+from catbayes.core.table import CATEGORICAL, Table, name_of
+from catbayes.core.types import ByRowOrName, Columns, Hierarchy, Interactions, Kinds, Source
+from catbayes.core.validation import check_option
+from catbayes.errors import InputError
+from catbayes.families import resolve_family
+from catbayes.io.batches import batches, is_reader, some_rows
+from catbayes.io.engines import ENGINES, Engine
+from catbayes.io.opening import is_source, lazy_frame
+from catbayes.io.query import Query
+
+READER_ROWS = 1 << 20
+SAMPLE_ROWS = 100_000
+
+Progress = Callable[[int, int], None]
+
+
+def gather(
+    source: Source,
+    columns: Columns = "auto",
+    target: ByRowOrName = None,
+    *,
+    interactions: Interactions = None,
+    hierarchy: Hierarchy = None,
+    kinds: Kinds = None,
+    family: Any = "auto",
+    weight: ByRowOrName = None,
+    exposure: ByRowOrName = None,
+    classes: npt.ArrayLike | None = None,
+    like: Evidence | None = None,
+    engine: Engine = "auto",
+    memory_limit: str | None = None,
+    progress: Progress | None = None,
+) -> Evidence:
+    """Count what each category says about the target, wherever the rows are.
+
+    Parameters
+    ----------
+    source : table, lazy frame, reader, path, glob, or list of paths
+        Frames and arrays in memory; lazy frames of polars, DuckDB, Spark, ibis, sqlframe and dask, which count by
+        themselves; readers of Arrow record batches; Parquet and CSV files.
+    columns : "auto", "all", a name, or list of names or positions
+        What to encode, as for the encoders.
+    target : str or array-like, not None
+        Name of the target; for a table in memory, its values.
+    interactions : list of tuples of columns, "pairs", "triples", "auto", or None
+        Combinations of columns to count too, as for the encoders; "auto" weighs pairs on a sample of the rows, and
+        counts those that pay.
+    hierarchy : dict, optional
+        Columns to count within those of their parents, as for the encoders.
+    kinds : dict, optional
+        What the values of columns are, as for the encoders. Bins are cut of rows in memory, or of the first batch of a
+        reader.
+    family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
+        Likelihood of the target.
+    weight : str or array-like, optional
+        Name of a column of weights; for a table in memory, their values.
+    exposure : str or array-like, optional
+        Name of a column, or its values: in how many units of time or anything else each row's events were counted. For
+        families of counts; finite and > 0.
+    classes : list, optional
+        Class labels that are known already, though this table need not hold all of them.
+    like : Evidence, optional
+        Evidence that this is to be added to or taken from, for the same columns and kind of target.
+    engine : "auto", "duckdb", "polars"
+        What reads files; "auto" is DuckDB, if it is installed. Types of a CSV file are found by the same rules.
+    memory_limit : str, optional
+        Limit for DuckDB, such as "1GB"; what does not fit goes to disk.
+    progress : callable, optional
+        Told the number of columns done and of all columns.
+
+    Returns
+    -------
+    Evidence
+        What `SamplingBayesianEncoder.fit` takes in the place of a table; mergeable, so that `gather(monday) +
+        gather(tuesday)` is `gather` of both.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from catbayes import SamplingBayesianEncoder, gather
+    >>> table = pl.LazyFrame({"city": ["Oslo", "Oslo", "Rome", None], "paid": [1, 0, 1, 1]})
+    >>> evidence = gather(table, target="paid")
+    >>> evidence.columns[0].statistics.weight.tolist()  # (zeros, ones) of Oslo, Rome, missing, unseen
+    [[1.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+    >>> SamplingBayesianEncoder(prior=0).fit(evidence).transform(pl.DataFrame({"city": ["Rome", "Bonn"]})).round(2)
+    array([[0.67],
+           [0.5 ]])
+    """
+    selection = Selection(columns, interactions, hierarchy, kinds=kinds)
+    given = Given(target, weight, exposure, family, classes)
+    found = gather_selected(source, selection, given, like, engine, memory_limit, progress)
+    return replace(found, target=name_of(target))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The target, weight and exposure of a source, and what is known of the target."""
+
+    target: Any
+    weight: Any = None
+    exposure: Any = None
+    family: Any = "auto"
+    classes: Any = None
+    texts: tuple[str, ...] = ()  # columns that were text before, whatever they look like in a CSV file
+
+    def text(self) -> tuple[str, ...]:
+        """Columns of a CSV file that are text."""
+        words = self.classes is not None and all(isinstance(label, str) for label in self.classes)
+        return (*self.texts, self.target) if words else self.texts
+
+
+def gather_selected(
+    source: Any,
+    selection: Selection,
+    given: Given,
+    like: Evidence | None = None,
+    engine: Engine = "auto",
+    memory_limit: str | None = None,
+    progress: Progress | None = None,
+) -> Evidence:
+    """Gather from any source what a selection asks for; with `like`, what was gathered before decides."""
+    check_option("engine", engine, ENGINES)
+    if like is not None:
+        selection, given = _as_before(like, selection, given)
+    if not is_source(source):
+        return _gather_memory(Table.of(source), selection, given)
+    if is_reader(source):
+        return _gather_batches(source, selection, given)
+    for column, kind in selection.kinds.items():
+        if kind.in_memory:
+            raise InputError(
+                f"kinds: {type(kind).__name__} of {column!r} looks at rows in memory, and this table stays where it "
+                "is. Read it, or give a reader of Arrow record batches."
+            )
+    with lazy_frame(source, engine, memory_limit, given.text()) as frame:
+        candidates, speaking = tuple[Candidate, ...](), None
+        if selection.is_weighed:
+            sample = _weigh_sample(frame, selection, given)
+            candidates, speaking = sample.candidates, sample.speaking
+        if selection.is_auto:
+            selection = replace(selection, interactions=[found.columns for found in candidates if found.kept])
+        found = _gather_lazy(frame, selection, given, progress or (lambda done, total: None))
+        return replace(found, candidates=candidates, speaking=speaking)
+
+
+def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Selection, Given]:
+    """Ask for the columns, kind of target and classes of earlier evidence, and for classes that were named since."""
+    names = [column.name for column in like.columns if not column.is_interaction]
+    interactions = [column.name for column in like.columns if column.is_interaction]
+    within = {
+        column.name: [like.inputs[part] for part in reversed(column.parts[:-1])]
+        for column in like.columns
+        if len(column.parts) > 1 and not column.is_interaction
+    }
+    selection = Selection(names, interactions, within, selection.aside, kinds=selection.again(like.columns))
+    if like.classes is None:
+        return selection, replace(given, family=like.family, classes=None, texts=like.texts)
+    classes = [*like.classes.tolist(), *(given.classes if given.classes is not None else ())]
+    return selection, replace(given, classes=classes, texts=like.texts)
+
+
+def _gather_memory(table: Table, selection: Selection, given: Given, whole: bool = True) -> Evidence:
+    about = {"family": given.family, "classes": given.classes, "whole": whole}
+    return read_rows(table, selection, given.target, given.weight, given.exposure, **about).evidence
+
+
+def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, progress: Progress) -> Evidence:
+    """Let the engine group: one query a column, and one or two to look at the target."""
+    target, weight, units = given.target, given.weight, 1.0
+    wanted = resolve_family(given.family)
+    if given.exposure is not None:
+        frame, weight, units = per_unit_lazily(frame, target, weight, given.exposure, given.family)
+    elif wanted is not None:
+        wanted.check_unexposed()
+    query, schema = Query.of(frame, target, weight, given.family, given.classes), frame.collect_schema()
+    inputs = [name for name in schema.names() if name not in (target, weight)]
+    categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
+    specs = selection.specs(inputs, categorical)
+    found: dict[int, ColumnEvidence] = {}
+    placing: Future[ColumnEvidence] | None = None
+    known: dict[int, Categories] = {}
+    with ThreadPoolExecutor(1) as worker:  # puts a column in its place while the engine is at the next
+        for spec in sorted(specs, key=lambda spec: len(spec.parts)):  # categories of single columns serve the others
+            progress(len(found), len(specs))
+            place = query.group(spec, inputs, schema, known)
+            if placing is not None:
+                found[placing.result().position] = placing.result()
+            placing = worker.submit(place)
+        assert placing is not None  # `specs` refuses a table without a column to encode
+        found[placing.result().position] = placing.result()
+    progress(len(found), len(specs))
+    columns = tuple(found[spec.position] for spec in specs)
+    return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None, units)
+
+
+def _weigh_sample(frame: nw.LazyFrame[Any], selection: Selection, given: Given) -> Evidence:
+    """Weigh columns and interactions on some rows, in memory."""
+    named = [name for name in (given.target, given.weight, given.exposure) if name is not None]
+    schema = frame.collect_schema()
+    inputs = [name for name in schema.names() if name not in named]
+    categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
+    columns = [spec.name for spec in selection.specs(inputs, categorical) if not spec.is_interaction]
+    needed = [name for name in inputs if name in columns or schema[name].is_numeric()]
+    sample = Table.of(some_rows(frame.select(*needed, *named), SAMPLE_ROWS))
+    chosen = "auto" if selection.is_auto else None
+    return _gather_memory(sample, Selection(columns, chosen, aside=selection.aside, weigh=True), given, whole=False)
+
+
+def _gather_batches(reader: Any, selection: Selection, given: Given) -> Evidence:
+    """Read a stream once, a million rows at a time; the first ones settle the family and the columns."""
+    import pyarrow
+
+    evidence: Evidence | None = None
+    parts: list[Any] = []
+
+    def add() -> Evidence:
+        table = Table.of(pyarrow.concat_tables(parts))
+        parts.clear()
+        if evidence is None:
+            return _gather_memory(table, selection, given, whole=False)
+        return evidence + _gather_memory(table, *_as_before(evidence, selection, given), whole=False)
+
+    for batch in batches(reader):
+        parts.append(batch.table)
+        if sum(map(len, parts)) >= READER_ROWS:
+            evidence = add()
+    if parts:
+        evidence = add()
+    if evidence is None:
+        raise InputError("The reader holds no rows: there is nothing to learn from.")
+    return evidence

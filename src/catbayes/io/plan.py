@@ -1,0 +1,198 @@
+"""What is added to the rows of a table, batch by batch: expectations, or draws keyed by row identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catbayes.core.column import EncodedColumn
+from catbayes.core.fitted import Encoding
+from catbayes.core.random_keys import row_keys
+from catbayes.core.table import Table, no_column
+from catbayes.core.target import Target, read_target
+from catbayes.core.validation import Array, Codes, check_count, check_weights
+from catbayes.errors import InputError
+from catbayes.families import Family
+from catbayes.io.batches import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to add to each row, checked once for all batches."""
+
+    encoding: Encoding
+    n_draws: int | None
+    row_id: str | None
+    target: str | None
+    weight: str | None
+    drop: bool
+
+    @classmethod
+    def of(
+        cls,
+        encoding: Encoding,
+        n_draws: int | None = None,
+        row_id: str | None = None,
+        target: str | None = None,
+        weight: str | None = None,
+        drop: bool = False,
+    ) -> Plan:
+        """Check that the encoding can do what is asked."""
+        if encoding.layout.slopes:
+            raise InputError(
+                "effects.slopes: what a row has of a slope goes by its numbers, which files, queries and graphs do not "
+                "look up. Use Effects(slopes=None) for them."
+            )
+        if not all(isinstance(name, str) for name in encoding.evidence.inputs):
+            raise InputError("The encoder was fitted on an array, so its columns have no names. Fit it on a frame.")
+        if n_draws is None:
+            if target is not None:
+                raise InputError(
+                    "target without n_draws: an expectation that leaves a row's own target out would give the target "
+                    "away. Ask for draws, such as n_draws=1."
+                )
+            return cls(encoding, None, row_id, None, weight, drop)
+        check_count("n_draws", n_draws)
+        if target is not None:
+            _require_hidden(encoding, weight)
+        return cls(encoding, n_draws, row_id, target, weight, drop)
+
+    @property
+    def columns(self) -> tuple[EncodedColumn, ...]:
+        """The columns to encode."""
+        return self.encoding.columns
+
+    def require_listed(self) -> None:
+        """Refuse categories that are not looked up by their values, where nothing else is."""
+        for column in self.columns:
+            if not column.posteriors.index.listed:
+                raise InputError(
+                    f"kinds: column {column.label!r} is not looked up by its values, which is all that queries, graphs "
+                    "and Spark do. Use catbayes.encode, or transform."
+                )
+
+    @property
+    def by_row(self) -> bool:
+        """Whether every row has a draw of its own."""
+        return self.n_draws is not None and self.encoding.settings.draws.per == "row"
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """Columns that hold text, whatever they look like in a CSV file."""
+        found, classes = tuple(self.encoding.evidence.texts), self.encoding.evidence.classes
+        words = classes is not None and all(isinstance(label, str) for label in classes.tolist())
+        return (*found, self.target) if words and self.target is not None else found
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the columns that the encoder was fitted on."""
+        return tuple(self.encoding.evidence.inputs)
+
+    @property
+    def replaced(self) -> list[str]:
+        """Names of the columns that are encoded one by one, which `drop` leaves out."""
+        return [column.name for column in self.columns if not column.is_interaction]
+
+    def names(self, column: EncodedColumn) -> list[str]:
+        """What the new columns are called."""
+        kinds = ["encoded"] if self.n_draws is None else [f"draw{k}" for k in range(self.n_draws)]
+        return ["_".join(filter(None, (column.label, kind, o))) for kind in kinds for o in column.outputs]
+
+    @property
+    def added(self) -> list[str]:
+        """Names of all new columns."""
+        return [name for column in self.columns for name in self.names(column)]
+
+    def check(self, names: list[str]) -> None:
+        """Require the columns that are needed, and room for the new ones."""
+        parts = dict.fromkeys(part for column in self.columns for part in column.parts)
+        wanted = [*(self.inputs[part] for part in parts), self.row_id, self.target, self.weight]
+        for name in wanted:
+            if name is not None and name not in names:
+                raise no_column(name, names)
+        if len(set(self.added)) < len(self.added):
+            raise InputError(f"Two new columns would have one name, among {self.added}. Rename classes or columns.")
+        for name in self.added:
+            if name in names:
+                raise InputError(f"The table has a column {name!r} already. Rename it, or encode another table.")
+
+    def apply(self, batch: Batch) -> dict[str, Array]:
+        """New columns of a batch of rows."""
+        table = Table.of(batch.table)
+        positions = {name: position for position, name in enumerate(table.names)}
+
+        def values(name: str) -> Any:
+            return table.values(positions[name])
+
+        def column_of(part: int) -> Any:
+            return table.column(positions[self.inputs[part]])
+
+        encoding = self.encoding.knowing(column_of)
+        slots = encoding.slots(column_of)
+        if self.n_draws is None:
+            return self.named([[block] for block in encoding.expectation(slots)])
+        numbers = np.arange(batch.start, batch.start + table.n_rows)
+        identity = row_keys((batch.file, numbers) if self.row_id is None else values(self.row_id), table.n_rows)
+        if self.target is None:
+            return self.named(encoding.draws(slots, self.n_draws, identity=identity))
+        evidence = encoding.evidence
+        target = read_known_target(values(self.target), evidence.family, evidence.classes, self.target)
+        weight = None if self.weight is None else check_weights(values(self.weight), table.n_rows, whole=False)
+        return self.named(encoding.draws_without_own(slots, target, weight, self.n_draws, identity))
+
+    def by_slot(self) -> list[dict[str, Array]]:
+        """New columns of every slot of each column, where rows have no draws of their own."""
+        slots: list[Codes] = [np.arange(column.posteriors.index.n_slots) for column in self.columns]
+        if self.n_draws is None:
+            blocks = [[block] for block in self.encoding.expectation(slots)]
+        else:
+            blocks = self.encoding.draws(slots, self.n_draws)
+        return [self._name(column, parts) for column, parts in zip(self.columns, blocks, strict=True)]
+
+    def named(self, blocks: list[list[Array]]) -> dict[str, Array]:
+        """New columns by their names, from the blocks of each column."""
+        found: dict[str, Array] = {}
+        for column, parts in zip(self.columns, blocks, strict=True):
+            found |= self._name(column, parts)
+        return found
+
+    def _name(self, column: EncodedColumn, parts: list[Array]) -> dict[str, Array]:
+        return dict(zip(self.names(column), np.concatenate(parts, axis=1).T, strict=True))
+
+
+def _require_hidden(encoding: Encoding, weight: str | None) -> None:
+    """Refuse draws that would give the row's own target away."""
+    if not encoding.settings.own_target.by_row:
+        raise InputError(
+            f"target: own_target={encoding.settings.own_target!r} needs all rows together, which fit_transform has and "
+            'a stream of rows has not. Use own_target="exclude" here.'
+        )
+    if encoding.settings.effects:
+        raise InputError(
+            "target: effects=True needs all rows together to keep a row's own target out, which fit_transform has and "
+            "a stream of rows has not. Use effects=False here."
+        )
+    encoding.refuse_one_way()
+    if any(column.has_known for column in encoding.columns) or not encoding.hides:
+        raise InputError(
+            "target: with these settings of the encoder a draw would not hide that the row's own target was "
+            'left out. Use Draws(per="row"), a temperature of 0.3 or more, weights near 1, and a mapping that is '
+            "all drawn."
+        )
+    if encoding.evidence.weighted and weight is None:
+        raise InputError(
+            "The encoder's rows do not count as one each (sample_weight, exposure or forget): name the column "
+            "that says how much, weight=…."
+        )
+
+
+def read_known_target(y: Any, family: type[Family], classes: Any, name: str) -> Target:
+    """Translate the targets of rows that were trained on, as they were then."""
+    known = None if classes is None else classes.tolist()
+    target = read_target(np.asarray(y), family, len(y), known)
+    if known is not None and target.classes is not None and len(target.classes) > len(known):
+        strangers = sorted({*target.classes.tolist()} - {*known}, key=str)
+        raise InputError(f"Target {name!r} holds classes that fit never saw, such as {strangers[:3]}.")
+    return target

@@ -1,0 +1,191 @@
+"""Sets that lean on their members: a cart on what is in it, a film on its genres.
+
+θ of a set lies about μ + Σ z u: each member adds its effect u, which varies as the mean of κ rows would, and the set by
+itself varies about that as the mean of ω rows would. z is 1, or 1 / the number of members; one member is in every set,
+with z = 1, so that those without others have a level. In units of rows, a set with n rows tells w = n ω / (n + ω) of
+the effects, whose precision is A = κ I + Zᵀ diag(w) Z. With v = zᵀ A⁻¹ z and g = zᵀ A⁻¹ Zᵀ (w (ȳ - μ)) the prior of a
+set, which its own rows have no part in, has the mean and is worth
+
+    m = μ + (g - w v (ȳ - μ)) / (1 - w v)        c = 1 / (v / (1 - w v) + 1 / ω) rows
+
+That is exact for normals. So a row's own target, which is in its own set alone, is left out of every member. κ, ω and
+whether effects add up or are averaged are the likeliest of a linear mixed model of all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from catbayes.core.combinations import Index
+from catbayes.core.statistics import Moments, Statistics
+from catbayes.core.validation import Array, Codes
+from catbayes.families import Family, no_signal
+from catbayes.kinds.strengths import LOWEST, centre_of, climb, means_of, repeated, told
+from catbayes.priors import Empirical, Prior
+
+__all__ = ["Members"]
+
+STARTS = 5
+"""The climb begins at the best point of a grid of so many κ and ω."""
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """What links sets to their members: the common mean, κ, ω, and 1 for the mean of effects, 0 for their sum."""
+
+    root: Any
+    strengths: tuple[float, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        index: Index,
+        statistics: Statistics,
+        family: type[Family],
+        prior: Prior,
+        column: Statistics,
+        units: float = 1.0,
+    ) -> Members:
+        """Find the likeliest κ and ω, for sums and for means; of a prior that is given, both are its strength."""
+        base, proper = prior.fit(family, column, units)
+        low, highest = np.log(LOWEST), np.log(no_signal(statistics.count.sum()))
+        designs = [_Design.of(index, averaged) for averaged in (0.0, 1.0)]
+        if not isinstance(prior, Empirical) or not statistics.count[: index.missing].any():
+            return cls(proper, (float(proper.strength), float(proper.strength), 1.0))
+
+        sets = statistics.take(np.arange(index.missing))
+
+        def cost(x: Any, design: _Design) -> float:
+            return cls(base, (*np.exp(x), design.averaged))._cost(design, sets)
+
+        grid = np.linspace(low, highest, STARTS)
+        found = []
+        for design in designs:
+            value, best = climb(partial(cost, design=design), product(grid, grid), (low, highest), most=80, step=1.0)
+            found.append((value, (*np.exp(best).tolist(), design.averaged)))
+        value, strengths = min(found)
+        silent = (highest, highest)
+        if cost(silent, designs[1]) - value < 1e-2:
+            strengths = (*np.exp(silent).tolist(), 1.0)
+        return cls(base, strengths)
+
+    def _cost(self, design: _Design, sets: Any) -> float:
+        """Minus the log-likelihood of all rows in the linear mixed model of these variances, a row's profiled out.
+
+        With C = Z Zᵀ / κ + diag(1 / w) as what the means of sets vary by, log |C| = log |A| - M log κ - Σ log w.
+        """
+        member, alone, _ = self.strengths
+        count = sets.count
+        weight = count * alone / (count + alone)
+        seen = weight > 0
+        precision = member * np.eye(design.n_members) + design.gram(weight)
+        gap = np.where(seen[:, None], means_of(sets) - centre_of(self.root), 0.0)
+        pull = design.summed(weight[:, None] * gap)
+        factor = np.linalg.cholesky(precision)
+        squares = (weight[:, None] * gap**2).sum() - (np.linalg.solve(factor, pull) ** 2).sum()
+        volume = 2.0 * np.log(np.diagonal(factor)).sum() - design.n_members * np.log(member)
+        volume -= np.log(weight[seen] / count[seen]).sum()
+        total, parts = count.sum(), max(gap.shape[1] - 1, 1)
+        return float(0.5 * parts * (total * np.log((squares + _within(sets)) / total) + volume))
+
+    def _told(self, design: _Design, sets: Any) -> tuple[Any, Array]:
+        """The prior of every set by the others, and the variance of its mean."""
+        member, alone, _ = self.strengths
+        count = sets.count
+        weight = count * alone / (count + alone)
+        inverse: Any = np.linalg.inv(member * np.eye(design.n_members) + design.gram(weight))
+        gap = np.where(count[:, None] > 0, means_of(sets) - centre_of(self.root), 0.0)
+        effect = inverse @ design.summed(weight[:, None] * gap)
+        # Members of which nothing is known vary by themselves.
+        inner = design.quadratic(inverse)
+        rest = np.maximum(1.0 - weight * inner, 1e-12)
+        mean = (design.spread(effect) - (weight * inner)[:, None] * gap) / rest[:, None]
+        worth = 1.0 / (inner / rest + design.strange / member + 1.0 / alone)
+        prior = told(self.root.worth(LOWEST * worth.min(initial=1.0)), worth, worth[:, None] * mean, type(sets))
+        by_chance = np.maximum(inner / rest - member * design.quadratic(np.asarray(inverse @ inverse)) / rest**2, 0.0)
+        return prior.varying_as(self.root), by_chance * worth / np.maximum(worth - prior.curvature, LOWEST)
+
+    def priors(self, index: Index, statistics: Any) -> tuple[Family, Array, Family]:
+        """The prior of every slot and its variance; and that of a set of which nothing is known."""
+        design = _Design.of(index, self.strengths[2])
+        own, variance = self._told(design, statistics.take(np.arange(index.missing)))
+        member, alone, _ = self.strengths
+        usual = design.usual()
+        outer = self.root.take(np.newaxis).worth(np.array([1.0 / (usual / member + 1.0 / alone)]))
+        every = own.join([repeated(outer.take(0), 2)]).varying_as(self.root)
+        return every, np.append(variance, np.zeros(2)), outer.take(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Design:
+    """Z, a row for each set and a column for each member, by its entries; no pair of sets is looked at."""
+
+    averaged: float
+    n_sets: int
+    n_members: int
+    sets: Codes
+    members: Codes
+    entries: Array
+    pairs: tuple[
+        Codes, Codes, Codes, Array
+    ]  # of members of one set: the set, the two, and the product of their entries
+    strange: Array  # squares of the entries of members of which nothing is known
+
+    @classmethod
+    def of(cls, index: Index, averaged: float) -> _Design:
+        source: Any = index.sources[0]
+        rows, places, size = source.members()
+        n_sets, n_members = len(size), len(source.vocabulary) + 1  # the last one is in every set
+        entry = 1.0 / np.maximum(size, 1.0) ** averaged
+        sets = np.append(rows, np.arange(n_sets))
+        order = np.argsort(sets, kind="stable")
+        members = np.append(places, np.full(n_sets, n_members - 1))[order]
+        entries, sets = np.append(entry[rows], np.ones(n_sets))[order], sets[order]
+        times = np.bincount(sets, minlength=n_sets)[sets]
+        one = np.repeat(np.arange(len(sets)), times)
+        start = np.repeat(np.searchsorted(sets, sets), times)
+        other = start + np.arange(len(one)) - np.repeat(np.cumsum(times) - times, times)
+        pairs = (sets[one], members[one], members[other], entries[one] * entries[other])
+        strange = (size - np.bincount(rows, minlength=n_sets)) * entry**2
+        return cls(averaged, n_sets, n_members, sets, members, entries, pairs, strange)
+
+    def gram(self, weight: Array) -> Array:
+        """Zᵀ diag(w) Z."""
+        sets, one, other, entries = self.pairs
+        flat = np.bincount(one * self.n_members + other, weight[sets] * entries, minlength=self.n_members**2)
+        return np.asarray(flat.reshape(self.n_members, self.n_members), dtype=np.float64)
+
+    def quadratic(self, matrix: Array) -> Array:
+        """Each zᵀ B z."""
+        sets, one, other, entries = self.pairs
+        return np.asarray(np.bincount(sets, entries * matrix[one, other], minlength=self.n_sets), dtype=np.float64)
+
+    def summed(self, values: Array) -> Array:
+        """Zᵀ x, (member, …)."""
+        found = np.zeros((self.n_members, values.shape[1]))
+        np.add.at(found, self.members, self.entries[:, None] * values[self.sets])
+        return found
+
+    def spread(self, effects: Array) -> Array:
+        """Z u, (set, …)."""
+        found = np.zeros((self.n_sets, effects.shape[1]))
+        np.add.at(found, self.sets, self.entries[:, None] * effects[self.members])
+        return found
+
+    def usual(self) -> float:
+        """Σ z² of a set, on average."""
+        squares = np.bincount(self.sets, self.entries**2, minlength=self.n_sets) + self.strange
+        return float(squares.mean()) if self.n_sets else 1.0
+
+
+def _within(sets: Any) -> float:
+    """Squares of targets about the means of their sets, of all classes together."""
+    if isinstance(sets, Moments):
+        return float(sets.m2.sum())
+    seen = sets.take(np.flatnonzero(sets.count > 0))
+    return float((seen.weight * (1.0 - seen.mean)).sum())

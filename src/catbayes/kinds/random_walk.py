@@ -1,0 +1,158 @@
+"""Categories in an order: sizes, grades, ages, hours. Each leans on its neighbours.
+
+θ of the levels is a random walk along the order, held to a common mean: a step is as wide as the mean of ω rows would
+be, and a level by itself lies about the mean as that of κ rows would. In units of rows, θ has the precision
+
+    κ I + ω L,    L the Laplacian of the line, or of the ring where the last level is the neighbour of the first
+
+and n rows of a level add n to its entry. Then Q = κ I + ω L + diag(n), and with G = Q⁻¹ the prior of level k, which
+all other levels have a part in and its own rows have not, is worth and centred
+
+    c = 1 / G_kk - n_k        m = μ + (Σ_j G_kj n_j (ȳ_j - μ) / G_kk - n_k (ȳ_k - μ)) / c
+
+That is exact for normals, on the line and on the ring, and the family makes its own prior of c and m. κ = ∞ is a column
+that says nothing, ω = 0 the prior of a column without an order, and κ = 0 a walk that is free to go anywhere. κ and ω
+are the likeliest of all, θ integrated out: level after level is predicted by those before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.optimize import isotonic_regression
+
+from catbayes.core.combinations import Index
+from catbayes.core.statistics import Moments, Statistics, Tally
+from catbayes.core.validation import Array
+from catbayes.errors import InputError
+from catbayes.families import Family
+from catbayes.kinds.strengths import LOWEST, centre_of, likeliest, means_of, repeated, told
+from catbayes.priors import Empirical, Prior
+
+__all__ = ["Walk", "in_one_direction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What links levels in their order: the mean that they are held to, by κ rows, and the strength ω of a step."""
+
+    root: Any
+    strengths: tuple[float, ...]  # of a step
+
+    @property
+    def step(self) -> float:
+        """ω: how many rows a level tells of its neighbour, at most."""
+        return self.strengths[0]
+
+    @classmethod
+    def fit(
+        cls,
+        index: Index,
+        statistics: Statistics,
+        family: type[Family],
+        prior: Prior,
+        column: Statistics,
+        units: float = 1.0,
+    ) -> Walk:
+        """Find the likeliest κ and ω; of a prior that is given, κ is the strength."""
+        if index.monotone is not None and family.classes and not family.binary:
+            raise InputError(
+                f"monotone={index.monotone!r}: three classes or more do not rise and fall together. Leave it out."
+            )
+        fitted = prior.fit(family, column, units)
+        seen = np.flatnonzero(statistics.count[: index.missing] > 0)
+        if len(seen) < 2:
+            return cls(fitted[0] if isinstance(prior, Empirical) else fitted[1], (LOWEST,))
+        own, path = statistics.take(seen), _Path.of(index)
+
+        def cost(root: Any, step: float) -> float:
+            return -cls(root, (step,))._log_marginal(path, own, seen)
+
+        root, step = likeliest(fitted, prior, float(statistics.count.sum()), cost)
+        return cls(root, (step,))
+
+    def _log_marginal(self, path: _Path, own: Statistics, seen: Any) -> float:
+        """Log-probability of the rows of the levels that were seen: each given the levels before it.
+
+        With the Cholesky factor R of the covariance of the means of levels, level k is predicted with the variance
+        R_kk² less that of its own rows, and with the mean ȳ_k - R_kk z_k, where R z = ȳ - μ.
+        """
+        centre = centre_of(self.root)
+        noise = 1.0 / own.count
+        factor = cholesky(path.covariance(self)[np.ix_(seen, seen)] + np.diag(noise), lower=True)
+        gap = means_of(own) - centre
+        spread = np.diagonal(factor)
+        surprise = spread[:, None] * solve_triangular(factor, gap, lower=True)
+        worth = 1.0 / np.maximum(spread**2 - noise, 1e-300)
+        before = told(self.root, worth, worth[:, None] * (gap - surprise), type(own))
+        return float(before.log_marginal(own).sum())
+
+    def priors(self, index: Index, statistics: Any) -> tuple[Family, Array, Family]:
+        """The prior of every slot and its variance; and that of a category of which nothing is known.
+
+        A missing or unseen category is as any level might be: about the mean, as far as levels lie apart.
+        """
+        path, levels = _Path.of(index), statistics.take(np.arange(index.missing))
+        count = levels.count
+        outer = self.root.take(np.newaxis).worth(np.array([1.0 / path.apart(self)]))
+        inverse = np.linalg.inv(path.precision(self) + np.diag(count))
+        known = np.diagonal(inverse)
+        share = inverse / known[:, None]
+        gap = np.where(count[:, None] > 0, means_of(levels) - centre_of(self.root), 0.0) * count[:, None]
+        worth = np.maximum(1.0 / known - count, self.root.strength)
+        own = told(self.root, worth, share @ gap - gap, type(levels))
+        others = (share**2) @ count - count
+        variance = np.maximum(others, 0.0) / (worth * np.maximum(worth - own.curvature, LOWEST))
+        every = own.join([repeated(outer.take(0), 2)]).varying_as(self.root)
+        return every, np.append(variance, np.zeros(2)), outer.take(0)
+
+
+def in_one_direction(posterior: Any, root: Any, index: Index) -> Any:
+    """Posteriors whose means only rise or fall along the levels: isotonic regression, each worth as much as it was.
+
+    Levels that would go the other way have one mean, that of all their rows and priors. So the rows of one have a part
+    in the mean of the other, and a row's own target is kept out by folds.
+    """
+    levels, rest = posterior.take(np.arange(index.missing)), posterior.take(np.arange(index.missing, index.n_slots))
+    means, centre = levels.mean()[:, levels.location][:, 0], centre_of(root)
+    found = isotonic_regression(means, weights=levels.strength, increasing=index.monotone == "increasing").x
+    gap = (found - centre[-1])[:, None] * (np.array([-1.0, 1.0]) if root.classes else np.ones(1))
+    kind = Tally if root.classes else Moments
+    moved = told(root.worth(LOWEST * levels.strength.min()), levels.strength, levels.strength[:, None] * gap, kind)
+    return moved.varying_as(levels).join([rest])
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """The line or ring of some levels: its Laplacian, by what it stretches and how much."""
+
+    lengths: Array
+    directions: Array
+
+    @classmethod
+    def of(cls, index: Index) -> _Path:
+        n_levels = index.missing
+        edge = np.eye(n_levels, k=1)
+        if index.leaning == "ring" and n_levels > 2:
+            edge[0, -1] = 1.0
+        edge = edge + edge.T
+        return cls(*np.linalg.eigh(np.diag(edge.sum(axis=0)) - edge))
+
+    def _with(self, values: Array) -> Array:
+        return np.asarray((self.directions * values) @ self.directions.T)
+
+    def precision(self, walk: Walk) -> Array:
+        """κ I + ω L."""
+        return self._with(walk.root.strength + walk.step * self.lengths)
+
+    def covariance(self, walk: Walk) -> Array:
+        """(κ I + ω L)⁻¹."""
+        return self._with(1.0 / (walk.root.strength + walk.step * np.maximum(self.lengths, 0.0)))
+
+    def apart(self, walk: Walk) -> float:
+        """The variance of levels about their own mean: all that is not common to them."""
+        own = self.lengths[1:] if len(self.lengths) > 1 else np.zeros(1)
+        return float(np.mean(1.0 / (walk.root.strength + walk.step * np.maximum(own, 0.0))))

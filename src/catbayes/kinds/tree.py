@@ -1,0 +1,207 @@
+"""Categories below others: a postcode in its region, a region in its country. Priors by belief propagation.
+
+The θ of a child varies about that of its parent as the mean of ν rows would, with a ν for each level. So a child has
+the prior
+
+    mean: that of its parent, learnt from its siblings;   strength: S ν / (S + ν), where the parent is known by S rows
+
+(S ν / (S + ν + 1) for classes; see `Family.around`), which adds the variance of the parent's θ to that of children
+about it. In turn, n rows of a child tell no more of its parent than n ν / (n + ν) rows would, n (ν + 1) / (n + ν) for
+classes, however many they are. These are the messages of belief propagation on a tree: up, what the children know;
+down, what the parent knows less what the child told it. So a child's own rows have no part in its prior, and nothing is
+counted twice. A row's own target is in the posterior of its category, from which it can be taken, and but for that only
+in the root and the strengths, which all rows share.
+
+What is learnt from all siblings but one gives that one away: of a child with one row, the prior is its parent's mean
+without it. So a training row draws its prior's mean too, as wide as it varies with the siblings (the *variance* of a
+prior); and where nothing is drawn, priors come from the other folds like everything else.
+
+The strengths make each child as likely as can be given its siblings, θ integrated out, one level after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catbayes.core.arrays import positive
+from catbayes.core.combinations import Index
+from catbayes.core.statistics import Statistics
+from catbayes.core.validation import Array
+from catbayes.families import Family, likeliest_strength, no_signal
+from catbayes.kinds.strengths import climb, repeated
+from catbayes.priors import Empirical, Prior
+
+__all__ = ["Likeness", "Links"]
+
+LOWEST = np.log(1e-2)
+"""The least strength, as a logarithm."""
+
+SWEEPS = 4
+"""Strengths decide what children tell their parents, and that in turn the strengths: so many times in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What links the levels of a hierarchy: the prior at its root, and the strength ν of each level about the next."""
+
+    root: Any
+    strengths: tuple[float, ...]  # of the leaves about their parents, …, of the topmost nodes about the root
+
+    @classmethod
+    def fit(
+        cls,
+        index: Index,
+        statistics: Statistics,
+        family: type[Family],
+        prior: Prior,
+        column: Statistics,
+        units: float = 1.0,
+    ) -> Links:
+        """Find the strengths that make the tree most likely, or take that of a prior that is given for all of them."""
+        base, proper = prior.fit(family, column, units)
+        n_levels = len(index.levels) + 1
+        if not isinstance(prior, Empirical):
+            return cls(proper, (float(proper.strength),) * n_levels)
+        links = cls(base, (float(base.strength),) * n_levels)
+        for _ in range(SWEEPS):
+            links = links._improved(index, statistics, family)
+        return links
+
+    def priors(self, index: Index, statistics: Any) -> tuple[Family, Array, Family]:
+        """The prior of every slot and its variance; and the prior of a category of which nothing is known.
+
+        The variance of a prior is that of its mean from one sample of siblings to the next, as a multiple of the
+        variance of a target.
+        """
+        levels = self._propagate(index, statistics)
+        outer = self._outer()
+        behind, variances = [repeated(outer[0].take(0), 2)], [levels[0].variance, np.zeros(2)]
+        for number, level in enumerate(levels[1:], start=1):  # unseen children of each node
+            below = level.prior.update(level.statistics)
+            variances.append(_variance(level.prior, below, level.variance))
+            for strength in reversed(self.strengths[:number]):
+                below = below.around(strength)
+            behind.append(below)
+        # How much targets vary within a category is the same for all.
+        own = levels[0].prior.join(behind).varying_as(self.root)
+        return own, np.concatenate(variances), outer[0].take(0)
+
+    def _outer(self) -> list[Family]:
+        """The distribution of θ at every level of an entry without seen ancestors, leaves first."""
+        found = [self.root.take(np.newaxis).worth(np.array([self.strengths[-1]]))]
+        for strength in reversed(self.strengths[:-1]):
+            found.insert(0, found[0].around(strength))
+        return found
+
+    def _propagate(self, index: Index, statistics: Any) -> list[_Beliefs]:
+        """Tell every node what its children know, then every child what its parent knows of its siblings."""
+        known = [statistics.take(np.arange(index.missing))]
+        told = []
+        for level, strength in zip(index.levels, self.strengths, strict=False):
+            told.append(_message(known[-1], strength, self.root.curvature))
+            child = np.flatnonzero(level.above >= 0)
+            known.append(told[-1].take(child).place(level.above[child], len(level.names)))
+        outer = self._outer()
+        n_top = len(known[-1].count)
+        levels = [_Beliefs(known[-1], repeated(outer[-1].take(0), n_top), np.zeros(n_top))]
+        for number in reversed(range(len(index.levels))):
+            above, parent = index.levels[number].above, levels[0]
+            rest, prior = parent.statistics.take(above) - told[number], parent.prior.take(above)
+            cavity = prior.update(rest).where(above >= 0, outer[number + 1])
+            variance = np.where(above >= 0, _variance(prior, cavity, parent.variance[above]), 0.0)
+            levels.insert(0, _Beliefs(known[number], cavity.around(self.strengths[number]), variance, cavity))
+        return levels
+
+    def _top(self, index: Index, levels: list[_Beliefs]) -> Any:
+        """What is told of the topmost nodes; an entry that has no parent tells of one of its own."""
+        told = [levels[-1].statistics]
+        for number, level in enumerate(index.levels):
+            own = levels[number].statistics
+            own = own.take(np.flatnonzero((level.above < 0) & (own.count > 0)))
+            for strength in self.strengths[number : len(index.levels)]:
+                own = _message(own, strength, self.root.curvature)
+            told.append(own)
+        sizes = [len(each.count) for each in told]
+        places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+        top = told[0] if sizes[0] == sum(sizes) else told[0].place(places[0], sum(sizes))
+        for each, place in zip(told[1:], places[1:], strict=True):
+            top = top + each.place(place, sum(sizes)) if len(place) else top
+        return top
+
+    def _improved(self, index: Index, statistics: Any, family: type[Family]) -> Links:
+        """Better strengths, each given the others."""
+        levels = self._propagate(index, statistics)
+        root = family.of_nodes(self._top(index, levels), self.root)
+        strengths = [float(root.strength)]
+        for level in reversed(levels[:-1]):
+            strengths.insert(0, likeliest_strength(level.cavity, level.statistics, root))
+        return Links(root, tuple(strengths))
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness(Links):
+    """Links of a tree that was found by likeness: parents have few children, which may differ much.
+
+    A child that varies by more than its rows do tells its parent less than a row, so that what parents were told is
+    hardly an observation. The strengths are found by what they make of the leaves, whose rows are observations: each
+    leaf is to be as likely as can be given the others.
+    """
+
+    @classmethod
+    def fit(
+        cls,
+        index: Index,
+        statistics: Statistics,
+        family: type[Family],
+        prior: Prior,
+        column: Statistics,
+        units: float = 1.0,
+    ) -> Likeness:
+        """Find all strengths at once; of a prior that is given, all have its own."""
+        known = statistics if statistics.varies() else column  # an engine may have counted every spelling by itself
+        base, proper = prior.fit(family, known, units)
+        n_levels = len(index.levels) + 1
+        if not isinstance(prior, Empirical):
+            return cls(proper, (float(proper.strength),) * n_levels)
+        leaves = np.flatnonzero(statistics.count[: index.missing] > 0)
+        own, highest = statistics.take(leaves), np.log(no_signal(statistics.count.sum()))
+
+        def cost(x: Any) -> float:
+            prior = cls(base, tuple(np.exp(x)))._propagate(index, statistics)[0].prior
+            return -float(prior.varying_as(base).take(leaves).log_marginal(own).sum())
+
+        start = np.clip(np.log(float(base.strength)), LOWEST, highest)
+        value, best = climb(cost, [[start] * n_levels], (LOWEST, highest), step=1.0)
+        silent = [highest] * n_levels
+        if cost(silent) - value < 1e-2:  # leaves that differ by nothing
+            return cls(base, tuple(np.exp(silent)))
+        return cls(base, tuple(np.exp(best).tolist()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Beliefs:
+    """The entries of one level: what was told of each, its prior with its variance, and the parent without it."""
+
+    statistics: Any
+    prior: Any
+    variance: Any
+    cavity: Any = None
+
+
+def _variance(prior: Any, posterior: Any, variance: Any) -> Array:
+    """How much the mean of a posterior varies with its rows, and with what was told to its prior.
+
+    n / S of its variance, which is 1 / (S - v₂) of that of a target; and of the prior's mean, whose
+    share in it is ν / S.
+    """
+    share = np.clip(1.0 - prior.strength / posterior.strength, 0.0, 1.0)
+    return np.asarray(share / positive(posterior.strength - prior.curvature) + (1.0 - share) ** 2 * variance)
+
+
+def _message(statistics: Any, strength: float, curvature: float | Array) -> Any:
+    """What children tell of their parent: n rows no more than n (ν - v₂) / (n + ν) would."""
+    share = np.maximum(strength - curvature, 0.0) / (statistics.count + strength)
+    return statistics.scaled(np.minimum(share, 1.0))

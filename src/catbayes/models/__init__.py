@@ -1,0 +1,1 @@
+"""Models that train on drawn copies of a table and average predictions over draws."""

@@ -1,0 +1,363 @@
+"""SamplingClassifier: any classifier, fitted on draws of the categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite
+
+from catbayes.core.target import plain
+from catbayes.core.types import TableLike
+from catbayes.core.validation import Array, check_number
+from catbayes.errors import InputError, warn
+from catbayes.families import family_name, family_of_classes, find_family
+from catbayes.models.held_out import HeldOut, Told
+from catbayes.models.model import SamplingModel
+from catbayes.models.native import as_taken, last_step
+from catbayes.models.next_class import NextClass
+from catbayes.models.taylor import as_probabilities
+
+MANY_CLASSES = 50
+"""Beyond so many, a tree for each class in every round takes longer than anybody expects."""
+
+
+def _has(name: str) -> Any:
+    def check(self: SamplingClassifier) -> bool:
+        if "estimators_" in vars(self):
+            return hasattr(self.estimators_[0], name)
+        return hasattr(self._chosen_estimator(), name)
+
+    return check
+
+
+def _scores_classes(model: Any) -> bool:
+    """Tell whether there is one score for each class, and not for each pair of them."""
+    return hasattr(model, "decision_function") and getattr(last_step(model), "decision_function_shape", None) != "ovo"
+
+
+def _only_scores(self: SamplingClassifier) -> bool:
+    fitted = vars(self).get("estimators_", [self.estimator])[0]
+    return _scores_classes(fitted) and not _has("predict_proba")(self)
+
+
+class SamplingClassifier(ClassifierMixin, SamplingModel):
+    """Fit a classifier on draws of the categorical columns, and average its probabilities over draws.
+
+    Whole tables go in: categorical columns are found and encoded by a `SamplingBayesianEncoder`, numeric ones pass.
+
+    Parameters
+    ----------
+    estimator : classifier or Pipeline, optional
+        What learns from the features; HistGradientBoostingClassifier if None. It gets an array of floats.
+    encoder : SamplingBayesianEncoder, optional
+        How categories are encoded; its defaults if None. With `columns="auto"`, the columns of an object array that
+        hold no numbers are encoded, and none of a numeric array.
+    interactions : "auto", "pairs", "triples", list of tuples of columns, or None
+        Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`. "auto"
+        weighs all pairs, and keeps those that pay.
+    effects : "auto", bool, or `Effects(slopes=…)`
+        Whether columns also say what their category adds where everything else is equal: see
+        `SamplingBayesianEncoder`. "auto" is no, for classes.
+    keep_categories : "auto", "codes", "one_hot", `Kept(…)`, or None
+        Whether columns of few categories keep these beside their posteriors, if the encoder does not say. "auto" goes
+        by the estimator: trees get codes, which LightGBM, XGBoost, HistGradientBoosting and CatBoost are told to be
+        categories, and linear models and neural networks columns of zeros and ones. CatBoost keeps the categories of
+        columns that have many, too.
+    n_draws : int or None
+        K: copies or members to fit on. None is 3, fewer copies of tables of more than 33,000 rows, for
+        linear models of more than 3,300, and 2 members of CatBoost.
+    fit_with : "auto", "copies", "members", "rounds"
+        "copies": K drawn copies of the table, each row weighing 1/K, as in the paper; parameters that count rows
+        (`min_samples_leaf`, …) are multiplied by K to keep their meaning. "members": K estimators, one draw each.
+        "rounds": one estimator that grows on fresh draws: trees and boosting rounds by `warm_start` or continued
+        training, epochs by `partial_fit`. "auto": rounds for SGD and MLP, members for what takes no weights or
+        makes folds of its own, else copies.
+    predict_with : "draws", "mean", "taylor", or int
+        "draws": a row of well-known categories is predicted at the posterior expectation, and one with a category that
+        is in doubt by the average over 8 stratified draws, made once at fit; a number is another number of draws. The
+        answer is deterministic, and the same for a row alone or in a batch. "mean": predict all at the expectation.
+        "taylor": the second-order correction of Appendix B, for smooth models.
+    calibrate : int, splitter or None
+        Folds that are held out in turn: the model is fitted once more without each of them, which makes `predict_set`
+        and calibrated probabilities. A number means shuffled folds, which keep groups together. None does without, and
+        costs nothing.
+    random_state : int, RandomState or None
+        Seed of the draws, and of the estimator if it has none.
+    n_jobs : int or None
+        Threads over columns, and over members.
+    verbose : int, default=0
+        Print a line for each step of a long fit.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Class labels.
+    encoder_ : SamplingBayesianEncoder or None
+        The fitted encoder; None if the table has no categorical column.
+    estimators_ : list
+        The fitted estimators: K for members, else one, which is also `estimator_`. They know the classes by their
+        numbers in `classes_`.
+    fit_with_ : str
+        How it was fitted.
+    feature_importances_, coef_ : ndarray
+        Where the estimator has them, for each of `get_feature_names_out()`; `by_column` averages over the outputs of a
+        column.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from catbayes import SamplingClassifier
+    >>> X = pd.DataFrame({"city": ["Oslo", "Rome", "Oslo", "Rome", "Kyiv"] * 20, "age": range(100)})
+    >>> y = ["yes", "no", "yes", "no", "no"] * 20
+    >>> model = SamplingClassifier(LogisticRegression(max_iter=1000), random_state=0).fit(X, y)
+    >>> new = pd.DataFrame({"city": ["Oslo", "Kyiv", "Paris"], "age": [50, 50, 50]})
+    >>> model.predict(new).tolist()
+    ['yes', 'no', 'no']
+    >>> probability, spread = model.predict_proba(new, return_std=True)
+    >>> bool(spread[2, 1] > spread[1, 1])  # Paris was never seen
+    True
+    """
+
+    classes_: np.ndarray[Any, Any]
+
+    def _default_estimator(self) -> Any:
+        return HistGradientBoostingClassifier()
+
+    def _read_y(self, y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str, Any]:
+        y = plain(y)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        if y.dtype.kind == "O" and any(label is None or label != label for label in y):  # NaN is not itself
+            raise InputError("Input y contains missing values. Drop those rows before fitting.")
+        given = getattr(self.encoder, "family", "auto")
+        family = find_family(given)
+        if family is not None and not family.classes:
+            raise InputError(f'family={given!r} is for numbers, and a classifier has classes: use "auto".')
+        try:
+            classes = np.unique(y)
+            check_classification_targets(y if y.dtype != object else np.searchsorted(classes, y))
+        except TypeError as error:
+            raise InputError(f"y holds labels that cannot be sorted ({error}). Use strings or numbers only.") from error
+        if self.estimator is None and len(classes) > MANY_CLASSES:
+            warn(
+                f"y holds {len(classes)} classes, and the default estimator grows a tree for each of them in every "
+                "round, which takes minutes or hours. A forest does not: estimator=RandomForestClassifier()."
+            )
+        return y, family_name(family_of_classes(len(classes))), classes
+
+    def predict(self, X: TableLike) -> np.ndarray[Any, Any]:
+        """The class whose probability, averaged over draws, is highest.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+
+        Returns
+        -------
+        classes : ndarray of shape (n_rows,)
+            Class labels.
+        """
+        average = self._predict_calibrated(X)
+        best = average.argmax(axis=1) if average.ndim == 2 else (average > 0).astype(int)
+        return np.asarray(self.classes_[best])
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: TableLike, return_std: bool = False) -> Any:
+        """Class probabilities, averaged over draws, and how much they vary from draw to draw.
+
+        With `calibrate`, they are those that came true among held-out rows, by how well known the row's categories
+        are: softmax(a log p + b) of the averages p.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        return_std : bool, default=False
+            Return the standard deviation over draws as well: doubt that comes from the categories, and with members
+            from their disagreement.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, n_classes), or a pair of such
+            Columns in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from catbayes import SamplingClassifier
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [0, 1, 1, 0] * 10
+        >>> model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y)
+        >>> probabilities, spread = model.predict_proba([["a"], ["unseen"]], return_std=True)
+        >>> probabilities.shape, bool(spread[1, 1] > spread[0, 1])
+        ((2, 2), True)
+        """
+        average = self._predict_calibrated(X)
+        return (average, self._predict_std(X)) if return_std else average
+
+    @available_if(_has("predict_proba"))
+    def predict_set(self, X: TableLike, coverage: float = 0.9) -> npt.NDArray[np.bool_]:
+        """The classes among which the next one is, with the probability `coverage` or more.
+
+        Sets are learnt from rows that were held out (`calibrate`), of which those whose rarest category is known as
+        well as here have a say: never seen, seen once, up to 5 times, up to 20 times, or oftener. The likeliest class
+        is always inside, so that sets of a model that is oftener right than `coverage` hold one class each.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        coverage : float from 0 to 1, default=0.9
+            Share of the rows whose class is in their set.
+
+        Returns
+        -------
+        sets : ndarray of bool, of shape (n_rows, n_classes)
+            Which classes are in the set of a row, in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from catbayes import SamplingClassifier
+        >>> X, y = [["a"], ["b"], ["c"]] * 40, [0, 1, 1, 0, 1, 0] * 20
+        >>> model = SamplingClassifier(LogisticRegression(), calibrate=5, random_state=0).fit(X, y)
+        >>> [model.classes_[row].tolist() for row in model.predict_set(X[:3])]
+        [[0], [1], [0, 1]]
+        """
+        coverage = check_number("coverage", coverage, 0.0, 1.0)
+        calibration: NextClass = self._calibrated("predict_set")
+        return calibration.sets(self._tell(X, self.classes_), coverage)
+
+    def _check(self, estimator: Any) -> None:
+        super()._check(estimator)
+        if self.calibrate is not None and not hasattr(estimator, "predict_proba"):
+            raise InputError(
+                f"calibrate={self.calibrate!r}: {type(last_step(estimator)).__name__} has no predict_proba, and there "
+                "is nothing to calibrate. Use calibrate=None, or another estimator."
+            )
+
+    def _predict_uncalibrated(self, X: Any) -> Array:
+        """Averages over draws, of probabilities or scores."""
+        average = self._predict_average(X)
+        corrected = self.predict_with == "taylor" and _has("predict_proba")(self)
+        return as_probabilities(average) if corrected else average
+
+    def _predict_calibrated(self, X: Any) -> Array:
+        """Averages over draws; probabilities as held-out rows correct them, if there are any."""
+        return self._corrected(self._predict_uncalibrated(X), X)
+
+    def _corrected(self, responses: Array, X: Any) -> Array:
+        if self._calibration is None:
+            return responses
+        return np.asarray(self._calibration.probabilities(responses, self._read_new(X).known()))
+
+    def _calibration_of(self, held: HeldOut, seed: int) -> NextClass:
+        return NextClass.of(held)
+
+    def _tell(self, X: Any, classes: Any = None) -> Told:
+        average, rows = self._predict_uncalibrated(X), self._read_new(X)
+        response = np.zeros((len(average), len(classes)))
+        response[:, np.searchsorted(classes, self.classes_)] = average  # a fold may lack a class
+        none = np.zeros(len(average))
+        return Told(response, none, rows.known(), none[:, None])
+
+    @available_if(_has("predict_proba"))
+    def predict_log_proba(self, X: TableLike) -> Array:
+        """Logarithms of the averaged probabilities.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_rows, n_classes)
+            Columns in the order of `classes_`.
+        """
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    @available_if(_only_scores)
+    def decision_function(self, X: TableLike) -> Array:
+        """Scores averaged over draws, of an estimator without probabilities.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
+            As the estimator has them.
+        """
+        return self._predict_average(X)
+
+    @available_if(_has("predict_proba"))
+    def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
+        """Where the probabilities would lie if the true rates of the categories were known.
+
+        The interval holds the doubt about categories, as wide as they are rare, and not the doubt about the estimator;
+        but members bring their disagreement in. What `predict_proba` says is always inside. Which class comes
+        next is for `predict_set`.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        coverage : float from 0 to 1, default=0.9
+            Share of the posterior inside the interval.
+        n_draws : int, default=100
+            Draws to take quantiles of.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_rows, n_classes)
+            Bounds for each class.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from catbayes import SamplingClassifier
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [0, 1, 1, 0] * 10
+        >>> model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_category_interval([["a"], ["unseen"]])
+        >>> width = (upper - lower)[:, 1]
+        >>> bool(width[1] > width[0])
+        True
+        """
+        return self._predict_bounds(X, coverage, n_draws, self.predict_proba(X))
+
+    def _respond(self, model: Any, features: Array) -> Array:
+        """Probabilities, or else scores, or else votes; the estimator knows the classes by their numbers."""
+        X = as_taken(model, features, self._known)
+        if hasattr(model, "predict_proba"):
+            found, absent = np.asarray(model.predict_proba(X)), 0.0
+        elif _scores_classes(model):
+            found, absent = np.asarray(model.decision_function(X)), -np.inf
+        else:
+            votes = np.asarray(model.predict(X)).reshape(-1, 1)
+            return np.asarray(votes == np.arange(len(self.classes_)), dtype=np.float64)
+        if len(model.classes_) == len(self.classes_):
+            return found
+        padded = np.full((len(found), len(self.classes_)), absent)  # of a class without weight nothing was learned
+        padded[:, model.classes_] = found if found.ndim == 2 else np.column_stack([-found, found])
+        return padded
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._chosen_estimator())
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        return tags

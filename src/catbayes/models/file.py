@@ -1,0 +1,329 @@
+"""One file for a fitted model: a zip archive of its encoder, of its estimators, and of a header in JSON.
+
+The encoder is a file as `encoder.save` writes it. LightGBM, XGBoost and CatBoost write their own formats, and skops
+writes all else: it names the types that a file holds before it makes any of them. There is no pickle.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Collection
+from importlib.metadata import version
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from catbayes._encoder import (
+    SamplingBayesianEncoder,
+    read_settings,
+    read_value,
+    require_regular,
+    size_of,
+    write_settings,
+    write_values,
+)
+from catbayes.core.target import label_array
+from catbayes.core.types import File
+from catbayes.errors import InputError
+from catbayes.io.atomic import replacing
+from catbayes.models.boosters import LOCAL, format_of, limit_threads, new_booster, without_local
+from catbayes.models.calibration import from_arrays, to_arrays
+
+FORMAT, VERSION = "catbayes model", 3
+HEADER, ENCODER, CALIBRATION = "model.json", "encoder.parquet", "calibration.npz"
+PARTS = ("estimator", "encoder")
+"""Parameters that are written by themselves."""
+
+TIMES, FREE = 200, 1 << 24
+"""How many times its size a file may unfold to, and how many bytes besides: text of trees takes 5 to 20 times."""
+HEADER_TIMES, HEADER_FREE = 20, 1 << 20
+"""The same of the header, of which every value becomes an object."""
+MOST_DRAWS = 10_000
+"""Draws to predict with, at most: they are made when a file is loaded."""
+
+TRUSTED = (
+    *("builtins.bytearray", "collections.OrderedDict", "collections.defaultdict"),
+    *("catboost.core.CatBoostClassifier", "catboost.core.CatBoostRegressor", "functools.partial"),
+    *("lightgbm.basic.Booster", "lightgbm.sklearn.LGBMClassifier", "lightgbm.sklearn.LGBMRegressor"),
+    *("sklearn._loss.loss.HalfTweedieLossIdentity", "sklearn.calibration._CalibratedClassifier"),
+    *("sklearn.calibration._SigmoidCalibration", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"),
+    *("sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",),
+    *("sklearn.gaussian_process.kernels.ConstantKernel", "sklearn.gaussian_process.kernels.Product"),
+    *("sklearn.gaussian_process.kernels.RBF", "sklearn.metrics._dist_metrics.EuclideanDistance64"),
+    *("sklearn.neighbors._kd_tree.KDTree", "sklearn.neural_network._stochastic_optimizers.AdamOptimizer"),
+    *("sklearn.tree._tree.Tree", "sklearn.utils.validation.check_array", "xgboost.core.Booster"),
+    *("xgboost.sklearn.XGBClassifier", "xgboost.sklearn.XGBRegressor"),
+)
+"""Types in estimators that are made without asking, beside those that skops trusts by itself."""
+
+
+class SavedModel:
+    """Writing a fitted model to a file, and reading it."""
+
+    def save(self, path: File) -> None:
+        """Write the fitted model to one file, without pickle.
+
+        It is a zip archive: the encoder as `encoder.save` writes it, models of LightGBM, XGBoost and CatBoost in their
+        own formats, and all other estimators as skops writes them.
+
+        Parameters
+        ----------
+        path : str, path or open binary file
+            An existing file is replaced when the new one is complete.
+
+        Examples
+        --------
+        >>> import io
+        >>> from lightgbm import LGBMRegressor
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["a", 1], ["b", 2], ["c", 3], ["d", 4]] * 10, [1.5, 2.0, 2.5, 3.0] * 10
+        >>> model = SamplingRegressor(LGBMRegressor(verbose=-1), random_state=0).fit(X, y)
+        >>> file = io.BytesIO()
+        >>> model.save(file)
+        >>> bool((SamplingRegressor.load(file).predict(X) == model.predict(X)).all())
+        True
+        """
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: File, trusted: Collection[str] = ()) -> Self:
+        """Read a model that `save` wrote; `catbayes.load` takes any kind of model and encoder.
+
+        Parameters
+        ----------
+        path : str, path or open binary file
+            What `save` wrote.
+        trusted : list of str
+            Types, such as `"my_package.MyRegressor"`, that an estimator in the file may be made of, beside those of
+            scikit-learn and those that the user guide lists. Importing them runs the code of their modules.
+
+        Returns
+        -------
+        model
+            With the same settings and the same predictions.
+
+        Examples
+        --------
+        >>> import io
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> file = io.BytesIO()
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 10
+        >>> SamplingRegressor(Ridge(), random_state=0).fit(X, y).save(file)
+        >>> SamplingRegressor.load(file)
+        SamplingRegressor(estimator=Ridge(), random_state=0)
+        """
+        found: Self = load_model(path, (cls,), trusted)
+        return found
+
+
+# ------------------------------------------------------------------------------ writing
+
+
+def save_model(model: Any, path: Any) -> None:
+    """Write a fitted model to a path, or to an open binary file."""
+    check_is_fitted(model)
+    content = _pack(model)
+    if not isinstance(path, str | os.PathLike):
+        path.write(content)
+        return
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def _pack(model: Any) -> bytes:
+    files: dict[str, bytes] = {}
+    if model.encoder_ is not None:
+        encoder = io.BytesIO()
+        model.encoder_.save(encoder)
+        files[ENCODER] = encoder.getvalue()
+    calibration, trees = model._calibration, None
+    if calibration is not None:
+        files[CALIBRATION] = to_arrays(calibration)
+        scale = getattr(calibration, "scale", None)
+        if scale is not None and scale.trees is not None:
+            trees = _write_estimator(scale.trees, "fitted_scale", files)
+    settings = {name: value for name, value in model.get_params(deep=False).items() if name not in PARTS}
+    classes = getattr(model, "classes_", None)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "catbayes": version("catbayes"),
+        "model": type(model).__name__,
+        "settings": write_settings(settings),
+        "estimator": None if model.estimator is None else _write_estimator(model.estimator, "estimator", files),
+        "encoder": None if model.encoder is None else write_settings(model.encoder.get_params(deep=False)),
+        "fit_with": model.fit_with_,
+        "categories": list(model._known.categories),
+        "inputs": list(getattr(model, "feature_names_in_", range(model.n_features_in_))),
+        "named": hasattr(model, "feature_names_in_"),
+        "classes": None if classes is None else write_values(classes.tolist(), "class"),
+        "class_type": None if classes is None else classes.dtype.str,
+        "scale": trees,
+        "fitted": [
+            _write_estimator(fitted, f"fitted_{number}", files) for number, fitted in enumerate(model.estimators_)
+        ],
+    }
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(HEADER, json.dumps(header, indent=1))
+        for name, content in files.items():
+            file.writestr(name, content)
+    return archive.getvalue()
+
+
+def _write_estimator(estimator: Any, name: str, files: dict[str, bytes]) -> dict[str, Any]:
+    """A record of an estimator, fitted if its name says so; its file, if it needs one, is added."""
+    found, fitted = format_of(estimator), name.startswith("fitted")
+    if found is None:
+        files[f"{name}.skops"] = _skops().dumps(estimator)
+        return {"file": f"{name}.skops"}
+    params = {name: value for name, value in estimator.get_params(deep=False).items() if name not in LOCAL}
+    record: dict[str, Any] = {"kind": type(estimator).__name__, "params": params}
+    if fitted:
+        files[f"{name}.{found.ending}"] = found.write(estimator)
+        record["file"] = f"{name}.{found.ending}"
+        record["classes"] = np.asarray(estimator.classes_).tolist() if is_classifier(estimator) else None
+    return record
+
+
+# ------------------------------------------------------------------------------ reading
+
+
+def load_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]) -> Any:
+    """Read a model from a path, or from an open binary file."""
+    require_regular(path)
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else "The file"
+    try:
+        with zipfile.ZipFile(path) as file:
+            size = size_of(path)
+            read = _Entries(file, size)
+            if file.getinfo(HEADER).file_size > HEADER_TIMES * size + HEADER_FREE:
+                raise ValueError("its header is too large")
+            header = json.loads(read(HEADER))
+            found = header["format"], header["version"], header["model"]
+            return _read_model(name, header, found, kinds, read, trusted)
+    except (InputError, ImportError):
+        raise
+    except Exception as error:
+        raise InputError(f"{name} is damaged, cut short, or no catbayes model: {error}") from error
+
+
+class _Entries:
+    """Entries of an archive, read by name, as long as what they unfold to is in proportion to the file."""
+
+    def __init__(self, file: zipfile.ZipFile, size: int) -> None:
+        self.file, self.left = file, TIMES * size + FREE
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.file.namelist()
+
+    def __call__(self, name: str) -> bytes:
+        self._take(self.file.getinfo(name).file_size)
+        content = self.file.read(name)
+        if name.endswith((".skops", ".npz")):  # archives themselves
+            with zipfile.ZipFile(io.BytesIO(content)) as inner:
+                self._take(sum(entry.file_size for entry in inner.infolist()))
+        return content
+
+    def _take(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise ValueError(f"what it unfolds to is more than {TIMES} times its size")
+
+
+def _read_model(
+    name: str, header: Any, found: Any, kinds: Collection[type[Any]], read: _Entries, trusted: Collection[str]
+) -> Any:
+    if found[0] != FORMAT:
+        raise InputError(f"{name} is no catbayes model, but {found[0]!r}.")
+    if found[1] != VERSION:
+        raise InputError(
+            f"{name} was written in version {found[1]} of the format, by catbayes {header.get('catbayes')}; this one "
+            f"reads version {VERSION}. Use that catbayes, or fit again."
+        )
+    known = {kind.__name__: kind for kind in kinds}
+    if found[2] not in known:
+        raise InputError(f"{name} holds a {found[2]!r}: expected one of {', '.join(known)}.")
+    try:
+        return _unpack(known[found[2]], header, read, {*TRUSTED, *trusted})
+    except (InputError, ImportError):
+        raise
+    except Exception as error:
+        raise InputError(f"{name} is damaged: its parts do not fit its header ({error}).") from error
+
+
+def _unpack(kind: type[Any], header: Any, read: _Entries, trusted: set[str]) -> Any:
+    estimator = None if header["estimator"] is None else _read_estimator(header["estimator"], read, trusted)
+    encoder = None if header["encoder"] is None else SamplingBayesianEncoder(**read_settings(header["encoder"]))
+    model = kind(estimator, encoder, **read_settings(header["settings"]))
+    if not isinstance(model.predict_with, str) and not 0 < model.predict_with <= MOST_DRAWS:
+        raise ValueError(f"predict_with={model.predict_with!r} is too many")
+    inputs = header["inputs"]
+    if len({*inputs}) < len(inputs):
+        raise ValueError("two of its columns have one name")
+    model.n_features_in_ = len(inputs)
+    if header["named"]:
+        model.feature_names_in_ = np.array(inputs, dtype=object)
+    classes = None
+    if (header["classes"] is not None) != issubclass(kind, ClassifierMixin):
+        raise ValueError("classes are for classifiers")
+    if header["classes"] is not None:
+        labels = [read_value(pair) for pair in header["classes"]]
+        classes = label_array(labels, np.dtype(header["class_type"]))
+        if len(np.unique(classes)) < max(2, len(labels)):
+            raise ValueError("its classes are fewer than two, or not distinct")
+    n_classes = None if classes is None else len(classes)
+    fitted = SamplingBayesianEncoder.load(io.BytesIO(read(ENCODER))) if ENCODER in read else None
+    if not header["fitted"]:
+        raise ValueError("it holds no fitted estimator")
+    estimators = [_read_estimator(record, read, trusted, n_classes) for record in header["fitted"]]
+    model._settle(fitted, estimators, header["fit_with"], classes, header["categories"])
+    trees = None if header["scale"] is None else _read_estimator(header["scale"], read, trusted)
+    model._calibration = from_arrays(read(CALIBRATION), trees) if CALIBRATION in read else None
+    return model
+
+
+def _read_estimator(record: Any, read: _Entries, trusted: set[str], n_classes: int | None = None) -> Any:
+    if "kind" in record:
+        model, found = new_booster(record["kind"], record["params"])
+        limit_threads(model)
+        if "file" in record:
+            found.read(model, read(record["file"]), _read_classes(record["classes"], n_classes))
+        return model
+    content, skops = read(record["file"]), _skops()
+    unknown = set(skops.get_untrusted_types(data=content))
+    strangers = sorted(unknown - trusted)
+    if strangers:
+        raise InputError(
+            f"The estimator in the file is made of {', '.join(strangers)}, which nobody said to trust. If you do, load "
+            f"it with trusted={strangers!r}."
+        )
+    return limit_threads(without_local(skops.loads(content, trusted=sorted(unknown))))
+
+
+def _read_classes(numbers: Any, n_classes: int | None) -> list[int] | None:
+    """The classes that a booster knows: two or more of those of the model, by their numbers."""
+    if (numbers is None) != (n_classes is None):
+        raise ValueError("classes are for classifiers")
+    if numbers is None:
+        return None
+    known = [int(number) for number in numbers]
+    if len(known) < 2 or known != sorted({*known}) or not 0 <= known[0] <= known[-1] < (n_classes or 0):
+        raise ValueError("the classes of a booster are not those of the model")
+    return known
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError(
+            'skops saves what is not of LightGBM, XGBoost or CatBoost: pip install "catbayes[skops]".'
+        ) from error
+    return skops.io

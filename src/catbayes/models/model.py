@@ -1,0 +1,442 @@
+"""What SamplingClassifier and SamplingRegressor share: fitting on draws, and predicting over them."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new
+from catbayes.core.category_outputs import KeepCategories, Kept
+from catbayes.core.draw_scale import Spread
+from catbayes.core.fitted import Encoding
+from catbayes.core.layout import Layout, TrainingDraws
+from catbayes.core.leakage import check_folds, splitter_of
+from catbayes.core.selection import Selection
+from catbayes.core.table import Named, Table
+from catbayes.core.types import ByRow, ByRowOrName, Interactions, Seed, TableLike
+from catbayes.core.validation import Array, check_count, check_number, check_option
+from catbayes.effects.settings import Effects
+from catbayes.errors import InputError, warn
+from catbayes.models import fitting as fitting
+from catbayes.models.accepting import require_suitable
+from catbayes.models.column_parameters import refuse_columns
+from catbayes.models.features import FittedFeatures
+from catbayes.models.file import SavedModel
+from catbayes.models.held_out import HeldOut, Told
+from catbayes.models.native import Known, suitable
+from catbayes.models.predicting import DrawnTable, NewRows, average, encode_tables, over_draws
+from catbayes.models.rows import TrainingRows, from_origins, read_training, wordy_columns
+from catbayes.models.taylor import require_smooth, second_order
+from catbayes.models.updating import UpdatedModel
+
+FitWith = Literal["auto", "copies", "members", "rounds"]
+PredictWith = Literal["draws", "mean", "taylor"]
+
+PREDICTED_DRAWS = 8
+"""Draws of a category that is in doubt, to predict with, unless `predict_with` says how many."""
+
+STD_DRAWS = 20
+"""Draws for a standard deviation, at least: few strata leave the tails out."""
+
+
+class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator, ABC):
+    """Fit any estimator on draws of the categories, and average its predictions over draws."""
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        encoder: SamplingBayesianEncoder | None = None,
+        *,
+        interactions: Interactions = "auto",
+        effects: bool | Effects | Literal["auto"] = "auto",
+        keep_categories: Kept | KeepCategories | Literal["auto"] | None = "auto",
+        n_draws: int | None = None,
+        fit_with: FitWith = "auto",
+        predict_with: PredictWith | int = "draws",
+        calibrate: Any = None,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.encoder = encoder
+        self.interactions = interactions
+        self.effects = effects
+        self.keep_categories = keep_categories
+        self.n_draws = n_draws
+        self.fit_with = fit_with
+        self.predict_with = predict_with
+        self.calibrate = calibrate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # ------------------------------------------------------------------ for the two models to say
+
+    @abstractmethod
+    def _default_estimator(self) -> Any:
+        """What is fitted if no estimator is given."""
+
+    @abstractmethod
+    def _read_y(self, y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str, Any]:
+        """Check the target; return it with the family that suits it and the classes, if there are any."""
+
+    @abstractmethod
+    def _respond(self, model: Any, features: Array) -> Array:
+        """Predictions of one fitted estimator, such as can be averaged: (row,) or (row, class)."""
+
+    @abstractmethod
+    def _calibration_of(self, held: HeldOut, seed: int) -> Any:
+        """What rows that were held out say of the next target."""
+
+    @abstractmethod
+    def _tell(self, X: Any, classes: Any = None) -> Told:
+        """What is said of new rows before their targets are seen, for some `classes` if there are any."""
+
+    def _usual_doubt(self, X: Any) -> float:
+        """How far predictions of rows that were trained on lie apart from draw to draw; 1 where nobody asks."""
+        return 1.0
+
+    def _check_answer(self, table: Table) -> None:
+        """Require of the fitted estimators answers that can be averaged."""
+
+    def _corrected(self, responses: Array, X: Any) -> Array:
+        """Responses as held-out rows correct them, which is for those of classes."""
+        return responses
+
+    def _chosen_estimator(self) -> Any:
+        return self._default_estimator() if self.estimator is None else self.estimator
+
+    # ---------------------------------------------------------------------------------- fitting
+
+    def fit(
+        self,
+        X: TableLike,
+        y: ByRowOrName,
+        sample_weight: ByRowOrName = None,
+        groups: ByRow = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit the encoder and the estimator.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Array, nested list, or frame of pandas, polars or pyarrow, categorical and numeric columns mixed.
+        y : array-like of shape (n_rows,), or str
+            Target, or the name of its column in X, which is then no input.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            Weights of the rows, for the encoder and for the estimator, or the name of their column.
+        groups : array-like of shape (n_rows,), optional
+            Rows of one group stay together in the folds of the encoder, and in the rows that copies and rounds hold
+            out for early stopping.
+        **fit_params
+            Handed to the `fit` of the estimator. Tables in `eval_set`, `eval_X` and `X_val` are encoded first.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        estimator = self._chosen_estimator()
+        self._check(estimator)
+        refuse_columns(estimator, fit_params)
+        if y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X, table, called, weight = read_training(X, y, sample_weight, self)
+        y, family, classes = self._read_y(np.asarray(called))
+        used = y if weight is None else y[weight > 0]
+        if classes is not None and (used == used[0]).all():
+            only = used[:1].tolist()[0]
+            raise InputError(f"y holds only one class, {only!r}: expected two or more among rows that have weight.")
+        seed = new_seed(self.random_state)
+        way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
+        encoder = self._make_encoder(table, family, seed, suitable(estimator, way))
+        if encoder is None:
+            draws = TrainingDraws(table, Layout(table.n_columns, []), lambda k: [])
+        else:
+            draws = from_origins(encoder.fit_draws(X, Named.of(y, called.name), weight, groups))
+
+        def number(labels: Any) -> Any:
+            """Class labels as 0, 1, …, which every library takes in the same order."""
+            if classes is None:
+                return labels
+            if not np.isin(labels, classes).all():
+                raise InputError(f"A validation set holds labels that y does not: expected {classes.tolist()}.")
+            return np.searchsorted(classes, labels)
+
+        if "exposure" in fit_params:
+            raise InputError(
+                "exposure is for the encoder alone: give a model the rate, y / exposure, as y and the exposure as "
+                "sample_weight."
+            )
+        given = fit_params
+        if fit_params:
+            if get_config()["enable_metadata_routing"]:
+                fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
+            fit_params = encode_tables(fit_params, encoder, draws, number)
+        n_draws = fitting.usual_draws(estimator, way, table.n_rows) if self.n_draws is None else self.n_draws
+        known = Known.of(estimator, way, draws.layout, table.names, fit_params)
+        about = (fit_params, n_draws, seed, classes, self._reporter(), known)
+        rows = TrainingRows(draws, number(y), weight, groups, *about)
+        if weight is not None and not weight.all():
+            rows = rows.take(np.flatnonzero(weight))  # rows of no weight take no part, whatever the estimator
+        fitted = fitting.fit(estimator, way, rows, seeded=self.random_state is not None, n_jobs=self.n_jobs)
+
+        if self.predict_with == "taylor":
+            require_smooth(fitted[0])
+        # Fitted all at once: an error or an interruption before the end leaves the model as it was.
+        fresh = copy(self)
+        validate_data(fresh, X if table.frame is not None else table.array, skip_check_array=True)
+        fresh._settle(encoder, fitted, way, classes, known.categories)
+        fresh._check_answer(table)
+        if self.calibrate is not None:
+            how: dict[str, Any] = {"classes": classes, "encoder": encoder, "seed": seed, "report": rows.report}
+            fresh._calibration = fresh._calibration_of(HeldOut.of(fresh, table, y, weight, groups, given, **how), seed)
+        self.__dict__.update(vars(fresh))
+        return self
+
+    def _settle(
+        self, encoder: Any, estimators: list[Any], way: str, classes: Any = None, categories: Sequence[int] = ()
+    ) -> None:
+        """Keep what was fitted, and make ready what predictions need of it; the inputs are known already."""
+        self.encoder_, self.estimators_, self.fit_with_ = encoder, estimators, way
+        if classes is not None:
+            self.classes_ = classes
+        encoding = None if encoder is None else encoder.encoding_
+        inputs = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
+        self._layout = Layout(len(inputs), []) if encoding is None else encoding.layout
+        known = Known.of(self._chosen_estimator(), way, self._layout, inputs)
+        self._known = replace(known, categories=tuple(categories))
+        self._draws = [] if encoding is None else DrawnTable.of(encoding, self._n_predicted)
+        self._calibration = None
+
+    def _check(self, estimator: Any) -> None:
+        check_option("fit_with", self.fit_with, get_args(FitWith))
+        self._check_predict_with()
+        if self.calibrate is not None:
+            check_folds("calibrate", self.calibrate)
+        if self.n_draws is not None:
+            check_count("n_draws", self.n_draws)
+        require_suitable(estimator, type(self).__name__, classes=isinstance(self, ClassifierMixin))
+        if self.encoder is not None and not isinstance(self.encoder, SamplingBayesianEncoder):
+            raise InputError(f"encoder={self.encoder!r}: expected a SamplingBayesianEncoder, or None for its defaults.")
+        if self.predict_with == "taylor":
+            require_smooth(estimator)
+
+    def _check_predict_with(self) -> None:
+        if isinstance(self.predict_with, str):
+            check_option("predict_with", self.predict_with, get_args(PredictWith))
+        else:
+            check_count("predict_with", self.predict_with)
+
+    @property
+    def _n_predicted(self) -> int:
+        """Draws of a category that is in doubt, to predict with."""
+        return PREDICTED_DRAWS if isinstance(self.predict_with, str) else int(self.predict_with)
+
+    def _make_encoder(self, table: Table, family: str, seed: int, kept: Kept | None) -> SamplingBayesianEncoder | None:
+        """Clone the encoder, with what this table and target need; None if no column is categorical."""
+        encoder = SamplingBayesianEncoder() if self.encoder is None else clone(self.encoder)
+        if isinstance(encoder.family, str) and encoder.family == "auto":
+            encoder.set_params(family=family)
+        if encoder.random_state is None:
+            encoder.set_params(random_state=seed)
+        if encoder.interactions is None:
+            encoder.set_params(interactions=self.interactions)
+        if not encoder.effects:
+            encoder.set_params(effects=self._wants_effects(encoder))
+        if encoder.keep_categories is None:
+            by_estimator = isinstance(self.keep_categories, str) and self.keep_categories == "auto"
+            encoder.set_params(keep_categories=kept if by_estimator else self.keep_categories)
+        if encoder.n_jobs is None:
+            encoder.set_params(n_jobs=self.n_jobs)
+        if not isinstance(encoder.columns, str) or encoder.columns != "auto":
+            return encoder
+        found = table.categorical() if table.frame is not None else wordy_columns(table)
+        found = sorted({*found, *Selection(kinds=encoder.kinds).kinds_at(table.names)})
+        if not found:
+            warn(
+                "X has no string, categorical, boolean or object column, so there is nothing to encode and the "
+                "estimator is fitted on X as it is. Integer codes have to be named: "
+                f"encoder=SamplingBayesianEncoder(columns={table.names[:2]!r})."
+            )
+            return None
+        return encoder if table.frame is not None else encoder.set_params(columns=found)
+
+    def _wants_effects(self, encoder: SamplingBayesianEncoder) -> Any:
+        """Whether effects serve: by default for numbers, where they gain, if the own target is kept out by folds."""
+        if isinstance(self.effects, str) and self.effects == "auto":
+            serves = not isinstance(self, ClassifierMixin) and splitter_of(encoder.own_target) is not None
+            return Effects(slopes="auto") if serves else False
+        return self.effects
+
+    def _reporter(self) -> Any:
+        start = time.perf_counter()
+
+        def report(step: str) -> None:
+            if self.verbose:
+                print(f"[{type(self).__name__}] {step} ({time.perf_counter() - start:.1f} s)", flush=True)
+
+        return report
+
+    # ------------------------------------------------------------------------------- predicting
+
+    def predict_draws(self, X: TableLike, columns: Sequence[Any] | None = None, n_draws: int = 20) -> Array:
+        """Predictions under each draw of the categories.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        columns : list of encoded columns, optional
+            Draw only these, and keep the others at their expectation.
+        n_draws : int, default=20
+            Draws of every category, stratified.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_draws, n_rows) or (n_draws, n_rows, n_classes)
+            With `fit_with="members"`, each draw goes to a member of its own. Probabilities are calibrated, draw by
+            draw, if the model is.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["red", "S"], ["blue", "L"], ["red", "L"], ["blue", "S"]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
+        >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+        >>> model.predict_draws(X[:2]).shape
+        (20, 2)
+        >>> bool((model.predict_draws(X[:2]).std(axis=0) > model.predict_draws(X[:2], columns=[1]).std(axis=0)).all())
+        True
+        """
+        rows, only = self._read_new(X), None
+        if columns is not None:
+            names = [column.name for column in rows.columns]
+            strangers = [name for name in columns if name not in names]
+            if strangers:
+                raise InputError(f"columns={list(columns)!r}: {strangers[0]!r} is not encoded; those are {names!r}.")
+            only = {names.index(name) for name in columns}
+        check_count("n_draws", n_draws)
+        draws = [] if rows.encoding is None else rows.encoding.strata(n_draws)
+        return self._corrected(self._stack(rows, rows.drawn(draws, only)), X)
+
+    def _predict_average(self, X: Any) -> Array:
+        """Average over draws, or at the mean, or corrected to second order, as `predict_with` says."""
+        self._check_predict_with()
+        rows = self._read_new(X)
+        if self.predict_with == "taylor":
+            for model in self.estimators_:
+                require_smooth(model)
+            return average(second_order(model, rows, self._respond) for model in self.estimators_)
+        tables = self._draws
+        if rows.encoding is not None and rows.encoding is not self._encoding:  # with sets that were not seen
+            tables = DrawnTable.of(rows.encoding, self._n_predicted)
+        doubtful = rows.doubtful(tables)
+        if self.predict_with == "mean" or not doubtful.any():
+            return self._predict_mean(rows)
+        some = rows.take(doubtful)
+        draws = some.drawn([table.whole() for table in tables])
+        drawn = average(over_draws(self.estimators_, some, draws, self._respond))
+        if doubtful.all():
+            return drawn
+        found = np.empty((len(rows), *drawn.shape[1:]))
+        found[doubtful], found[~doubtful] = drawn, self._predict_mean(rows.take(~doubtful))
+        return found
+
+    def _predict_mean(self, rows: NewRows) -> Array:
+        features = rows.features(rows.expected())
+        return average(self._respond(model, features) for model in self.estimators_)
+
+    def _predict_std(self, X: Any) -> Array:
+        """Standard deviation of the predictions over draws from the whole posterior."""
+        return np.asarray(self._predict_posterior(X, max(STD_DRAWS, self._n_predicted)).std(axis=0))
+
+    def _predict_bounds(self, X: Any, coverage: float, n_draws: int, predicted: Array) -> tuple[Array, Array]:
+        """Quantiles of the predictions over draws from the whole posterior, and between them what is predicted.
+
+        Trees may jump at the mean of a category to what few of its draws say.
+        """
+        coverage = check_number("coverage", coverage, 0.0, 1.0)
+        draws = self._predict_posterior(X, check_count("n_draws", n_draws, 2))
+        # As if the k-th of n draws in order stood in the middle of the k-th of n strata: quantile (k - ½) / n.
+        lower, upper = np.quantile(draws, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0], axis=0, method="hazen")
+        return np.minimum(lower, predicted), np.maximum(upper, predicted)
+
+    def _calibrated(self, name: str) -> Any:
+        """What held-out rows say, for a method that cannot do without."""
+        check_is_fitted(self)
+        if self._calibration is None:
+            raise InputError(
+                f"{name} needs rows that the model did not learn from: fit it with calibrate=5, for five folds. "
+                "predict_category_interval holds the doubt about the categories, and needs none."
+            )
+        return self._calibration
+
+    def _predict_posterior(self, X: Any, n_draws: int) -> Array:
+        """Predictions under draws of the whole posterior, whatever the model was trained with, (draw, row, …)."""
+        rows = self._read_new(X)
+        encoding = rows.encoding
+        draws = [] if encoding is None else encoding.strata(n_draws, spread=Spread(), slots=rows.reduce())
+        return self._corrected(self._stack(rows, rows.drawn(draws)), X)
+
+    def _stack(self, rows: NewRows, values: Any) -> Array:
+        predictions = over_draws(self.estimators_, rows, values, self._respond)
+        return np.stack([prediction.copy() for prediction in predictions])
+
+    def _read_new(self, X: Any) -> NewRows:
+        table = read_new(X, self)
+        return NewRows(self._encoding, self._layout, table)
+
+    @property
+    def _encoding(self) -> Encoding | None:
+        return None if self.encoder_ is None else self.encoder_.encoding_
+
+    # ------------------------------------------------------------------------------ scikit-learn
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the default encoder and estimator too: `encoder__prior`, `estimator__max_depth`.
+
+        Parameters
+        ----------
+        **params
+            Names and values.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        for name, make in (("encoder", SamplingBayesianEncoder), ("estimator", self._default_estimator)):
+            nested = any(key.startswith(f"{name}__") for key in params)
+            if nested and params.get(name, getattr(self, name)) is None:
+                params = params | {name: make()}
+        super().set_params(**params)
+        return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Take `sample_weight` and `groups` for the model itself, and route the other parameters to the estimator."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        estimator = self._chosen_estimator()
+        return router.add(estimator=estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._chosen_estimator())
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.target_tags.positive_only = inner.target_tags.positive_only
+        return tags

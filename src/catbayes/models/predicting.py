@@ -1,0 +1,182 @@
+"""What a fitted model predicts with: draws of every category made once, and new rows that look them up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catbayes._encoder import SamplingBayesianEncoder, read_table
+from catbayes.core.fitted import Encoding
+from catbayes.core.layout import Layout, TrainingDraws
+from catbayes.core.table import Table
+from catbayes.core.validation import Array, Codes
+from catbayes.errors import InputError
+from catbayes.models.rows import as_numbers, origins
+
+DOUBT = 0.1
+"""From here on a category is in doubt: its draws lie apart by more than this part of what categories differ by."""
+
+STACKED_ROWS = 1 << 14
+"""Rows to predict in one call, at least, where there are draws enough to stack."""
+
+Respond = Callable[[Any, Array], Array]
+"""Predictions of one fitted estimator for features: (row,) or (row, class)."""
+
+
+class NewRows:
+    """Rows to predict, read once: their numbers, and where each category stands in the tables of the columns."""
+
+    def __init__(self, encoding: Encoding | None, layout: Layout, table: Table) -> None:
+        encoding = encoding.knowing(table.column) if encoding else None
+        self.encoding = encoding
+        self.columns = encoding.columns if encoding else ()
+        self.row_weight = encoding.evidence.row_weight if encoding else 1.0
+        self.layout, self.table = layout, table
+        self.codes = encoding.slots(table.column) if encoding else []
+        self.origins = origins(self.columns)
+        self._features = as_numbers(layout.stack(table, [c.expectation[code] for c, code in self._pairs()]), self)
+
+    def _pairs(self) -> Any:
+        return zip(self.columns, self.codes, strict=True)
+
+    def __len__(self) -> int:
+        return len(self._features)
+
+    def take(self, rows: Any) -> NewRows:
+        """Some of the rows."""
+        some = copy(self)
+        some.codes = [code[rows] for code in self.codes]
+        some._features = self._features[rows]
+        return some
+
+    def doubtful(self, tables: Sequence[DrawnTable]) -> npt.NDArray[np.bool_]:
+        """Tell which rows have a category that is not well known."""
+        found = np.zeros(self.table.n_rows, dtype=bool)
+        for table, code in zip(tables, self.codes, strict=True):
+            found |= table.doubtful[code]
+        return found
+
+    def known(self) -> Array:
+        """How many rows were seen of the row's category in each encoded column, (row, column); interactions aside."""
+        found = [np.zeros((len(self._features), 0))]
+        for column, code in self._pairs():
+            if not column.is_interaction:
+                index, count = column.posteriors.index, column.posteriors.statistics.count
+                seen = np.where(np.arange(index.n_slots) < index.unseen, count / self.row_weight, 0.0)
+                found.append(seen[code][:, None])
+        return np.hstack(found)
+
+    def plain(self) -> Array:
+        """Expected means of the categories in each encoded column, interactions aside, and the numbers that pass."""
+        found = [self._features[:, [self.layout.places[place].start for place in self.layout.passing]]]
+        for column, code in self._pairs():
+            if not column.is_interaction:
+                family = column.family
+                found.append(family.mean()[:, family.location][code])
+        return np.hstack(found)
+
+    def reduce(self) -> list[Codes]:
+        """Slots that occur; from now on, tables hold only those."""
+        found = [np.unique(code, return_inverse=True) for code in self.codes]
+        self.codes = [code for _, code in found]
+        return [slots for slots, _ in found]
+
+    def features(self, values: list[Array]) -> Array:
+        """Features for one (slot, output) table per column; the next call overwrites them."""
+        self._features.setflags(write=True)  # CatBoost locks the arrays it was given
+        for (column, code), value, origin in zip(self._pairs(), values, self.origins, strict=True):
+            self._features[:, self.layout.places[column.position]] = column.flattened(value)[code] - origin
+        self.layout.add_slopes(self._features.T)
+        return self._features
+
+    def expected(self) -> list[Array]:
+        """The expectation of every column."""
+        return [column.expectation for column in self.columns]
+
+    def drawn(self, draws: Sequence[Array], only: Collection[int] | None = None) -> Iterator[list[Array]]:
+        """Draw after draw of every column; of some only if `only` tells their numbers, the others as expected."""
+        for k in range(len(draws[0]) if draws else 1):
+            yield [
+                table[k] if only is None or number in only else self.columns[number].expectation
+                for number, table in enumerate(draws)
+            ]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTable:
+    """Draws of a column to predict with: of the slots that are in doubt, (draw, slot, output), made once."""
+
+    doubtful: npt.NDArray[np.bool_]  # of every slot
+    draws: Array  # of the doubtful ones
+    expectation: Array  # of every slot
+
+    @classmethod
+    def of(cls, encoding: Encoding, n_draws: int) -> list[DrawnTable]:
+        """Draw the slots of every column whose doubt could change a prediction."""
+        doubtful = [doubt > DOUBT for doubt in encoding.doubts()]
+        draws = encoding.strata(n_draws, slots=[np.flatnonzero(slots) for slots in doubtful])
+        expected = [column.expectation for column in encoding.columns]
+        return [cls(*table) for table in zip(doubtful, draws, expected, strict=True)]
+
+    def whole(self) -> Array:
+        """All slots, (draw, slot, output), those that are well known as they are expected."""
+        found = np.repeat(self.expectation[None], len(self.draws), axis=0)
+        found[:, self.doubtful] = self.draws
+        return found
+
+
+def over_draws(models: list[Any], rows: NewRows, values: Iterator[list[Array]], respond: Respond) -> Iterator[Array]:
+    """Predictions under each draw; of several models, each has its share of the draws.
+
+    Draws of few rows are stacked: a call costs most models as much as a thousand rows do.
+    """
+    turns = max(1, STACKED_ROWS // max(1, len(rows)))
+    while some := list(islice(values, turns * len(models))):
+        found: list[Any] = [None] * len(some)
+        for number, model in enumerate(models[: len(some)]):
+            mine = some[number :: len(models)]
+            features = [rows.features(value) if len(mine) == 1 else rows.features(value).copy() for value in mine]
+            response = respond(model, features[0] if len(mine) == 1 else np.concatenate(features))
+            found[number :: len(models)] = np.split(response, len(mine))
+        yield from found
+
+
+def average(predictions: Iterator[Array]) -> Array:
+    """Mean of predictions that are made one at a time."""
+    total, count = next(predictions).astype(np.float64), 1
+    for prediction in predictions:
+        total += prediction
+        count += 1
+    return np.asarray(total / count)
+
+
+def encode_tables(
+    params: dict[str, Any], encoder: SamplingBayesianEncoder | None, draws: TrainingDraws, number: Any
+) -> dict[str, Any]:
+    """Encode validation tables among the fit parameters by the posterior expectation, and number their classes."""
+
+    def encode(X: Any) -> Array:
+        table = read_table(X, encoder)
+        if table.names != draws.table.names:
+            raise InputError(f"A validation table has the columns {table.names}: expected {draws.table.names}.")
+        rows = NewRows(None if encoder is None else encoder.encoding_, draws.layout, table)
+        return rows.features(rows.expected())
+
+    def each(function: Any, value: Any) -> Any:
+        return tuple(map(function, value)) if isinstance(value, tuple) else function(value)
+
+    encoded = dict(params)
+    kinds = {"X_val": encode, "eval_X": encode, "y_val": number, "eval_y": number}
+    for name, function in kinds.items():
+        if params.get(name) is not None:
+            encoded[name] = each(function, params[name])
+    if params.get("eval_set") is not None:
+        pairs = [params["eval_set"]] if isinstance(params["eval_set"], tuple) else params["eval_set"]
+        encoded["eval_set"] = [(encode(X), number(y)) for X, y in pairs]
+    return encoded

@@ -1,0 +1,288 @@
+"""SamplingRegressor: any regressor, fitted on draws of the categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.utils.validation import assert_all_finite
+
+from catbayes._encoder import new_seed
+from catbayes.core.random import Purpose, stream
+from catbayes.core.table import Table
+from catbayes.core.types import Seed, TableLike
+from catbayes.core.validation import Array, check_count, check_number
+from catbayes.errors import InputError
+from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
+from catbayes.models.held_out import HeldOut, Told
+from catbayes.models.model import SamplingModel
+from catbayes.models.native import as_taken, last_step
+from catbayes.models.next_target import NextTarget
+
+
+class SamplingRegressor(RegressorMixin, SamplingModel):
+    """Fit a regressor on draws of the categorical columns, and average its predictions over draws.
+
+    Whole tables go in: categorical columns are found and encoded by a `SamplingBayesianEncoder`, numeric ones pass.
+
+    Parameters
+    ----------
+    estimator : regressor or Pipeline, optional
+        What learns from the features; HistGradientBoostingRegressor if None. It gets an array of floats.
+    encoder : SamplingBayesianEncoder, optional
+        How categories are encoded; its defaults if None, with the family "normal". With `columns="auto"`, the columns
+        of an object array that hold no numbers are encoded, and none of a numeric array.
+    interactions : "auto", "pairs", "triples", list of tuples of columns, or None
+        Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`.
+    effects : "auto", bool, or `Effects(slopes=…)`
+        Whether columns also say what their category adds where everything else is equal: see
+        `SamplingBayesianEncoder`. "auto" is yes, with the slopes that gain.
+    keep_categories : "auto", "codes", "one_hot", `Kept(…)`, or None
+        See `SamplingClassifier`.
+    n_draws : int or None
+        K: copies or members to fit on. None is 3, fewer copies of tables of more than 33,000 rows, for
+        linear models of more than 3,300, and 2 members of CatBoost.
+    fit_with : "auto", "copies", "members", "rounds"
+        See `SamplingClassifier`.
+    predict_with : "draws", "mean", "taylor", or int
+        See `SamplingClassifier`.
+    calibrate : int, splitter or None
+        Folds that are held out in turn, for `predict_interval`, `predict_quantiles` and `sample_targets`: the model is
+        fitted once more without each of them. A number means shuffled folds, which keep groups together. None does
+        without, and costs nothing.
+    random_state : int, RandomState or None
+        Seed of the draws, and of the estimator if it has none.
+    n_jobs : int or None
+        Threads over columns, and over members.
+    verbose : int, default=0
+        Print a line for each step of a long fit.
+
+    Attributes
+    ----------
+    encoder_ : SamplingBayesianEncoder or None
+        The fitted encoder; None if the table has no categorical column.
+    estimators_ : list
+        The fitted estimators: K for members, else one, which is also `estimator_`. Features of amounts are differences
+        from the encoding of an unseen category; rates are as they are.
+    fit_with_ : str
+        How it was fitted.
+    feature_importances_, coef_ : ndarray
+        Where the estimator has them, for each of `get_feature_names_out()`; `by_column` averages over the outputs of a
+        column.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import Ridge
+    >>> from catbayes import SamplingRegressor
+    >>> X = pd.DataFrame({"city": ["Oslo", "Rome", "Oslo", "Rome", "Kyiv"] * 20, "age": range(100)})
+    >>> y = [10.0, 2.0, 11.0, 3.0, 5.5] * 20
+    >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+    >>> mean, spread = model.predict(pd.DataFrame({"city": ["Oslo", "Paris"], "age": [50, 50]}), return_std=True)
+    >>> bool(spread[1] > spread[0])  # Paris was never seen
+    True
+    """
+
+    def _default_estimator(self) -> Any:
+        return HistGradientBoostingRegressor()
+
+    def _read_y(self, y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str, Any]:
+        try:
+            y = y.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"y must hold numbers for a regressor: {error}.") from error
+        assert_all_finite(y, input_name="y")
+        given = getattr(self.encoder, "family", "auto")
+        family = find_family(given)
+        if family is not None and family.classes:
+            words = ", ".join(f'"{name}"' for name, known in FAMILIES.items() if not known.classes)
+            raise InputError(
+                f'family={given!r} is for classes, and a regressor has numbers: use "auto", or one of {words}.'
+            )
+        return y, family_name(family_of_numbers()), None
+
+    def predict(self, X: TableLike, return_std: bool = False) -> Any:
+        """Predict the target, averaged over draws, and how much that varies from draw to draw.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        return_std : bool, default=False
+            Return the standard deviation over draws as well: doubt that comes from the categories, and with members
+            from their disagreement.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_rows,), or a pair of such
+            Expected targets.
+        """
+        average = self._predict_average(X)
+        return (average, self._predict_std(X)) if return_std else average
+
+    def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
+        """Where the prediction would lie if the true means of the categories were known.
+
+        The interval holds the doubt about categories, as wide as they are rare, and neither the doubt about the
+        estimator (but members bring their disagreement in) nor the noise of a single target: for the next y there is
+        `predict_interval`. What `predict` says is always inside.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        coverage : float from 0 to 1, default=0.9
+            Share of the posterior inside the interval.
+        n_draws : int, default=100
+            Draws to take quantiles of.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_rows,)
+            Bounds.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
+        >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_category_interval([["a"], ["unseen"]])
+        >>> bool((upper - lower)[1] > (upper - lower)[0])
+        True
+        """
+        return self._predict_bounds(X, coverage, n_draws, self.predict(X))
+
+    def predict_interval(self, X: TableLike, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Where the next target lies: inside with the probability `coverage`, whether its categories are rare or not.
+
+        The interval holds the noise of a single target, the errors of the model and the doubt about the categories. It
+        is learnt from rows that were held out (`calibrate`), of which those whose rarest category is known as well as
+        here have a say: never seen, seen once, up to 5 times, up to 20 times, or oftener. The claim is for rows like
+        those of the table. Where targets have one long tail, more of those outside lie on its side, which makes
+        intervals short: for tails that are alike, ask `predict_quantiles`.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        coverage : float from 0 to 1, default=0.9
+            Share of the targets inside. Beyond the farthest of the held-out rows there is nothing: for 0.99, some
+            hundreds of them are needed.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_rows,)
+            Bounds.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> city = np.arange(300) % 4
+        >>> X, y = np.array(list("abcd"))[city][:, None], city + np.random.default_rng(0).normal(0, 2, 300)
+        >>> model = SamplingRegressor(Ridge(), calibrate=5, random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_interval(X)
+        >>> bool(0.85 < np.mean((lower <= y) & (y <= upper)) < 0.95)
+        True
+        """
+        coverage = check_number("coverage", coverage, 0.0, 1.0)
+        lower, upper = self._quantiles("predict_interval", X, self._calibrated("predict_interval").tails(coverage))
+        return lower, upper
+
+    def predict_quantiles(self, X: TableLike, levels: Sequence[float]) -> Array:
+        """Quantiles of the next target: it lies below each with the probability of its level.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        levels : list of float from 0 to 1
+            Which quantiles, such as [0.05, 0.5, 0.95].
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_rows, n_levels)
+            Needs `calibrate`, as `predict_interval` does.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
+        >>> model = SamplingRegressor(Ridge(), calibrate=5, random_state=0).fit(X, y)
+        >>> model.predict_quantiles(X[:2], [0.1, 0.9]).shape
+        (2, 2)
+        """
+        chosen = [check_number("levels", level, 0.0, 1.0) for level in np.atleast_1d(levels)]
+        return self._quantiles("predict_quantiles", X, chosen).T
+
+    def sample_targets(self, X: TableLike, n_draws: int = 100, random_state: Seed = None) -> Array:
+        """Draw targets as they may come next, noise and all: what log-scores, CRPS and simulations are made of.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        n_draws : int, default=100
+            Draws of each row.
+        random_state : int, RandomState or None
+            Seed of the draws.
+
+        Returns
+        -------
+        targets : ndarray of shape (n_draws, n_rows)
+            Independent of each other. Needs `calibrate`, as `predict_interval` does.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
+        >>> model = SamplingRegressor(Ridge(), calibrate=5, random_state=0).fit(X, y)
+        >>> model.sample_targets(X[:2], n_draws=7, random_state=0).shape
+        (7, 2)
+        """
+        calibration, told = self._calibrated("sample_targets"), self._tell(X)
+        random = stream(new_seed(random_state), Purpose.NEXT_TARGET)
+        levels = random.random((check_count("n_draws", n_draws), len(told.response)))
+        return self._possible(calibration.at(told, levels))
+
+    def _quantiles(self, name: str, X: Any, levels: Sequence[float]) -> Array:
+        """Quantiles of the next target, (level, row)."""
+        calibration = self._calibrated(name)
+        return self._possible(calibration.at(self._tell(X), np.reshape(levels, (-1, 1))))
+
+    def _possible(self, targets: Any) -> Array:
+        """Targets that the family of the encoder takes: no counts below zero, no shares above one."""
+        support = None if self.encoder_ is None else self.encoder_.family_.support
+        return np.asarray(targets if support is None else np.clip(targets, 0.0, support.most))
+
+    def _check_answer(self, table: Table) -> None:
+        self._predict_mean(self._read_new(table.take(np.arange(1))))
+
+    def _calibration_of(self, held: HeldOut, seed: int) -> NextTarget:
+        return NextTarget.of(held, seed)
+
+    def _usual_doubt(self, X: Any) -> float:
+        return float(self._predict_std(X).mean())
+
+    def _tell(self, X: Any, classes: Any = None) -> Told:
+        rows = self._read_new(X)
+        return Told(self._predict_average(X), self._predict_std(X), rows.known(), rows.plain())
+
+    def _respond(self, model: Any, features: Array) -> Array:
+        X = as_taken(model, features, self._known)
+        found = np.asarray(model.predict(X), dtype=np.float64)
+        if found.size != len(X):
+            raise InputError(
+                f"{type(last_step(model)).__name__} predicts {found.size // len(X)} numbers for each row: expected "
+                "one. For several quantiles, fit a model for each, or use calibrate=5 and predict_quantiles."
+            )
+        return found.reshape(len(X))
