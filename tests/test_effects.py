@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -12,13 +11,11 @@ import pytest
 from lightgbm import LGBMRegressor
 from scipy.stats import norm
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from catbayes import Effects, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
-from catbayes.core.draw_scale import Spread
-from catbayes.effects.gibbs import FIRST_ROWS, _nested, learn
+from catbayes.effects.gibbs import learn
 from catbayes.effects.mixed import Components, Crossed, Equations, solve
-from catbayes.effects.parts import KNOTS, functions_of
 from catbayes.errors import InputError
 
 SIZES = (30, 12)
@@ -93,23 +90,26 @@ def test_true_effects_lie_in_their_intervals_as_often_as_these_say(nested):
     np.testing.assert_allclose(share, 0.2, atol=0.035)
 
 
-@pytest.mark.parametrize(("n_rows", "n_numbers", "expected"), [(300, 20, 150), (300, 400, 150), (9_000, 70, 600)])
-def test_functions_of_numbers_are_no_more_than_rows_can_tell_of_in_time(n_rows, n_numbers, expected):
+@pytest.mark.parametrize("place", [0, 59])
+def test_of_many_numbers_the_one_that_the_target_bends_with_is_no_effect_of_a_category(place):
+    """240 rows are too few for 60 curves, so that few numbers bend: which ones does not depend on their order."""
     random = np.random.default_rng(0)
-    numbers, weights = dict(enumerate(random.normal(size=(n_numbers, n_rows)))), np.ones(n_rows)
-    found = functions_of(numbers, numbers[0][None], weights)
-    assert expected - KNOTS < found.shape[1] <= expected
-    few = functions_of({0: numbers[0], 1: (numbers[1] > 0).astype(float)}, numbers[0][None], weights)
-    assert few.shape[1] == 1 + KNOTS + 1  # what has two values does not bend
+    numbers = random.normal(size=(240, 60))
+    x = numbers[:, place]
+    X = pd.DataFrame(numbers, columns=[f"x{number}" for number in range(60)])
+    X["far"] = np.where(np.abs(x) > 1.0, "yes", "no")
+    y = 3.0 * np.abs(x) + x + 0.3 * random.normal(size=240)
+    found = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, y).posteriors_["far"]
+    assert abs(found["raw_mean"][1] - found["raw_mean"][0]) > 3.0
+    assert found["effect"].abs().max() < 0.3
 
 
-def test_which_numbers_bend_does_not_depend_on_their_order():
+def test_effects_are_found_beside_more_numbers_than_rows():
     random = np.random.default_rng(0)
-    numbers = random.normal(size=(12, 120))
-    y = (numbers[11] + np.abs(numbers[11]) + 0.1 * random.normal(size=120))[None]
-    found = [functions_of(dict(enumerate(some)), y, np.ones(120)) for some in (numbers, numbers[::-1])]
-    one, other = (np.sort(functions.round(9).tolist(), axis=0)[:, np.lexsort(functions)] for functions in found)
-    np.testing.assert_array_equal(one, other)
+    a = np.tile(np.arange(3), 100)
+    X = pd.DataFrame(random.normal(size=(300, 400))).rename(columns=str).assign(a=a.astype(str))
+    found = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, a + random.normal(size=300)).posteriors_["a"]
+    np.testing.assert_allclose(found["effect"][:3], [-1.0, 0.0, 1.0], atol=0.35)
 
 
 def test_variances_are_found():
@@ -204,22 +204,29 @@ def test_training_rows_are_not_told_their_own_target():
 
 
 def test_how_far_effects_are_drawn_does_not_tell_the_target():
-    X, y, _ = frame(0)
-    other = np.where(np.arange(len(y)) == 7, y + 100.0, y)  # one target far out, and the deviations of all with it
-    tables = [SamplingBayesianEncoder(effects=True, random_state=0).fit(X, z).encoding_.columns[0] for z in (y, other)]
-    shares = [table.beside.spread[:-2] / table.beside.spread[0] for table in tables]
-    alike = [np.argsort(share[:, 0], kind="stable") for share in shares]
-    assert all((a == b).all() for a, b in pairwise(alike))
+    """Draws move by as much for every row, if one target is far out, and by as much more: here all counts are alike."""
+    random = np.random.default_rng(0)
+    category, group = np.tile(np.arange(20), 30), np.repeat(np.arange(5), 120)
+    X, y = pd.DataFrame({"a": category.astype(str)}), random.normal(size=20)[category] + random.normal(size=600)
+    moves = []
+    for target in (y, np.where(np.arange(600) == 7, y + 100.0, y)):
+        draws = SamplingBayesianEncoder(effects=True, random_state=0).fit_draws(X, target, groups=group)
+        moves.append((draws.features(1) - draws.features(0))[:, 1])
+    np.testing.assert_allclose(moves[1] / moves[0], moves[1][0] / moves[0][0], rtol=1e-9)
+    assert moves[1][0] / moves[0][0] > 1.5
 
 
 def test_order_of_rows_changes_nothing_and_a_weight_of_two_is_two_rows():
     X, y, _ = frame(3, n_rows=300)
+    X["half"] = np.where(X["b"] < "b5", "first", "second")
+    X.loc[X["half"].eq("first").idxmax(), "half"] = "second"  # b lies within its halves, but for one row
+    y = y + 5.0 * (X["half"] == "first").to_numpy()
     weight = np.random.default_rng(0).integers(1, 3, 300)
     encoder = SamplingBayesianEncoder(effects=True, random_state=0)
     once = encoder.fit(X, y, sample_weight=weight).transform(X)
-    order = np.random.default_rng(1).permutation(300)
-    turned = encoder.fit(X.iloc[order], y[order], sample_weight=weight[order]).transform(X)
-    np.testing.assert_allclose(turned, once, atol=1e-6)
+    for order in (np.random.default_rng(1).permutation(300), np.arange(300)[::-1]):
+        turned = encoder.fit(X.iloc[order], y[order], sample_weight=weight[order]).transform(X)
+        np.testing.assert_allclose(turned, once, atol=1e-5)
     twice = np.repeat(np.arange(300), weight)
     repeated = encoder.fit(X.iloc[twice], y[twice]).transform(X)
     np.testing.assert_allclose(repeated[:, [1, 3]], once[:, [1, 3]], atol=0.02)  # quantiles of numbers differ a bit
@@ -370,10 +377,12 @@ def test_slopes_go_to_files_and_not_to_queries():
         ({"x": ["other"]}, "is not an encoded column"),
         ({"category": ["price"]}, "is no column of numbers"),
         ({"category": "x"}, "expected columns with lists"),
+        ({"category": ["x", "x"]}, "twice"),
+        ({"category": ["gaps"]}, "no column of numbers"),
         ("all", "auto"),
     ):
         with pytest.raises(InputError, match=message):
-            SamplingBayesianEncoder(["category"], effects=Effects(slopes=slopes)).fit(X, y)
+            SamplingBayesianEncoder(["category"], effects=Effects(slopes=slopes)).fit(X.assign(gaps=np.nan), y)
 
 
 def test_effects_and_slopes_add_up_to_nothing():
@@ -437,15 +446,27 @@ def test_numbers_bend_whatever_comes_first_and_take_part_in_arrays_too():
 
 
 def test_the_effects_of_classes_move_with_the_draws_of_their_own_class():
+    asked = []
+
+    class Asking(LogisticRegression):
+        def predict_proba(self, X):
+            asked.append(np.array(X))
+            return super().predict_proba(X)
+
     random = np.random.default_rng(0)
     X = pd.DataFrame({"a": random.choice(list("uvw"), 600)})
     y = np.where(
         random.random(600) < 0.3, X["a"].map(dict(zip("uvw", range(3), strict=True))), random.integers(0, 3, 600)
     )
-    encoder = SamplingBayesianEncoder(effects=True, keep_categories=Kept(only_signal=False), prior=0, random_state=0)
-    (draws,) = encoder.fit(X, y).encoding_.strata(20, spread=Spread())
-    for part in range(3):
-        assert np.corrcoef(draws[:, 0, part], draws[:, 0, 3 + part])[0, 1] > 0.99
+    encoder = SamplingBayesianEncoder(effects=True, keep_categories=Kept(only_signal=False), prior=0)
+    model = SamplingClassifier(Asking(max_iter=1000), encoder, random_state=0).fit(X, y)
+    asked.clear()
+    model.predict_draws(X[:1])
+    (draws,) = asked
+    assert draws.shape == (20, 7)  # means and effects of three classes, and a code
+    correlation = np.corrcoef(draws[:, :6].T)[:3, 3:]
+    np.testing.assert_allclose(np.diag(correlation), 1.0, atol=0.01)
+    assert (correlation[~np.eye(3, dtype=bool)] < 0.0).all()
 
 
 def test_rows_of_no_weight_have_no_part_in_slopes():
@@ -561,19 +582,3 @@ def test_effects_of_rates_and_shares_lie_as_far_from_the_truth_as_they_say(famil
     found = encoder.posteriors_["c"].set_index("category").loc[[f"c{number}" for number in range(100)]]
     far = (found["effect"] - (truth - truth.mean())) / found["effect_sd"]
     assert 0.8 < far.std() < 1.3
-
-
-def test_slopes_that_are_named_twice_or_of_nothing_but_gaps_are_refused():
-    X, y, _ = imports(0, n_rows=400, n_categories=10)
-    for table, numbers in ((X, ["x", "x"]), (X.assign(gaps=np.nan), ["gaps"])):
-        with pytest.raises(InputError, match=r"twice|no column of numbers"):
-            SamplingBayesianEncoder(effects=Effects(slopes={"category": numbers})).fit(table, y)
-
-
-def test_columns_that_part_late_lie_not_within_each_other():
-    shop = np.arange(2 * FIRST_ROWS) % 6
-    region = shop // 3
-    nothing = np.empty((len(shop), 0))
-    assert [pair[:2] for pair in _nested(Crossed((shop, region), (6, 2), nothing))] == [(0, 1)]
-    region[-1] = 0  # a shop of the other region
-    assert list(_nested(Crossed((shop, region), (6, 2), nothing))) == []

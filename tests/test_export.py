@@ -1,4 +1,4 @@
-"""Encoders that left Python: a query and a graph give the numbers of `transform`."""
+"""Encoders in SQL and ONNX: a query and a graph give the numbers of `transform`."""
 
 import datetime
 import importlib
@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from decimal import Decimal
+from itertools import product
 
 import duckdb
 import numpy as np
@@ -18,9 +19,6 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder
-from catbayes.export.onnx import write_onnx
-from catbayes.export.sql import DIALECTS, write_sql
-from catbayes.export.tables import Level, Lookup
 
 N_ROWS = 300
 RANDOM = np.random.default_rng(0)
@@ -31,7 +29,7 @@ KNOWN = {
     "size": [0.1, -2.5, 1 / 3, 1e-300, 0.0, 12.0],
     "member": [True, False],
     "day": [DAY + datetime.timedelta(days=i) for i in range(3)],
-    "moment": [datetime.datetime(2024, 1, 1, 12, 30, 0, i) for i in (0, 250_000)],
+    "moment": [datetime.datetime(2024, 1, 1), *(datetime.datetime(2024, 1, 1, 12, 30, 0, i) for i in (0, 250_000))],
 }
 STRANGE = ["Atlantis", 999, 0.1000001, None, datetime.date(1999, 1, 1), datetime.datetime(2024, 1, 1, 12, 30, 1)]
 GRAPHED = list(KNOWN)[:4]  # ONNX has no dates
@@ -190,15 +188,15 @@ def test_where_transform_raises_a_query_gives_null(dialect, missing):
 
 @pytest.mark.parametrize("missing", ["prior", "error"])
 def test_where_transform_raises_a_graph_gives_nan(missing):
-    table = polars.DataFrame({"city": ["a", "b", "a"], "size": [1.0, 2.0, 2.0]})
+    table = polars.DataFrame({"city": ["a", "b", "a"], "size": [1.0, 2.0, 2.0], "shop": [1, 2, 2]})
     encoder = SamplingBayesianEncoder("all", unseen="error", missing=missing).fit(table, [0, 1, 1])
-    new = polars.DataFrame({"city": ["a", "z", None, "b"], "size": [9.0, 1.0, 2.0, None]})
-    refused = [[False, True], [True, False], [missing == "error", False], [False, missing == "error"]]
+    new = polars.DataFrame({"city": ["a", "z", None, "b"], "size": [9.0, 1.0, 2.0, None], "shop": [1, 2, 9, 2]})
+    refused = np.array([[0, 1, 0], [1, 0, 0], [missing == "error", 0, 1], [0, missing == "error", 0]], dtype=bool)
     found = by_onnx(encoder.to_onnx(), new)
     np.testing.assert_array_equal(np.isnan(found), refused)
     if missing == "prior":
-        gap = polars.DataFrame({"city": [None], "size": [None]}, schema=new.schema)
-        np.testing.assert_array_equal([found[2, 0], found[3, 1]], encoder.transform(gap)[0])
+        gap = polars.DataFrame({"city": [None], "size": [None], "shop": [1]}, schema=new.schema)
+        np.testing.assert_array_equal([found[2, 0], found[3, 1], found[0, 2]], encoder.transform(gap)[0])
 
 
 COLLATED = {"sqlite": ("sqlite3", "TEXT COLLATE NOCASE"), "duckdb": ("duckdb", "VARCHAR COLLATE NOCASE")}
@@ -284,59 +282,59 @@ def test_the_empty_string_means_the_category_where_it_is_one():
     np.testing.assert_array_equal(by_onnx(encoder.to_onnx(), polars.DataFrame({"city": [""]})), [[empty]])
 
 
+def list_dialects():
+    """The dialects that `to_sql` names when it does not know one."""
+    with pytest.raises(InputError) as caught:
+        SamplingBayesianEncoder().fit(polars.DataFrame({"city": ["a", "b"]}), [0, 1]).to_sql("none of them")
+    return re.findall(r'"(\w+)"', str(caught.value))
+
+
+DIALECTS = list_dialects()
 EVERY_DIALECT = """
-import polars, sqlglot
+import polars, sqlglot, sys
 from catbayes import SamplingBayesianEncoder
-from catbayes.export.sql import DIALECTS
 table = polars.DataFrame({"the city": ["Oslo", "O'Higgins", None], "shop": [1, 2, 3], "size": [0.1, 2.5, None]})
 encoder = SamplingBayesianEncoder("all", mapping="polynomial", interactions=[("shop", "size")]).fit(table, [0, 1, 1])
-for dialect in DIALECTS:
+for dialect in sys.argv[1:]:
     query = encoder.to_sql(dialect, table="sales.visits")
     assert isinstance(sqlglot.parse_one(query, read=dialect), sqlglot.exp.Select), dialect
-print(len(DIALECTS))
 """
 
 
 def test_every_dialect_can_read_its_query():
     """In a process of its own: sqlframe, in other tests, goes wrong where sqlglot has loaded all its dialects."""
-    found = subprocess.run([sys.executable, "-c", EVERY_DIALECT], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", EVERY_DIALECT, *DIALECTS]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
-    assert int(found.stdout) == len(DIALECTS) > 20
+    assert len(DIALECTS) > 20
 
 
-SHOPS = Level(
-    ("city", "shop"),
-    [("Oslo", 1), ("Oslo", 2), ("Rome", 1), (None, 2), ("Oslo", None), (None, None)],
-    np.array([[0.1, 1.0], [0.2, 2.0], [0.3, 3.0], [0.4, 4.0], [0.5, 5.0], [0.6, 6.0]]),
-)
-CITIES = Level(("city",), [("Oslo",), ("Rome",), (None,)], np.array([[0.7, 7.0], [0.8, 8.0], [0.9, 9.0]]))
-VISITS = {
-    ("Oslo", 1.0): 1.0,
-    ("Oslo", 2.0): 2.0,
-    ("Rome", 1.0): 3.0,
-    (None, 2.0): 4.0,
-    ("Oslo", None): 5.0,
-    (None, None): 6.0,
-    ("Oslo", 9.0): 7.0,
-    ("Rome", 2.0): 8.0,
-    ("Rome", None): 8.0,
-    (None, 9.0): 9.0,
-    ("Bonn", 1.0): 10.0,
+CITIES, SHOPS = ["Oslo", "Rome", "Bonn", None], [1.0, 2.0, 9.0, None]  # Bonn and 9 are unseen
+LINKED = {
+    "hierarchy": ({"columns": ["shop"], "hierarchy": {"shop": ["city"]}}, [(0, 1)]),
+    "interactions": ({"columns": "all", "interactions": [("city", "shop")]}, [(0,), (1,), (0, 1)]),
 }
 
 
-@pytest.mark.parametrize("required", [(), ("city",), ("city", "shop")])
-def test_a_combination_falls_back_to_a_part_of_it(required):
-    levels = (Level(SHOPS.columns, [(c, s and float(s)) for c, s in SHOPS.keys], SHOPS.outputs), CITIES)
-    lookup = Lookup("shop_encoded", ("low", "high"), levels, np.array([1.0, 10.0]), required)
-    table = polars.DataFrame(list(VISITS), schema=["city", "shop"], orient="row")
-    refused = [any(row[name] is None for name in required) for row in table.iter_rows(named=True)]
-    high = np.where(refused, np.nan, list(VISITS.values()))
-    expected = np.stack([high / 10, high], axis=1)
-    for dialect, run in RUN.items():
-        found = run(write_sql([lookup], dialect, "rows"), table)["low", "high"]
-        np.testing.assert_allclose(found.cast(polars.Float64).to_numpy(), expected, rtol=1e-12)
-    np.testing.assert_allclose(by_onnx(write_onnx([lookup]), table), expected, rtol=1e-12)
+@pytest.mark.parametrize("missing", ["category", "prior", "error"])
+@pytest.mark.parametrize("linked", LINKED)
+def test_unseen_and_missing_combinations_are_encoded_as_transform_does(linked, missing):
+    """Where `transform` would raise an error, outputs that depend on a missing value are NaN."""
+    settings, parts = LINKED[linked]
+    pairs = [("Oslo", 1.0), ("Oslo", 2.0), ("Rome", 1.0), ("Rome", 1.0), (None, 2.0), ("Oslo", None), (None, None)]
+    train = polars.DataFrame(pairs[: 4 if missing == "error" else 7] * 3, schema=["city", "shop"], orient="row")
+    encoder = SamplingBayesianEncoder(**settings, missing=missing, family="normal", prior=1.0)
+    encoder.fit(train, np.arange(train.height) ** 1.5)
+    new = polars.DataFrame(list(product(CITIES, SHOPS)), schema=train.schema, orient="row")
+    filled = new.with_columns(polars.col("city").fill_null("Oslo"), polars.col("shop").fill_null(1.0))
+    expected = encoder.transform(filled if missing == "error" else new)[:, -len(parts) :].astype(float)
+    if missing == "error":
+        gaps = np.stack([new["city"].is_null(), new["shop"].is_null()], axis=1)
+        expected[np.stack([gaps[:, part].any(axis=1) for part in parts], axis=1)] = np.nan
+    for dialect in RUN:
+        found = encoded_by(dialect, encoder, new).cast(polars.Float64)
+        np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-12)
+    np.testing.assert_allclose(by_onnx(encoder.to_onnx(), new), expected, rtol=1e-12)
 
 
 def test_names_in_a_graph_are_clean_and_told_apart():
@@ -377,12 +375,9 @@ def test_what_a_format_cannot_say_is_refused():
         fitted(*KNOWN["day"]).to_onnx()
     with pytest.raises(InputError, match="more than 64 bits"):
         fitted(1, 2**63, 2).to_onnx()
-    level = Level(tuple("abcdefgh"), [(value,) * 8 for value in range(300)], np.zeros((300, 1)))
-    with pytest.raises(InputError, match="too many to number"):
-        write_onnx([Lookup("many", ("many",), (level,), np.zeros(1))])
 
 
-def test_an_export_asks_for_a_fitted_encoder_with_names_and_room_for_new_ones():
+def test_an_export_needs_a_fitted_encoder_with_names_and_room_for_new_ones():
     with pytest.raises(NotFittedError):
         SamplingBayesianEncoder().to_sql()
     with pytest.raises(InputError, match="Fit it on a frame"):
@@ -390,45 +385,30 @@ def test_an_export_asks_for_a_fitted_encoder_with_names_and_room_for_new_ones():
     taken = polars.DataFrame({"city": ["a", "b"], "city_encoded": [1, 2]})
     with pytest.raises(InputError, match="has a column 'city_encoded' already"):
         SamplingBayesianEncoder().fit(taken, [0, 1]).to_sql()
+    unnamed = SamplingBayesianEncoder().fit(pandas.DataFrame({"": ["a", "b", "b"]}), [0, 1, 1])
+    for export in (unnamed.to_sql, unnamed.to_onnx):
+        with pytest.raises(InputError, match=r"A column is called ''.*Rename that column"):
+            export()
 
 
 MIND_CAPITALS = {"clickhouse", "materialize", "oracle", "postgres", "risingwave", "snowflake"}
 
 
-@pytest.mark.parametrize("dialect", sorted({*DIALECTS} - MIND_CAPITALS))
 @pytest.mark.parametrize(("columns", "twice"), [("all", "city"), (["City"], "city"), (["city"], "City")])
-def test_columns_that_differ_in_capitals_only_have_no_query(dialect, columns, twice):
-    """DuckDB finds the one where the other is asked for, be it encoded or not."""
+def test_names_that_differ_in_capitals_only_need_a_database_that_tells_them_apart(columns, twice):
+    """DuckDB finds the one where the other is asked for, whether it is encoded or not."""
     table = pandas.DataFrame({"City": ["a", "b", "b"], "city": ["x", "x", "y"]})
     encoder = SamplingBayesianEncoder(columns).fit(table, [0, 1, 1])
-    with pytest.raises(InputError, match=f"have '{twice}' twice, capitals aside.*Rename one"):
-        encoder.to_sql(dialect)
-
-
-@pytest.mark.parametrize("dialect", sorted(MIND_CAPITALS))
-def test_quoted_names_that_differ_in_capitals_only_are_two_where_the_database_minds_them(dialect):
-    table = pandas.DataFrame({"City": ["a", "b", "b"], "city": ["x", "x", "y"]})
-    query = SamplingBayesianEncoder().fit(table, [0, 1, 1]).to_sql(dialect)
-    assert '"City_encoded"' in query
-    assert '"city_encoded"' in query
-
-
-def test_columns_that_no_query_asks_for_may_differ_in_capitals_only():
-    table = pandas.DataFrame({"city": ["a", "b", "b"], "Age": [1, 2, 3], "age": [3, 2, 1], "Straße": 1, "Strasse": 2})
-    assert '"city_encoded"' in SamplingBayesianEncoder().fit(table, [0, 1, 1]).to_sql("duckdb")
-
-
-def test_classes_that_differ_in_capitals_only_have_no_query():
-    table = pandas.DataFrame({"city": ["a", "b", "b"]})
+    for dialect in {*DIALECTS} - MIND_CAPITALS:
+        with pytest.raises(InputError, match=f"have '{twice}' twice, capitals aside.*Rename one"):
+            encoder.to_sql(dialect)
+    for dialect in MIND_CAPITALS:
+        query = encoder.to_sql(dialect)
+        assert all(f'"{name}_encoded"' in query for name in encoder.columns_)
+    passing = pandas.DataFrame({"city": ["a", "b", "b"], "Age": [1, 2, 3], "age": [3, 2, 1], "Straße": 1, "Strasse": 2})
+    assert '"city_encoded"' in SamplingBayesianEncoder().fit(passing, [0, 1, 1]).to_sql("duckdb")
     with pytest.raises(InputError, match=r"'city_encoded_no' twice, capitals aside.*or classes"):
-        SamplingBayesianEncoder().fit(table, ["No", "no", "yes"]).to_sql()
-
-
-def test_a_column_without_a_name_has_neither_a_query_nor_a_graph():
-    encoder = SamplingBayesianEncoder().fit(pandas.DataFrame({"": ["a", "b", "b"]}), [0, 1, 1])
-    for export in (encoder.to_sql, encoder.to_onnx):
-        with pytest.raises(InputError, match=r"A column is called ''.*Rename that column"):
-            export()
+        SamplingBayesianEncoder().fit(table[["city"]], ["No", "no", "yes"]).to_sql()
 
 
 def test_dialect_and_table_are_checked():
@@ -442,14 +422,18 @@ def test_dialect_and_table_are_checked():
     assert 'FROM "DROP TABLE x" AS' in encoder.to_sql(table="DROP TABLE x")
 
 
-@pytest.mark.parametrize(("package", "method"), [("sqlglot", "to_sql"), ("onnx", "to_onnx")])
-def test_a_missing_library_is_named_with_its_extra(package, method, monkeypatch):
-    encoder = SamplingBayesianEncoder().fit(polars.DataFrame({"city": ["a", "b"]}), [0, 1])
-    monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, f"catbayes.export.{method[3:]}", raising=False)
-    monkeypatch.delattr(f"catbayes.export.{method[3:]}", raising=False)
-    with pytest.raises(ImportError, match=rf'pip install "catbayes\[{method[3:]}\]"'):
-        getattr(encoder, method)()
+@pytest.mark.parametrize(("package", "extra"), [("sqlglot", "sql"), ("onnx", "onnx")])
+def test_a_missing_library_is_named_with_its_extra(package, extra):
+    """In a process of its own, in which nothing has imported the library yet."""
+    code = f"""
+import sys
+sys.modules[{package!r}] = None
+import polars
+from catbayes import SamplingBayesianEncoder
+SamplingBayesianEncoder().fit(polars.DataFrame({{"city": ["a", "b"]}}), [0, 1]).to_{extra}()
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert f'pip install "catbayes[{extra}]"' in found.stderr.splitlines()[-1]
 
 
 @EACH_DATABASE

@@ -1,6 +1,7 @@
-"""What is refused in a sentence of ours wherever it is asked: each call beside the words that it must meet."""
+"""Errors that users meet: each call with the words of its message."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -8,7 +9,9 @@ import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
-from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import LinearSVC
 
 from cases import ROWS, X, Y, fitted
@@ -23,13 +26,11 @@ from catbayes import (
     SamplingRegressor,
     compare,
     encode,
+    gather,
 )
-from catbayes.cli._files import _stamp
-from catbayes.core.categories import Categories
-from catbayes.core.table import Table
 from catbayes.diagnostics import decompose_loss
 from catbayes.displays import PriorDisplay
-from catbayes.io.opening import read_arrow
+from catbayes.kinds import Bins, Ordinal, Spellings
 
 
 def model(estimator=None, **settings):
@@ -47,6 +48,18 @@ def of_names(names):
     table.columns = names
     return table
 
+
+def gather_levels(levels):
+    sizes = pandas.DataFrame({"size": pandas.Categorical(["S", "M"] * 5, levels, ordered=True)})
+    return gather(sizes, ["size"], [0, 1, 1, 0, 1] * 2, kinds={"size": Ordinal()})
+
+
+def spelled(**settings):
+    encoder = SamplingBayesianEncoder("all", kinds={"city": Spellings()}, unseen="error", prior=1.0, **settings)
+    return encoder.fit(X.assign(city=["Trondheim", "Reykjavik"] * 30, n=X["n"] % 3), Y)
+
+
+NO_ROWS = pyarrow.table({"city": pyarrow.array([], "string"), "y": pyarrow.array([], "int64")})
 
 REFUSED = {
     "compare: drop is text": (lambda: compared(drop="n"), r'drop="n": expected a list of columns'),
@@ -93,6 +106,7 @@ REFUSED = {
         lambda: encode(ROWS, fitted(draws=Draws(0.1)), "out.parquet", n_draws=1, target="y"),
         "would not hide that the row's own target",
     ),
+    "encode: no rows": (lambda: encode(ROWS[:0], fitted(), "out.parquet"), "there is nothing to encode"),
     "encode: unknown class": (
         lambda: encode(
             ROWS.assign(y=list("pqrs") * 15),
@@ -158,8 +172,6 @@ REFUSED = {
         "or name it among the columns of the encoder",
     ),
     "columns by a number": (lambda: SamplingBayesianEncoder(5).fit(X, Y), "expected .*a list of names or positions"),
-    "a table that is none": (lambda: Table.of({"city": ["a"]}), "X is a dict: expected a two-dimensional array"),
-    "a file that went away": (lambda: _stamp("nowhere"), "There is no file 'nowhere'"),
     "a category that is no text": (
         lambda: SamplingBayesianEncoder(prior=1.0).fit([["\ud800"], ["a"]] * 3, [0, 1] * 3).save("model"),
         "no proper text",
@@ -168,22 +180,9 @@ REFUSED = {
         lambda: SamplingBayesianEncoder(["city"], family="poisson").fit(X, -1.0 * Y, exposure=np.ones(60)),
         "-1",
     ),
-    "no rows: read": (
-        lambda: read_arrow(pyarrow.table({"c": pyarrow.array([], "string")}).to_reader()),
-        "there is nothing to read",
-    ),
-    "no rows: reader": (
-        lambda: fitted().fit(
-            pyarrow.table({"city": pyarrow.array([], "string"), "y": pyarrow.array([], "int64")}).to_reader(), "y"
-        ),
-        "holds no rows",
-    ),
-    "no rows: lazy": (
-        lambda: fitted().fit(
-            polars.LazyFrame({"city": [], "y": []}, schema={"city": polars.String, "y": polars.Int64}), "y"
-        ),
-        "holds no rows",
-    ),
+    "no rows: compare": (lambda: compared(NO_ROWS.to_reader()), "there is nothing to read"),
+    "no rows: reader": (lambda: fitted().fit(NO_ROWS.to_reader(), "y"), "holds no rows"),
+    "no rows: lazy": (lambda: fitted().fit(polars.from_arrow(NO_ROWS).lazy(), "y"), "holds no rows"),
     "no weight: lazy": (
         lambda: fitted().fit(
             polars.LazyFrame({"city": ["a", "b"], "y": [0, 1], "w": [0.0, 0.0]}), "y", sample_weight="w"
@@ -217,20 +216,51 @@ REFUSED = {
     ),
     "difference of two things": (lambda: fitted() - 3, "unsupported operand"),
     "levels that differ": (
-        lambda: Categories(("a",), ("a", "b")).union(Categories(("a",), ("b", "a"))),
+        lambda: gather_levels(["S", "M", "L"]) + gather_levels(["M", "S", "L"]),
         "Give both the same levels",
     ),
-    "less of classes": (lambda: BetaBernoulli(1.0, 2.0).less(1.0), "."),
+    "spelling like nothing": (lambda: spelled().transform(X[:1].assign(city="0123456789")), "0123456789"),
+    "combination with a spelling like nothing": (
+        lambda: spelled(interactions=[("city", "n")]).transform(X[:1].assign(city="0123456789")),
+        "0123456789",
+    ),
+    **{
+        f"cuts: {cuts}": (lambda cuts=cuts: Bins(cuts), r"Bins.cuts=")
+        for cuts in ("abc", [1.0, "x"], [[1.0], [2.0]], [2.0, 1.0], 1)
+    },
+    "coefficients of a model that is not fitted": (lambda: model().coef_, "is not fitted yet, and has no coef_"),
+    "coefficients of a Pipeline that makes features": (
+        lambda: model(make_pipeline(PolynomialFeatures(), LinearRegression())).fit(X, Y).coef_,
+        "features that the steps of the Pipeline made",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_in_a_sentence(name, tmp_path, monkeypatch):
+def test_an_error_is_one_line_and_leaves_no_file(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call, words = REFUSED[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises((InputError, ValueError, TypeError), match=words) as caught:
+        with pytest.raises((ValueError, TypeError, AttributeError), match=words) as caught:
             call()
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
+
+
+def test_draws_of_two_files_with_one_name_need_row_ids(tmp_path):
+    paths = [tmp_path / folder / "rows.parquet" for folder in ("one", "two")]
+    for path in paths:
+        path.parent.mkdir()
+        ROWS.to_parquet(path)
+    with pytest.raises(InputError, match=r"Two files are called 'rows.parquet'"):
+        encode(paths, fitted(), tmp_path / "out.parquet", n_draws=1)
+    encode(paths, fitted(), tmp_path / "out.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "out.parquet").num_rows == 120
+
+
+def test_encode_does_not_replace_a_file_that_appeared_while_it_ran(tmp_path):
+    output = tmp_path / "out.parquet"
+    with pytest.raises(InputError, match="was written by somebody else"):
+        encode(ROWS, fitted(), output, progress=lambda *_: Path(output).write_text("theirs"))
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -100,8 +99,6 @@ class _Graph:
         parts = [dict.fromkeys(level.part(position)) for position in range(len(level.columns))]
         digits = [{value: digit for digit, value in enumerate(part)} for part in parts]
         radixes = [len(values) + 1 for values in digits]
-        if prod(radixes) > np.iinfo(np.int64).max:
-            raise InputError(f"The combinations of {level.columns} are too many to number. Combine fewer columns.")
         place, mixed, keys = 1, "", np.zeros(len(level.keys), dtype=np.int64)
         for position, column in enumerate(level.columns):
             digit = self._number(*self.columns[column], digits[position], radixes[position] - 1)
