@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import pkgutil
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,7 +56,7 @@ class Name:
 
 def public_modules() -> list[str]:
     """The package and its modules without an underscore, those that users need first."""
-    found = ["catbayes", *(f"catbayes.{m.name}" for m in pkgutil.iter_modules(catbayes.__path__) if m.name[0] != "_")]
+    found = ["catbayes", *(f"catbayes.{name}" for name in dir(catbayes) if name not in catbayes.__all__)]
     return [*(name for name in USERS if name in found), *sorted(name for name in found if name not in USERS)]
 
 

@@ -3,7 +3,6 @@
 import ast
 import importlib
 import inspect
-import pkgutil
 import re
 
 import pytest
@@ -11,7 +10,7 @@ from numpydoc.docscrape import FunctionDoc
 
 import catbayes
 
-MODULES = ["catbayes", *(f"catbayes.{m.name}" for m in pkgutil.iter_modules(catbayes.__path__) if m.name[0] != "_")]
+MODULES = ["catbayes", *(f"catbayes.{name}" for name in dir(catbayes) if name not in catbayes.__all__)]
 TORCH = "catbayes.torch"
 USERS = {
     "catbayes",

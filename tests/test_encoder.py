@@ -31,10 +31,10 @@ from catbayes import (
     NormalGamma,
     SamplingBayesianEncoder,
     Scaled,
-    _drawing,
-    _random,
     load,
 )
+from catbayes.core import drawing
+from catbayes.core import random as random_streams
 
 
 def make_table(family, n_rows=60, seed=0):
@@ -75,7 +75,7 @@ def test_every_path_equals_the_loop(family, weighted, monkeypatch):
     for own_target in (CrossFit(splitter), Exclude(splitter)):  # without spread, `Exclude` goes by folds as well
         folded = mean_encoder(family, own_target=own_target).fit_transform(X, y, given)
         np.testing.assert_allclose(folded, naive(lambda n, m: fold[n] != fold[m]), rtol=1e-9)
-    monkeypatch.setattr(_drawing, "HIDING_TEMPERATURE", 0.0)
+    monkeypatch.setattr(drawing, "HIDING_TEMPERATURE", 0.0)
     left_out = mean_encoder(family).fit_transform(X, y, given)
     np.testing.assert_allclose(left_out, naive(lambda n, m: n != m), rtol=1e-7, atol=1e-9)
     many = np.tile(X, (40, 1)), np.tile(y, 40), None if given is None else np.tile(given, 40)
@@ -125,7 +125,7 @@ def test_a_rows_own_target_has_no_part_in_its_training_features():
 
 
 def test_draws_do_not_depend_on_n_jobs(monkeypatch):
-    monkeypatch.setattr(_random, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(random_streams, "CHUNK_ROWS", 64)
     random = np.random.default_rng(0)
     X, y = random.integers(0, 30, (1000, 4)), random.integers(0, 2, 1000)
     for per in ("row", "category"):
@@ -139,7 +139,7 @@ def test_draws_do_not_depend_on_n_jobs(monkeypatch):
 @pytest.mark.parametrize("sampler", ["exact", "normal", "auto"])
 @pytest.mark.parametrize("family", PRIORS)
 def test_the_first_rows_and_the_first_draws_do_not_change_when_more_follow(family, sampler, monkeypatch):
-    monkeypatch.setattr(_random, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(random_streams, "CHUNK_ROWS", 64)
     codes, y, _ = make_table(family, 400)
     codes[100:] = 0  # one category is frequent enough for the normal, in weight
     X = codes[:, None]

@@ -13,8 +13,8 @@ SOURCE = Path(catbayes.__file__).parent
 CLASSES = {family.__name__ for family in FAMILIES.values()}
 QUOTED = re.compile(rf'"({"|".join(FAMILIES)})"')
 OTHER_MEANINGS = {  # words that are no family where they stand
-    ("_drawing.py", "normal"): "a sampler",
-    ("_comparison/_result.py", "categorical"): "columns",
+    ("core/drawing.py", "normal"): "a sampler",
+    ("comparison/_result.py", "categorical"): "columns",
 }
 FILES = sorted(
     path

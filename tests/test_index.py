@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catbayes import _index
+from catbayes.core import combinations
 from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index
 
@@ -86,7 +86,7 @@ class Loop:
 @given(tables=SEEN_AND_NEW)
 def test_rows_have_the_slots_of_their_tuples_or_of_the_nearest_ancestor_seen(dense, nested, tables):
     rows, new = tables
-    with mock.patch.object(_index, "DENSE", dense):
+    with mock.patch.object(combinations, "DENSE", dense):
         index, slots = read(rows)
         index, loop = index.nested() if nested else index, Loop(rows, nested)
         assert list(index.values) == loop.categories

@@ -19,8 +19,8 @@ from catbayes import (
     PredictiveQuantiles,
     SamplingBayesianEncoder,
     SamplingClassifier,
-    _drawing,
 )
+from catbayes.core import drawing
 
 MODELS = {
     "linear": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
@@ -165,7 +165,7 @@ def test_on_adult_draws_keep_the_score_and_left_out_means_lose_it(adult, monkeyp
     assert auc() > 0.924
     assert auc(draws=Draws(1.0)) > 0.924
     assert auc(draws=Draws(0.0)) > 0.924  # goes by folds
-    monkeypatch.setattr(_drawing, "HIDING_TEMPERATURE", 0.0)
+    monkeypatch.setattr(drawing, "HIDING_TEMPERATURE", 0.0)
     assert auc(draws=Draws(0.0)) < 0.6  # the leave-one-out mean
 
 

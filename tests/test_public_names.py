@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import pkgutil
 import subprocess
 import sys
 
@@ -12,7 +11,7 @@ import catbayes
 
 MODULES = [
     "catbayes",
-    *(f"catbayes.{m.name}" for m in pkgutil.iter_modules(catbayes.__path__) if m.name[0] != "_"),
+    *(f"catbayes.{name}" for name in dir(catbayes) if name not in catbayes.__all__),
 ]
 CLASSES = [getattr(catbayes, name) for name in catbayes.__all__ if inspect.isclass(getattr(catbayes, name))]
 

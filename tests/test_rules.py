@@ -28,12 +28,14 @@ def made(tree):
 @pytest.mark.parametrize("file", FILES)
 def test_only_random_and_keyed_make_random_numbers(file):
     if not file.startswith("datasets/"):  # which makes tables
-        assert file in ("_random.py", "_keyed.py") or not list(made(FILES[file])), "use _random.stream"
+        assert file in ("core/random.py", "core/random_keys.py") or not list(made(FILES[file])), (
+            "use core.random.stream"
+        )
 
 
 def test_what_makes_random_numbers_is_found():
-    assert list(made(FILES["_random.py"]))
-    assert list(made(FILES["_keyed.py"]))
+    assert list(made(FILES["core/random.py"]))
+    assert list(made(FILES["core/random_keys.py"]))
     assert list(made(ast.parse("np.random.default_rng(0)")))
     assert list(made(ast.parse("columns = map(np.random.default_rng, seeds)")))
 
@@ -51,5 +53,5 @@ def test_the_public_modules_are_few_and_listed():
     public = {name for name in dir(catbayes) if name not in catbayes.__all__ and not name.startswith("_")}
     assert public == {
         *("datasets", "diagnostics", "displays", "errors", "families", "kinds", "mappings", "priors", "report"),
-        *("skl2onnx", "spark", "statistics", "torch"),
+        *("skl2onnx", "spark", "torch"),
     }

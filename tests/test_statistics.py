@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catbayes import statistics
+from catbayes.core import statistics
 from catbayes.core.statistics import Moments, Tally
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked for
@@ -107,6 +105,22 @@ _MODULES = {
     "models.regressor": ("SamplingRegressor",),
     "priors": ("Empirical", "Scaled"),
 }
+_SUBMODULES = (
+    "datasets",
+    "diagnostics",
+    "displays",
+    "errors",
+    "families",
+    "kinds",
+    "mappings",
+    "priors",
+    "report",
+    "skl2onnx",
+    "spark",
+    "torch",
+)
+"""Public submodules; the others are internal."""
+
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 
@@ -118,10 +132,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"catbayes.{_HOME[name]}"), name)
         globals()[name] = value
         return value
-    if name[:1] != "_" and find_spec(f"catbayes.{name}"):
+    if name in _SUBMODULES:
         return import_module(f"catbayes.{name}")
     raise AttributeError(f"module 'catbayes' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(module.name for module in iter_modules(__path__) if module.name[0] != "_")})
+    return sorted({*__all__, *_SUBMODULES})
