@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test golden calibration fuzz coverage mutants reliability lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale bench-large bench-parts walk dist lowest interpreters mlflow news clean
+.PHONY: demo reproduce test golden calibration fuzz coverage mutants reliability lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale bench-large bench-parts guard walk dist lowest interpreters mlflow news clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -24,6 +24,7 @@ calibration: $(VENV)/.dev  ## the slow statistical suites
 
 FUZZ_SECONDS ?= 3600
 PROOF := build/reliability
+BASE ?= HEAD
 
 fuzz: $(VENV)/.dev  ## generated lives and tables against plain loops, for an hour; what was found is tried first next time
 	OMP_NUM_THREADS=1 $(RUN)/python tests/fuzzing.py --seconds $(FUZZ_SECONDS) --write $(PROOF)/fuzz.json
@@ -103,6 +104,9 @@ bench-other: $(VENV)/.dev  ## the defaults on 56 tables on which nothing was cho
 
 bench-doubt: $(VENV)/.dev  ## whether the next target lies where it was said to, beside others; needs CATBAYES_DATA, an hour
 	OMP_NUM_THREADS=1 $(RUN)/python -m experiments.doubt --folder results --page docs/doubt.md
+
+guard: $(VENV)/.dev  ## answers, scores, leakage, draws by row id, time and memory against the commit BASE; ten minutes
+	$(RUN)/python benchmarks/guard.py --base $(BASE) $(if $(ONLY),--only $(ONLY))
 
 walk: $(VENV)/.dev  ## calls and files that five tasks walk through; --write puts them into docs/architecture.md
 	$(RUN)/python benchmarks/walk.py
