@@ -27,8 +27,9 @@ from catbayes import (
 )
 from catbayes.core.posteriors import Posteriors
 from catbayes.families import BetaBinomial, BetaNegativeBinomial, DirichletCategorical, GammaPoisson, NormalGamma
-from catbayes.kinds.links import LinkedPrior
-from catbayes.kinds.tree import Links, _variance
+from catbayes.kinds.linked_prior import LinkedPrior
+from catbayes.kinds.tree import Tree as Links
+from catbayes.kinds.tree import _variance
 
 HIERARCHY = {"postcode": ["region", "country"]}
 TARGETS = ["bernoulli", "categorical", "normal", "poisson", "negative_binomial", "binomial"]

@@ -38,10 +38,10 @@ from catbayes.effects.slopes import Slope
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name
 from catbayes.io.atomic import replacing
-from catbayes.kinds import Bins, Cuts, Forms, Sets, Tags
-from catbayes.kinds.links import LinkedPrior, links_of
+from catbayes.kinds import CATEGORIES
+from catbayes.kinds.linked_prior import LinkedPrior, links_of
 
-FORMAT, VERSION = "catbayes encoder", 6
+FORMAT, VERSION = "catbayes encoder", 7
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
 
 
@@ -173,28 +173,15 @@ def _write_prior(prior: ColumnPrior) -> dict[str, Any]:
 def _write_source(column: ColumnEvidence) -> dict[str, Any]:
     """What is known of the categories of one column but their names: cuts, or the order that its type declared."""
     source = column.index.sources[0]
-    if isinstance(source, Cuts):
-        return {"edges": list(source.edges)}
-    if isinstance(source, Sets):
-        return {"separator": source.separator}
-    if isinstance(source, Forms):
-        return {"forms": True}
     if source.declared is None or len(column.parts) > 1:
-        return {}
+        return source.to_dict()
     return {"declared": write_values(source.declared, f"level of column {column.name!r}")}
 
 
 def _read_source(record: dict[str, Any], values: Sequence[Any]) -> Categories:
     """Categories of one column."""
-    if "edges" in record:
-        found = Cuts.at(Bins(record["edges"]).cuts)  # type: ignore[arg-type]
-        if found.values != values:
-            raise ValueError("the bins are not those of their cuts")
-        return found
-    if "separator" in record:
-        return Sets(values, separator=Tags(record["separator"]).separator)
-    if "forms" in record:
-        return Forms(values)
+    if "type" in record:
+        return CATEGORIES[record["type"]].from_dict(record, values)
     return Categories(values, tuple(map(read_value, record["declared"])) if "declared" in record else None)
 
 
@@ -262,10 +249,12 @@ def build_encoder(build: Build, header: Any, table: Any) -> Any:
             number: int, seen: Statistics, index: Index, statistics: Statistics, others: Sequence[Statistics]
         ) -> ColumnPrior:
             record = records[number]
-            kind = links_of(index, others)
+            kind = links_of(index)
             if kind is not None:
                 strengths = tuple(_amount("strengths", strength) for strength in record["strengths"])
-                return LinkedPrior.of(index, kind(_read_prior(record["root"], wanted), strengths), statistics)
+                return LinkedPrior.of(
+                    index, kind.of(index, _read_prior(record["root"], wanted), strengths, others), statistics
+                )
             return ColumnPrior(_read_prior(record["prior"], wanted), _read_prior(record["unseen"], wanted))
 
         return Encoding.of(settings, evidence, family, int(header["seed"]), read_prior)

@@ -104,6 +104,15 @@ class Categories:
         """Slot of values that are not among the categories."""
         return len(self.values) + 1
 
+    def to_dict(self) -> dict[str, Any]:
+        """What a file holds of them but for their names."""
+        return {}
+
+    @classmethod
+    def from_dict(cls, record: Any, values: Sequence[Any]) -> Categories:
+        """Read what `to_dict` made."""
+        return cls(values)
+
     def labels(self) -> list[Any]:
         """What each slot is called; None for missing and unseen."""
         return [*self.values, None, None]

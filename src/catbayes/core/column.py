@@ -20,7 +20,7 @@ from catbayes.core.selection import ColumnSpec
 from catbayes.core.target import Target
 from catbayes.core.validation import Array, Codes
 from catbayes.families import Family, no_signal
-from catbayes.kinds.links import LinkedPrior
+from catbayes.kinds.linked_prior import LinkedPrior
 from catbayes.mappings import Mapping
 
 EXPECTATION_DRAWS = 100

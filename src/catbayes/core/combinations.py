@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,7 @@ from catbayes.core.table import spelled
 from catbayes.core.validation import Codes
 from catbayes.errors import InputError
 
-__all__ = ["Index", "Leaning", "Level", "Monotone"]
-
-Monotone = Literal["increasing", "decreasing"]
-Leaning = Literal["line", "ring", "likeness", "roles", "opposed roles", "sets"]
-"""Beside each other, in a ring the last one beside the first too; below parents that were found by likeness; on what
-the same categories say in other columns, or the opposite of it; or on the members of a set."""
+__all__ = ["Index", "Level"]
 
 DENSE = 4
 """Keys are looked up in a table of all keys, if there are at most so many times as many of them as rows."""
@@ -54,8 +49,7 @@ class Index:
     sources: tuple[Categories, ...]
     cells: Codes  # (category, source): slots of the sources
     levels: tuple[Level, ...] = ()
-    leaning: Leaning | None = None  # how categories lean on each other, where levels do not say it all
-    monotone: Monotone | None = None  # whether means only rise or fall along the order
+    kind: Any = None  # the `Kind` that says what links the categories, where levels do not say it all
 
     @classmethod
     def of(cls, sources: Sequence[Categories], codes: Sequence[Codes]) -> tuple[Index, Codes]:
@@ -105,10 +99,6 @@ class Index:
             levels.append(Level(above, tuple(_label(tuple(reversed(path))) for path in number), _no_cells(1)))
             paths = [path[1:] for path in number]
         return replace(Index.of_column(leaves), levels=tuple(levels))
-
-    def in_order(self, order: Literal["line", "ring"], monotone: Monotone | None = None) -> Index:
-        """The same categories, each the neighbour of the next."""
-        return replace(self, leaning=order, monotone=monotone)
 
     def starts(self) -> list[int]:
         """The first slot of the nodes of each level, and the end of the last."""

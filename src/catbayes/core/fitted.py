@@ -36,8 +36,7 @@ from catbayes.effects.outputs import effects_beside
 from catbayes.effects.settings import Effects
 from catbayes.errors import InputError, called_from, caller, warn
 from catbayes.families import Family
-from catbayes.kinds import Sets
-from catbayes.kinds.links import LinkedPrior, links_of
+from catbayes.kinds.linked_prior import LinkedPrior, links_of
 from catbayes.mappings import Mapping, Mean
 from catbayes.priors import Prior
 
@@ -145,11 +144,11 @@ class Encoding(Written):
         ) -> ColumnPrior:
             # A column that says nothing has nothing to make a prior of: that of the target itself.
             speaking = seen if seen.varies() else evidence.total
-            kind = links_of(index, others)
+            kind = links_of(index)
             if kind is None:
                 return ColumnPrior.fit(family, settings.prior, speaking, evidence.row_units)
             family.check_linked()
-            links = kind.fit(index, statistics, family, settings.prior, speaking, evidence.row_units)
+            links = kind.fit(index, statistics, family, settings.prior, speaking, evidence.row_units, others)
             return LinkedPrior.of(index, links, statistics)
 
         # An optimiser of four numbers only loses by waking threads.
@@ -200,17 +199,16 @@ class Encoding(Written):
     # ---------------------------------------------------------------------------------------------- slots
 
     def knowing(self, column_of: Callable[[int], Any]) -> Encoding:
-        """The encoding with slots for the sets of new rows: those that were not seen lean on their members."""
+        """The encoding with slots for unseen values of new rows, where these are linked to seen ones."""
 
         def extend(column: EncodedColumn) -> EncodedColumn:
             index = column.posteriors.index
-            source = index.sources[0]
-            if index.leaning != "sets" or not isinstance(source, Sets):
+            if index.kind is None:
                 return column
-            more = source.knowing(column_of(column.parts[0]))
-            return column if more is source else column.within(more.index(), self.seed)
+            more = index.kind.extended(index, column_of(column.parts[0]))
+            return column if more is index else column.within(more, self.seed)
 
-        if not any(column.posteriors.index.leaning == "sets" for column in self.columns):
+        if all(column.posteriors.index.kind is None for column in self.columns):
             return self
         return replace(self, columns=tuple(self.settings.run(extend, self.columns)))
 
@@ -235,7 +233,8 @@ class Encoding(Written):
             index = column.posteriors.index
             pairs = zip(column.parts, index.sources, strict=True)
             slots = index.slots([codes[part, id(source)] for part, source in pairs])
-            if index.leaning in ("line", "ring") and self.settings.unseen == "prior" and (slots == index.unseen).any():
+            ordered = index.kind is not None and index.kind.is_ordered
+            if ordered and self.settings.unseen == "prior" and (slots == index.unseen).any():
                 _warn_of_no_level(index.sources[0], column_of(column.position), column.name)
             return self._admit(column, slots)
 
@@ -407,8 +406,9 @@ class Encoding(Written):
 
     @property
     def _one_way(self) -> list[Any]:
-        """Names of the columns whose means only rise or fall."""
-        return [column.name for column in self.columns if column.posteriors.index.monotone is not None]
+        """Names of the columns in which rows of one category enter the mean of another."""
+        kinds = [(column.name, column.posteriors.index.kind) for column in self.columns]
+        return [name for name, kind in kinds if kind is not None and kind.pools_means]
 
     def refuse_one_way(self) -> None:
         """Refuse to take a target out of one posterior, where it has a part in others."""

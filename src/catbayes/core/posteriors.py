@@ -136,7 +136,7 @@ class Posteriors:
             "category": [values[slot] for slot in slots for _ in range(width)],
             "kind": np.repeat(kind[slots], width).tolist(),
         }
-        if index.leaning == "likeness":  # a tree that nobody has seen yet
+        if index.kind is not None and index.kind.names_parents:
             above = index.up()[slots]
             record["parent"] = [values[slot] for slot in above for _ in range(width)]  # of what is unseen, None
         if width > 1:

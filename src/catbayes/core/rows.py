@@ -20,7 +20,6 @@ from catbayes.core.validation import Array, Codes, check_weights, refuse_masked,
 from catbayes.effects.settings import Effects, RowEffects
 from catbayes.errors import InputError
 from catbayes.interactions import screen
-from catbayes.kinds import Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +78,11 @@ def read_rows(
     needed = sorted({part for spec in specs for part in spec.parts})
     kinds = selection.kinds_at(names)
 
-    said = Said(target.family, lambda codes, n_slots: target.gather(codes, weight, n_slots), weight)
-
     def read_column(position: int) -> tuple[Categories, Codes]:
         column, kind = table.column(position), kinds.get(position)
         if kind is None:
             return Categories.of(column)
-        return kind.read(column, names[position], said)
+        return kind.read(column, names[position], target, weight)
 
     read = dict(zip(needed, run(read_column, needed), strict=True))
     for spec in specs:

@@ -1,109 +1,170 @@
-"""Columns whose slots lean on each other: below their parents in a tree, or beside their neighbours in an order."""
+"""What links the categories of a column, and the arithmetic that all links share.
+
+Every category varies about a common mean as the mean of κ rows would, and learns from the categories that it is linked
+to, as strongly as ω rows say. A category's own rows never enter its prior, so nothing is counted twice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from itertools import product
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.optimize import minimize
 
 from catbayes.core.combinations import Index
-from catbayes.core.posteriors import ColumnPrior, Entries
-from catbayes.core.prior_uncertainty import doubt_of_mean, relying
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.validation import Array
-from catbayes.families import Family
-from catbayes.kinds.members import Members
-from catbayes.kinds.random_walk import Walk, in_one_direction
-from catbayes.kinds.roles import Heard, Roles
-from catbayes.kinds.strengths import centre_of
-from catbayes.kinds.tree import Likeness, Links
+from catbayes.families import Family, no_signal
+from catbayes.priors import Empirical, Prior
 
-__all__ = ["LinkedPrior", "links_of"]
+LOWEST = 1e-3
+"""Strengths κ and ω, in rows, below which a link has no effect."""
+
+STARTS = 7
+"""The search starts at the best point of a grid of this many κ and ω."""
 
 
-def links_of(
-    index: Index, others: Sequence[Statistics] = ()
-) -> type[Links] | type[Walk] | type[Members] | Heard | None:
-    """What links the slots of an index; None if nothing does, and all have one prior.
+class SlotPriors(NamedTuple):
+    """The prior of each slot, given the rows of the categories that it is linked to."""
 
-    `others` is what the same categories say in other roles.
-    """
-    if index.leaning == "likeness":
-        return Likeness
-    if index.leaning == "sets":
-        return Members
-    if index.leaning in ("roles", "opposed roles"):
-        return Heard(tuple(others), opposed=index.leaning == "opposed roles")
-    if index.leaning is not None:
-        return Walk
-    return Links if index.levels else None
+    priors: Any  # one distribution for each slot
+    variance: Array  # of the mean of each prior from sample to sample, as a multiple of the variance of a target
+    root: Any  # the prior of a category without data
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedPrior(ColumnPrior):
-    """A prior for each slot of a column, from those that it is linked to.
+class Links(ABC):
+    """Fitted links: the distribution that all categories vary about, and the strength of each link, in rows."""
 
-    `unseen` is that of every slot, and `prior` that of a category of which nothing is known.
-    """
-
-    index: Index
-    links: Links | Walk | Members | Roles
-    variance: Array  # of the mean of each prior
-
-    by_slot: ClassVar[bool] = True
+    root: Any
+    strengths: tuple[float, ...]
 
     @classmethod
-    def of(cls, index: Index, links: Links | Walk | Members | Roles, statistics: Statistics) -> LinkedPrior:
-        """Let every slot know what the statistics tell of the others."""
-        own, variance, outer = links.priors(index, statistics)
-        return cls(outer, own, index, links, variance)
+    def of(cls, index: Index, root: Any, strengths: tuple[float, ...], others: Sequence[Statistics] = ()) -> Self:
+        """Make links of known strengths, as a file holds them."""
+        return cls(root, strengths)
 
-    def given(self, statistics: Statistics, others: Sequence[Statistics] = ()) -> LinkedPrior:
-        """Root and strengths stay, and the rest is learnt from these statistics."""
-        links = self.links.given(others) if isinstance(self.links, Roles) else self.links
-        return self.of(self.index, links, statistics)
+    @classmethod
+    @abstractmethod
+    def fit(
+        cls,
+        index: Index,
+        statistics: Statistics,
+        family: type[Family],
+        prior: Prior,
+        column: Statistics,
+        units: float = 1.0,
+        others: Sequence[Statistics] = (),
+    ) -> Self:
+        """Estimate the strengths by marginal likelihood; a prior with given parameters fixes them.
 
-    def within(self, index: Index, statistics: Statistics) -> LinkedPrior:
-        """The same links in a larger index."""
-        return self.of(index, self.links, statistics)
-
-    def update(self, statistics: Statistics) -> Entries:
-        """Update the prior of each slot; one without rows stays on it."""
-        posterior = self.unseen.update(statistics)
-        chosen = posterior.where(statistics.count > 0, self.unseen)
-        if self.index.monotone is not None:
-            chosen = in_one_direction(chosen, self.prior, self.index)
-        return Entries(chosen, statistics.count, self.variance)
-
-    def doubt(self, statistics: Statistics, posterior: Family) -> Array:
-        """The same for the mean that all slots are held to; strengths are taken as known.
-
-        The prior of a slot goes with that mean by as much as it does not go with the rows of others, were these all
-        moved alike.
+        Parameters
+        ----------
+        index, statistics
+            The slots of the column, and what their rows say.
+        family, prior
+            Of the target.
+        column : Statistics
+            What the prior is made from: those of the column, or of the target if the column has no data.
+        units : float, default=1.0
+            Exposure of a row.
+        others : sequence of Statistics
+            Those of the same categories in other columns.
         """
-        before, after, way = _moved(statistics, self.prior)
-        priors = [self.links.priors(self.index, rows)[0].mean()[:, posterior.location] for rows in (before, after)]
-        by_rows = (priors[1] - priors[0])[:, -1] / way
-        share = relying(posterior, statistics.count) * np.clip(1.0 - by_rows, 0.0, 1.0)
-        return doubt_of_mean(posterior, statistics.count, share)
 
-    def at(self, slots: Any) -> Family:
-        """The priors of the slots."""
-        return self.unseen.take(slots)
+    @abstractmethod
+    def slot_priors(self, index: Index, statistics: Any) -> SlotPriors:
+        """Compute the prior of each slot from the statistics of the slots that it is linked to."""
+
+    def given(self, others: Sequence[Statistics]) -> Self:
+        """Use other statistics of the other columns, such as those of some folds."""
+        return self
+
+    def constrain(self, posterior: Any, root: Any, index: Index) -> Any:
+        """Adjust posteriors to a constraint on their means, if there is one."""
+        return posterior
 
 
-def _moved(statistics: Any, root: Any) -> tuple[Any, Any, float]:
-    """As many rows in every slot, all at the mean of a root, and all at another place; and the way from one to other.
+def fit_root_and_strength(
+    fitted: tuple[Any, Any], prior: Prior, total: float, cost: Callable[[Any, float], float]
+) -> tuple[Any, float]:
+    """Find the root, of strength κ, and the ω of least cost; a `prior` with given parameters fixes κ.
 
-    Classes move from the last to the first; numbers that cannot be negative go half of the way to zero.
+    Where nothing is better than a root so strong that all categories equal it, that is the answer.
     """
-    count, centre = statistics.count, centre_of(root)
-    if isinstance(statistics, Tally):
-        first = np.eye(len(centre))[0]
-        return Tally(count[:, None] * centre), Tally(count[:, None] * first), -float(centre[-1])
-    signed = root.support is None or root.log_target
-    way = -max(abs(float(centre[0])) / 2.0, float(signed))
-    here, there = (Moments(count, np.full_like(count, place), 0.0 * count) for place in (centre[0], centre[0] + way))
-    return here, there, way
+    base, proper = fitted
+    free = isinstance(prior, Empirical)
+    low, high = np.log(LOWEST), np.log(no_signal(total))
+
+    def at(x: Any) -> tuple[Any, float]:
+        return base.worth(np.exp(x[1])) if free else proper, float(np.exp(x[0]))
+
+    def price(x: Any) -> float:
+        return cost(*at(x))
+
+    grid = np.linspace(low, high, STARTS)
+    value, best = minimise(
+        price, product(grid, grid) if free else product(grid), (low, high), near=(1e-3, 1e-4), most=200
+    )
+    without_links = (low, high)
+    return at(without_links if free and price(without_links) - value < 1e-2 else best)
+
+
+def minimise(
+    cost: Callable[[Any], float],
+    starts: Iterable[Sequence[float]],
+    bounds: tuple[float, float],
+    near: tuple[float, float] = (1e-2, 1e-2),
+    most: int = 300,
+    step: float | None = None,
+) -> tuple[float, Any]:
+    """Find the least cost and its place, from the best of some starts: logarithms of strengths, within the bounds.
+
+    `near` is the tolerance of the place and of the cost, `most` the number of steps. The first steps are a twentieth of
+    the start, or `step`: a start near 0 would otherwise be taken for the end. Needs no gradient.
+    """
+    first = min(starts, key=cost)
+    options: dict[str, Any] = {"xatol": near[0], "fatol": near[1], "maxiter": most}
+    if step is not None:
+        inward = np.where(np.asarray(first) + step > bounds[1], -step, step)
+        options["initial_simplex"] = np.vstack([first, first + np.diag(inward)])
+    found = minimize(cost, first, bounds=[bounds] * len(first), method="Nelder-Mead", options=options)
+    return float(found.fun), found.x
+
+
+def shifted_priors(root: Any, worth: Array, gap: Array, kind: type[Statistics]) -> Any:
+    """Priors of strength `worth`, whose means lie `gap` / `worth` from that of the root; `gap` is (category, …)."""
+    rows, centre = np.maximum(worth - root.strength, 0.0), centre_of(root)
+    more: Any
+    if kind is Tally:
+        more = Tally(np.maximum(rows[:, None] * centre + gap, 0.0))
+    else:
+        away = np.divide(gap[:, 0], rows, out=np.zeros_like(rows), where=rows > 0)
+        mean = np.where(rows > 0, centre[0] + away, 0.0)
+        if root.support is not None and not root.log_target:  # a mean of counts is not negative
+            mean = np.maximum(mean, 0.0)
+        more = Moments(rows, mean, np.zeros_like(rows))
+    return repeated(root, len(rows)).update(more).varying_as(root)
+
+
+def means_of(statistics: Any) -> Array:
+    """Means of the categories, (category, class), or of one column for numbers; undefined where there are no rows."""
+    return np.asarray(statistics.mean if statistics.mean.ndim > 1 else statistics.mean[:, None])
+
+
+def centre_of(root: Any) -> Array:
+    """The mean of a prior in the same form: the share of each class, or a number."""
+    if not root.classes:
+        return np.asarray(root.mean()[root.location])
+    ones, others = root.class_betas()
+    share = ones / (ones + others)
+    return np.append(1.0 - share, share) if root.binary else share
+
+
+def repeated(root: Any, times: int) -> Any:
+    """Repeat one distribution."""
+    return root.take(np.newaxis).take(np.zeros(times, dtype=np.intp))

@@ -17,6 +17,7 @@ are the likeliest of all, θ integrated out: level after level is predicted by t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,22 +30,26 @@ from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.families import Family
-from catbayes.kinds.strengths import LOWEST, centre_of, likeliest, means_of, repeated, told
+from catbayes.kinds.links import (
+    LOWEST,
+    Links,
+    SlotPriors,
+    centre_of,
+    fit_root_and_strength,
+    means_of,
+    repeated,
+    shifted_priors,
+)
 from catbayes.priors import Empirical, Prior
-
-__all__ = ["Walk", "in_one_direction"]
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
-    """What links levels in their order: the mean that they are held to, by κ rows, and the strength ω of a step."""
-
-    root: Any
-    strengths: tuple[float, ...]  # of a step
+class RandomWalk(Links):
+    """Links of levels in their order: the root, of strength κ, and the strength ω of a step."""
 
     @property
     def step(self) -> float:
-        """ω: how many rows a level tells of its neighbour, at most."""
+        """ω: at most how many rows a level is worth to its neighbour."""
         return self.strengths[0]
 
     @classmethod
@@ -56,11 +61,12 @@ class Walk:
         prior: Prior,
         column: Statistics,
         units: float = 1.0,
-    ) -> Walk:
-        """Find the likeliest κ and ω; of a prior that is given, κ is the strength."""
-        if index.monotone is not None and family.classes and not family.binary:
+        others: Sequence[Statistics] = (),
+    ) -> RandomWalk:
+        """Find the likeliest κ and ω; a prior with given parameters fixes κ."""
+        if index.kind.monotone is not None and family.classes and not family.binary:
             raise InputError(
-                f"monotone={index.monotone!r}: three classes or more do not rise and fall together. Leave it out."
+                f"monotone={index.kind.monotone!r}: three classes or more do not rise and fall together. Leave it out."
             )
         fitted = prior.fit(family, column, units)
         seen = np.flatnonzero(statistics.count[: index.missing] > 0)
@@ -71,7 +77,7 @@ class Walk:
         def cost(root: Any, step: float) -> float:
             return -cls(root, (step,))._log_marginal(path, own, seen)
 
-        root, step = likeliest(fitted, prior, float(statistics.count.sum()), cost)
+        root, step = fit_root_and_strength(fitted, prior, float(statistics.count.sum()), cost)
         return cls(root, (step,))
 
     def _log_marginal(self, path: _Path, own: Statistics, seen: Any) -> float:
@@ -87,14 +93,11 @@ class Walk:
         spread = np.diagonal(factor)
         surprise = spread[:, None] * solve_triangular(factor, gap, lower=True)
         worth = 1.0 / np.maximum(spread**2 - noise, 1e-300)
-        before = told(self.root, worth, worth[:, None] * (gap - surprise), type(own))
+        before = shifted_priors(self.root, worth, worth[:, None] * (gap - surprise), type(own))
         return float(before.log_marginal(own).sum())
 
-    def priors(self, index: Index, statistics: Any) -> tuple[Family, Array, Family]:
-        """The prior of every slot and its variance; and that of a category of which nothing is known.
-
-        A missing or unseen category is as any level might be: about the mean, as far as levels lie apart.
-        """
+    def slot_priors(self, index: Index, statistics: Any) -> SlotPriors:
+        """Condition each level on the rows of the others; missing and unseen vary about the mean as levels do."""
         path, levels = _Path.of(index), statistics.take(np.arange(index.missing))
         count = levels.count
         outer = self.root.take(np.newaxis).worth(np.array([1.0 / path.apart(self)]))
@@ -103,26 +106,29 @@ class Walk:
         share = inverse / known[:, None]
         gap = np.where(count[:, None] > 0, means_of(levels) - centre_of(self.root), 0.0) * count[:, None]
         worth = np.maximum(1.0 / known - count, self.root.strength)
-        own = told(self.root, worth, share @ gap - gap, type(levels))
+        own = shifted_priors(self.root, worth, share @ gap - gap, type(levels))
         others = (share**2) @ count - count
         variance = np.maximum(others, 0.0) / (worth * np.maximum(worth - own.curvature, LOWEST))
         every = own.join([repeated(outer.take(0), 2)]).varying_as(self.root)
-        return every, np.append(variance, np.zeros(2)), outer.take(0)
+        return SlotPriors(every, np.append(variance, np.zeros(2)), outer.take(0))
 
+    def constrain(self, posterior: Any, root: Any, index: Index) -> Any:
+        """Make the means rise or fall along the levels by isotonic regression; strengths stay.
 
-def in_one_direction(posterior: Any, root: Any, index: Index) -> Any:
-    """Posteriors whose means only rise or fall along the levels: isotonic regression, each worth as much as it was.
-
-    Levels that would go the other way have one mean, that of all their rows and priors. So the rows of one have a part
-    in the mean of the other, and a row's own target is kept out by folds.
-    """
-    levels, rest = posterior.take(np.arange(index.missing)), posterior.take(np.arange(index.missing, index.n_slots))
-    means, centre = levels.mean()[:, levels.location][:, 0], centre_of(root)
-    found = isotonic_regression(means, weights=levels.strength, increasing=index.monotone == "increasing").x
-    gap = (found - centre[-1])[:, None] * (np.array([-1.0, 1.0]) if root.classes else np.ones(1))
-    kind = Tally if root.classes else Moments
-    moved = told(root.worth(LOWEST * levels.strength.min()), levels.strength, levels.strength[:, None] * gap, kind)
-    return moved.varying_as(levels).join([rest])
+        Levels that would go the other way share one mean, that of all their rows and priors. So the rows of one level
+        enter the mean of another, and a row's own target is excluded by folds.
+        """
+        if index.kind.monotone is None:
+            return posterior
+        levels, rest = posterior.take(np.arange(index.missing)), posterior.take(np.arange(index.missing, index.n_slots))
+        means, centre = levels.mean()[:, levels.location][:, 0], centre_of(root)
+        found = isotonic_regression(means, weights=levels.strength, increasing=index.kind.monotone == "increasing").x
+        gap = (found - centre[-1])[:, None] * (np.array([-1.0, 1.0]) if root.classes else np.ones(1))
+        weak = root.worth(LOWEST * levels.strength.min())
+        moved = shifted_priors(
+            weak, levels.strength, levels.strength[:, None] * gap, Tally if root.classes else Moments
+        )
+        return moved.varying_as(levels).join([rest])
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ class _Path:
     def of(cls, index: Index) -> _Path:
         n_levels = index.missing
         edge = np.eye(n_levels, k=1)
-        if index.leaning == "ring" and n_levels > 2:
+        if index.kind.cyclic and n_levels > 2:
             edge[0, -1] = 1.0
         edge = edge + edge.T
         return cls(*np.linalg.eigh(np.diag(edge.sum(axis=0)) - edge))
@@ -144,15 +150,15 @@ class _Path:
     def _with(self, values: Array) -> Array:
         return np.asarray((self.directions * values) @ self.directions.T)
 
-    def precision(self, walk: Walk) -> Array:
+    def precision(self, walk: RandomWalk) -> Array:
         """κ I + ω L."""
         return self._with(walk.root.strength + walk.step * self.lengths)
 
-    def covariance(self, walk: Walk) -> Array:
+    def covariance(self, walk: RandomWalk) -> Array:
         """(κ I + ω L)⁻¹."""
         return self._with(1.0 / (walk.root.strength + walk.step * np.maximum(self.lengths, 0.0)))
 
-    def apart(self, walk: Walk) -> float:
+    def apart(self, walk: RandomWalk) -> float:
         """The variance of levels about their own mean: all that is not common to them."""
         own = self.lengths[1:] if len(self.lengths) > 1 else np.zeros(1)
         return float(np.mean(1.0 / (walk.root.strength + walk.step * np.maximum(own, 0.0))))

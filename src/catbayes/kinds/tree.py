@@ -21,8 +21,9 @@ The strengths make each child as likely as can be given its siblings, θ integra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,10 +32,8 @@ from catbayes.core.combinations import Index
 from catbayes.core.statistics import Statistics
 from catbayes.core.validation import Array
 from catbayes.families import Family, likeliest_strength, no_signal
-from catbayes.kinds.strengths import climb, repeated
+from catbayes.kinds.links import Links, SlotPriors, minimise, repeated
 from catbayes.priors import Empirical, Prior
-
-__all__ = ["Likeness", "Links"]
 
 LOWEST = np.log(1e-2)
 """The least strength, as a logarithm."""
@@ -44,11 +43,8 @@ SWEEPS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
-    """What links the levels of a hierarchy: the prior at its root, and the strength ν of each level about the next."""
-
-    root: Any
-    strengths: tuple[float, ...]  # of the leaves about their parents, …, of the topmost nodes about the root
+class Tree(Links):
+    """Links of a hierarchy: the prior at its root, and the strength ν of each level about the next, leaves first."""
 
     @classmethod
     def fit(
@@ -59,7 +55,8 @@ class Links:
         prior: Prior,
         column: Statistics,
         units: float = 1.0,
-    ) -> Links:
+        others: Sequence[Statistics] = (),
+    ) -> Self:
         """Find the strengths that make the tree most likely, or take that of a prior that is given for all of them."""
         base, proper = prior.fit(family, column, units)
         n_levels = len(index.levels) + 1
@@ -70,7 +67,7 @@ class Links:
             links = links._improved(index, statistics, family)
         return links
 
-    def priors(self, index: Index, statistics: Any) -> tuple[Family, Array, Family]:
+    def slot_priors(self, index: Index, statistics: Any) -> SlotPriors:
         """The prior of every slot and its variance; and the prior of a category of which nothing is known.
 
         The variance of a prior is that of its mean from one sample of siblings to the next, as a multiple of the
@@ -87,7 +84,7 @@ class Links:
             behind.append(below)
         # How much targets vary within a category is the same for all.
         own = levels[0].prior.join(behind).varying_as(self.root)
-        return own, np.concatenate(variances), outer[0].take(0)
+        return SlotPriors(own, np.concatenate(variances), outer[0].take(0))
 
     def _outer(self) -> list[Family]:
         """The distribution of θ at every level of an entry without seen ancestors, leaves first."""
@@ -131,18 +128,18 @@ class Links:
             top = top + each.place(place, sum(sizes)) if len(place) else top
         return top
 
-    def _improved(self, index: Index, statistics: Any, family: type[Family]) -> Links:
+    def _improved(self, index: Index, statistics: Any, family: type[Family]) -> Self:
         """Better strengths, each given the others."""
         levels = self._propagate(index, statistics)
         root = family.of_nodes(self._top(index, levels), self.root)
         strengths = [float(root.strength)]
         for level in reversed(levels[:-1]):
             strengths.insert(0, likeliest_strength(level.cavity, level.statistics, root))
-        return Links(root, tuple(strengths))
+        return type(self)(root, tuple(strengths))
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness(Links):
+class Likeness(Tree):
     """Links of a tree that was found by likeness: parents have few children, which may differ much.
 
     A child that varies by more than its rows do tells its parent less than a row, so that what parents were told is
@@ -159,6 +156,7 @@ class Likeness(Links):
         prior: Prior,
         column: Statistics,
         units: float = 1.0,
+        others: Sequence[Statistics] = (),
     ) -> Likeness:
         """Find all strengths at once; of a prior that is given, all have its own."""
         known = statistics if statistics.varies() else column  # an engine may have counted every spelling by itself
@@ -174,7 +172,7 @@ class Likeness(Links):
             return -float(prior.varying_as(base).take(leaves).log_marginal(own).sum())
 
         start = np.clip(np.log(float(base.strength)), LOWEST, highest)
-        value, best = climb(cost, [[start] * n_levels], (LOWEST, highest), step=1.0)
+        value, best = minimise(cost, [[start] * n_levels], (LOWEST, highest), step=1.0)
         silent = [highest] * n_levels
         if cost(silent) - value < 1e-2:  # leaves that differ by nothing
             return cls(base, tuple(np.exp(silent)))

@@ -1,38 +1,21 @@
-"""What a kind says of its column."""
+"""What a kind of column has to define."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self, get_args
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
-from catbayes.core.arrays import TINY
 from catbayes.core.categories import Categories
-from catbayes.core.combinations import Index, Monotone
+from catbayes.core.combinations import Index
 from catbayes.core.validation import Array, Codes, check_option
 from catbayes.errors import InputError
+from catbayes.kinds.links import Links
 
+if TYPE_CHECKING:
+    from catbayes.core.target import Target
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What the rows of a table say of its target, for kinds whose categories are made by it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Said(family=None, gather=lambda codes, n_slots: None, weight=np.array([0.0, 20.0, 20.0])).row_weight
-    20.0
-    """
-
-    family: Any
-    gather: Callable[[Codes, int], Any]  # statistics of the target by slot, of so many slots
-    weight: Array | None = None  # of each row
-
-    @property
-    def row_weight(self) -> float:
-        """Σ w² / Σ w: the weight of a row, in the eyes of a row."""
-        return 1.0 if self.weight is None else float((self.weight**2).sum() / max(self.weight.sum(), TINY))
+Monotone = Literal["increasing", "decreasing"]
 
 
 class Kind(ABC):
@@ -47,23 +30,35 @@ class Kind(ABC):
 
     __slots__ = ()
 
-    in_memory: ClassVar[bool] = False  # whether categories are made of rows in memory, and no engine counts them
+    links: ClassVar[type[Links]]  # how categories are linked
+    in_memory: ClassVar[bool] = False  # whether categories are made of rows in memory, so that no engine counts them
+    is_ordered: ClassVar[bool] = False  # whether an unseen value is a level without a place in the order
+    names_parents: ClassVar[bool] = False  # whether the parents were found here, so that users have not seen them
 
-    def read(self, column: Any, name: Any, said: Said) -> tuple[Categories, Codes]:
+    @property
+    def pools_means(self) -> bool:
+        """Whether rows of one category enter the mean of another, and not its prior alone."""
+        return False
+
+    def read(self, column: Any, name: Any, target: Target, weight: Array | None) -> tuple[Categories, Codes]:
         """Find the categories of a column of this name, and the slot of each row."""
         return Categories.of(column)
 
     @abstractmethod
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
-        """The categories that were seen, with all that they lean on; `peers` are those of columns that share them."""
+        """Return the seen categories with their links; `peers` are those of columns that share them."""
 
     def again(self, seen: Index) -> Kind:
-        """The kind by which more rows become the same categories."""
+        """The kind that turns more rows into the same categories."""
         return self
+
+    def extended(self, index: Index, column: Any) -> Index:
+        """Return the index with slots for the values of new rows, where these are linked to seen categories."""
+        return index
 
 
 class Read(Categories, ABC):
-    """Categories whose cells are read before they are looked up."""
+    """Categories whose cells are normalised before they are looked up."""
 
     __slots__ = ()
 
@@ -71,7 +66,7 @@ class Read(Categories, ABC):
 
     @abstractmethod
     def cells(self, column: Any) -> list[Any]:
-        """The cells of a column, each as the category that it is."""
+        """The cells of a column, each as its category."""
 
     @abstractmethod
     def of_values(self, values: tuple[Hashable, ...]) -> Self:
@@ -100,6 +95,4 @@ def check_monotone(monotone: Any, cyclic: bool) -> None:
     if monotone is not None:
         check_option("monotone", monotone, get_args(Monotone))
         if cyclic:
-            raise InputError(
-                f"monotone={monotone!r} with cyclic=True: what goes round comes back. Leave one of them out."
-            )
+            raise InputError(f"monotone={monotone!r} with cyclic=True: a cycle cannot be monotone. Leave one out.")

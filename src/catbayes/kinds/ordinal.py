@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from catbayes.core.categories import Categories, canonical_list, declared_levels
-from catbayes.core.combinations import Index, Monotone
+from catbayes.core.combinations import Index
 from catbayes.core.validation import Codes
 from catbayes.errors import InputError
-from catbayes.kinds._kind import Kind, Said, check_monotone
+from catbayes.kinds.kind import Kind, Monotone, check_monotone
+from catbayes.kinds.links import Links
+from catbayes.kinds.random_walk import RandomWalk
 
 MOST_LEVELS = 1000
 """Every level has a part in the prior of every other one: more of them are for bins."""
@@ -57,6 +59,9 @@ class Ordinal(Kind):
     cyclic: bool = False
     monotone: Monotone | None = None
 
+    links: ClassVar[type[Links]] = RandomWalk
+    is_ordered: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         """Hold the levels, whatever they were given as."""
         check_monotone(self.monotone, self.cyclic)
@@ -68,7 +73,12 @@ class Ordinal(Kind):
             raise InputError(f"Ordinal: levels={self.levels!r}: expected each level once, and none that is missing.")
         object.__setattr__(self, "levels", levels)
 
-    def read(self, column: Any, name: Any, said: Said) -> tuple[Categories, Codes]:
+    @property
+    def pools_means(self) -> bool:
+        """Isotonic regression does."""
+        return self.monotone is not None
+
+    def read(self, column: Any, name: Any, target: Any, weight: Any) -> tuple[Categories, Codes]:
         """Values are names; the type of the column may say their order."""
         categories, codes = Categories.of(column)
         return Categories(categories.values, declared_levels(column)), codes
@@ -81,7 +91,7 @@ class Ordinal(Kind):
                 f"Ordinal: column {name!r} has {len(levels)} levels, more than {MOST_LEVELS}. Use Bins() for numbers, "
                 "or leave the order out."
             )
-        return Index.of_column(Categories(levels)).in_order("ring" if self.cyclic else "line", self.monotone)
+        return replace(Index.of_column(Categories(levels)), kind=self)
 
     def _in_order(self, seen: Categories, name: Any) -> tuple[Any, ...]:
         values: tuple[Any, ...] = tuple(seen.values)

@@ -15,7 +15,9 @@ from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index, Level
 from catbayes.core.validation import Codes, check_count, check_number
 from catbayes.errors import InputError
-from catbayes.kinds._kind import Kind, Read, Said
+from catbayes.kinds.kind import Kind, Read
+from catbayes.kinds.links import Links
+from catbayes.kinds.tree import Likeness
 
 PRODUCTS = 2e8
 """Pairs of forms are compared by the n-grams that they share, which takes so many products at most: the most common
@@ -66,13 +68,16 @@ class Spellings(Kind):
     vaguely: float = 0.25
     size: int = 3
 
+    links: ClassVar[type[Links]] = Likeness
+    names_parents: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         """Require numbers that go together."""
         check_number("Spellings.alike", self.alike, 0.0, 1.0)
         check_number("Spellings.vaguely", self.vaguely, 0.0, self.alike)
         check_count("Spellings.size", self.size)
 
-    def read(self, column: Any, name: Any, said: Said) -> tuple[Categories, Codes]:
+    def read(self, column: Any, name: Any, target: Any, weight: Any) -> tuple[Categories, Codes]:
         """Spellings of one form are one category."""
         categories, codes = Categories.of(column)
         forms, moved = _forms(categories.values)
@@ -93,7 +98,7 @@ class Spellings(Kind):
         none = np.empty((0, 1), dtype=np.intp)
         found = Resembling(forms, grams=grams, near=near, far=far, bounds=(self.alike, self.vaguely))
         levels = (Level(near, names[0], none), Level(far, names[1], none))
-        return Index((found,), np.arange(len(forms))[:, None], levels, "likeness")
+        return Index((found,), np.arange(len(forms))[:, None], levels, self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,6 +146,15 @@ class Forms(Read):
         found, codes = Categories.of(column)
         forms = [*map(form_of, found.values), None]
         return [forms[code] for code in codes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a file holds of them but for their names."""
+        return {"type": "Forms"}
+
+    @classmethod
+    def from_dict(cls, record: Any, values: Sequence[Any]) -> Forms:
+        """Read what `to_dict` made."""
+        return cls(values)
 
     def of_values(self, values: tuple[Hashable, ...]) -> Forms:
         """Other forms, and those of other spellings."""

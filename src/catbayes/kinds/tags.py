@@ -14,32 +14,45 @@ whether effects add up or are averaged are the likeliest of a linear mixed model
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from catbayes.core.categories import Categories, canonical_list
 from catbayes.core.combinations import Index
 from catbayes.core.statistics import Moments, Statistics
+from catbayes.core.table import spelled
 from catbayes.core.validation import Array, Codes
+from catbayes.errors import InputError
 from catbayes.families import Family, no_signal
-from catbayes.kinds.strengths import LOWEST, centre_of, climb, means_of, repeated, told
+from catbayes.kinds.kind import Kind, Read
+from catbayes.kinds.links import (
+    LOWEST,
+    Links,
+    SlotPriors,
+    centre_of,
+    means_of,
+    minimise,
+    repeated,
+    shifted_priors,
+)
 from catbayes.priors import Empirical, Prior
 
-__all__ = ["Members"]
+MOST_MEMBERS = 500
+"""Members with an effect of their own; rarer ones count as members of which nothing is known."""
 
 STARTS = 5
-"""The climb begins at the best point of a grid of so many κ and ω."""
+"""The search starts at the best point of a grid of this many κ and ω."""
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
-    """What links sets to their members: the common mean, κ, ω, and 1 for the mean of effects, 0 for their sum."""
-
-    root: Any
-    strengths: tuple[float, ...]
+class Members(Links):
+    """Links of sets to their members: strengths are κ, ω, and 1 for the mean of effects, 0 for their sum."""
 
     @classmethod
     def fit(
@@ -50,7 +63,8 @@ class Members:
         prior: Prior,
         column: Statistics,
         units: float = 1.0,
-    ) -> Members:
+        others: Sequence[Statistics] = (),
+    ) -> Self:
         """Find the likeliest κ and ω, for sums and for means; of a prior that is given, both are its strength."""
         base, proper = prior.fit(family, column, units)
         low, highest = np.log(LOWEST), np.log(no_signal(statistics.count.sum()))
@@ -66,7 +80,7 @@ class Members:
         grid = np.linspace(low, highest, STARTS)
         found = []
         for design in designs:
-            value, best = climb(partial(cost, design=design), product(grid, grid), (low, highest), most=80, step=1.0)
+            value, best = minimise(partial(cost, design=design), product(grid, grid), (low, highest), most=80, step=1.0)
             found.append((value, (*np.exp(best).tolist(), design.averaged)))
         value, strengths = min(found)
         silent = (highest, highest)
@@ -93,7 +107,7 @@ class Members:
         total, parts = count.sum(), max(gap.shape[1] - 1, 1)
         return float(0.5 * parts * (total * np.log((squares + _within(sets)) / total) + volume))
 
-    def _told(self, design: _Design, sets: Any) -> tuple[Any, Array]:
+    def _own_priors(self, design: _Design, sets: Any) -> tuple[Any, Array]:
         """The prior of every set by the others, and the variance of its mean."""
         member, alone, _ = self.strengths
         count = sets.count
@@ -106,19 +120,21 @@ class Members:
         rest = np.maximum(1.0 - weight * inner, 1e-12)
         mean = (design.spread(effect) - (weight * inner)[:, None] * gap) / rest[:, None]
         worth = 1.0 / (inner / rest + design.strange / member + 1.0 / alone)
-        prior = told(self.root.worth(LOWEST * worth.min(initial=1.0)), worth, worth[:, None] * mean, type(sets))
+        prior = shifted_priors(
+            self.root.worth(LOWEST * worth.min(initial=1.0)), worth, worth[:, None] * mean, type(sets)
+        )
         by_chance = np.maximum(inner / rest - member * design.quadratic(np.asarray(inverse @ inverse)) / rest**2, 0.0)
         return prior.varying_as(self.root), by_chance * worth / np.maximum(worth - prior.curvature, LOWEST)
 
-    def priors(self, index: Index, statistics: Any) -> tuple[Family, Array, Family]:
-        """The prior of every slot and its variance; and that of a set of which nothing is known."""
+    def slot_priors(self, index: Index, statistics: Any) -> SlotPriors:
+        """Add up, or average, the effects of the members of each set."""
         design = _Design.of(index, self.strengths[2])
-        own, variance = self._told(design, statistics.take(np.arange(index.missing)))
+        own, variance = self._own_priors(design, statistics.take(np.arange(index.missing)))
         member, alone, _ = self.strengths
         usual = design.usual()
         outer = self.root.take(np.newaxis).worth(np.array([1.0 / (usual / member + 1.0 / alone)]))
         every = own.join([repeated(outer.take(0), 2)]).varying_as(self.root)
-        return every, np.append(variance, np.zeros(2)), outer.take(0)
+        return SlotPriors(every, np.append(variance, np.zeros(2)), outer.take(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +205,138 @@ def _within(sets: Any) -> float:
         return float(sets.m2.sum())
     seen = sets.take(np.flatnonzero(sets.count > 0))
     return float((seen.weight * (1.0 - seen.mean)).sum())
+
+
+@dataclass(frozen=True)
+class Tags(Kind):
+    """Sets of things, such as tags, carts, genres, diagnoses: lists, or text with a separator.
+
+    A set is a category that leans on its members: each of these adds its effect, learnt from all sets that hold it, or
+    a set takes the mean of them, whichever makes the sets more likely. So a set that was never seen is known from its
+    members, and one that was seen often by itself. Neither order nor repeats count. A set without members is a category
+    like any other.
+
+    Parameters
+    ----------
+    separator : str, default="|"
+        What stands between the members of a text, blanks aside; lists are written with it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.kinds import Tags
+    >>> X = pd.DataFrame({"genres": ["crime|drama", "drama", "comedy | romance", "comedy", "crime", "romance"] * 20})
+    >>> y = [8.0, 7.5, 5.5, 6.0, 7.5, 6.5] * 20
+    >>> encoder = SamplingBayesianEncoder(kinds={"genres": Tags()}, random_state=0).fit(X, y)
+    >>> encoder.transform(pd.DataFrame({"genres": ["romance|comedy", "crime|romance", "western", ""]})).round(1)[:, 0]
+    array([5.5, 6.9, 6.9, 6.9])
+    """
+
+    separator: str = "|"
+
+    links: ClassVar[type[Links]] = Members
+    in_memory: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Require something that stands between members."""
+        if not isinstance(self.separator, str) or not self.separator.strip():
+            raise InputError(f"Tags: separator={self.separator!r}: expected text that is not blank, such as '|'.")
+
+    def read(self, column: Any, name: Any, target: Any, weight: Any) -> tuple[Categories, Codes]:
+        """Sets of the same members are one category."""
+        categories, codes = Categories.of(_cells(column, self.separator))
+        return Sets(categories.values, separator=self.separator), codes
+
+    def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
+        """The sets, and the members that they lean on."""
+        sets = seen.sources[0].values
+        often = Counter(member for text in sets for member in split(text, self.separator))
+        known = sorted(sorted(often), key=lambda member: -often[member])[:MOST_MEMBERS]
+        return self._index(Sets(sets, vocabulary=tuple(known), separator=self.separator))
+
+    def extended(self, index: Index, column: Any) -> Index:
+        """Add the unseen sets of a column; they are linked to their members."""
+        sets = index.sources[0]
+        assert isinstance(sets, Sets)
+        more = sets.with_unseen(column)
+        return index if more is sets else self._index(more)
+
+    def _index(self, sets: Sets) -> Index:
+        return replace(Index.of_column(sets), kind=self)
+
+
+@dataclass(frozen=True, slots=True)
+class Sets(Read):
+    """Sets as categories, written with a separator; the members that are known have an effect.
+
+    Examples
+    --------
+    >>> sets = Sets(("a|b", "c"), vocabulary=("a", "b", "c"))
+    >>> sets.codes([["b", "a"], "a | b | b", None, ["c", "d"]]).tolist()
+    [0, 0, 2, 3]
+    >>> sets.with_unseen([["c", "d"]]).values  # members of the vocabulary, or unknown ones
+    ('a|b', 'c', 'c|d')
+    """
+
+    vocabulary: tuple[str, ...] = ()
+    separator: str = "|"
+
+    def with_unseen(self, column: Any) -> Sets:
+        """Add the sets of a column that were not seen."""
+        found = dict.fromkeys(_cells(column, self.separator))
+        new = sorted(text for text in found if text is not None and text not in self._slot)
+        return self.of_values((*self.values, *new)) if new else self
+
+    def cells(self, column: Any) -> list[Any]:
+        """Sets as text."""
+        return _cells(column, self.separator)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a file holds of them but for their names."""
+        return {"type": "Sets", "separator": self.separator}
+
+    @classmethod
+    def from_dict(cls, record: Any, values: Sequence[Any]) -> Sets:
+        """Read what `to_dict` made."""
+        return cls(tuple(values), separator=Tags(record["separator"]).separator)
+
+    def of_values(self, values: tuple[Any, ...]) -> Sets:
+        """Other sets, written with the same separator."""
+        return Sets(values, vocabulary=self.vocabulary, separator=self.separator)
+
+    def members(self) -> tuple[Codes, Codes, Codes]:
+        """The known members: their sets, and their numbers in the vocabulary; and how many members each set has."""
+        number = {member: place for place, member in enumerate(self.vocabulary)}
+        parts = [split(text, self.separator) for text in self.values]
+        pairs = [(row, number[part]) for row, some in enumerate(parts) for part in some if part in number]
+        rows, places = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        return rows, places, np.array([len(some) for some in parts], dtype=np.intp)
+
+
+def split(text: Any, separator: str) -> list[str]:
+    """Members of a set, each once and in their order."""
+    return sorted({part.strip() for part in str(text).split(separator)} - {""})
+
+
+def _cells(column: Any, separator: str) -> list[Any]:
+    """Every cell as text, its members in their order; None where it is missing."""
+    cells = column.to_list() if hasattr(column, "to_list") else column
+    cells = cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)
+    known: dict[str, str] = {}
+    return [_text(cell, separator, known) for cell in cells]
+
+
+def _text(cell: Any, separator: str, known: dict[str, str]) -> str | None:
+    if isinstance(cell, str):
+        if cell not in known:
+            known[cell] = separator.join(split(cell, separator))
+        return known[cell]
+    if isinstance(cell, list | tuple | set | frozenset | np.ndarray):
+        parts = {spelled(part).strip() for part in canonical_list(list(cell)) if part is not None}
+        if any(separator in part for part in parts):
+            raise InputError(
+                f"Tags: a member of {sorted(parts)[:3]} holds the separator, {separator!r}. Choose another one."
+            )
+        return separator.join(sorted(parts - {""}))
+    return None if canonical_list([cell])[0] is None else spelled(cell)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
+from catbayes.core.arrays import TINY
 from catbayes.core.categories import Categories, numbers_of
-from catbayes.core.combinations import Index, Monotone
+from catbayes.core.combinations import Index
+from catbayes.core.target import Target
 from catbayes.core.validation import Array, Codes, check_count, is_number
 from catbayes.errors import InputError
-from catbayes.kinds._kind import Kind, Said, check_monotone
+from catbayes.kinds.kind import Kind, Monotone, check_monotone
+from catbayes.kinds.links import Links
+from catbayes.kinds.random_walk import RandomWalk
 
 EVIDENCE = 3.0
 """Neighbours stay apart if their difference is e³ = 20 times as likely as none: what is called strong evidence. Chance
@@ -59,7 +63,9 @@ class Bins(Kind):
     cyclic: bool = False
     monotone: Monotone | None = None
 
+    links: ClassVar[type[Links]] = RandomWalk
     in_memory: ClassVar[bool] = True
+    is_ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Hold the cuts, whatever they were given as."""
@@ -75,22 +81,28 @@ class Bins(Kind):
             raise InputError(f"Bins.cuts={self.cuts!r}: expected a number of bins, or numbers that rise to cut at.")
         object.__setattr__(self, "cuts", tuple(edges.tolist()))
 
-    def read(self, column: Any, name: Any, said: Said) -> tuple[Categories, Codes]:
+    @property
+    def pools_means(self) -> bool:
+        """Isotonic regression does."""
+        return self.monotone is not None
+
+    def read(self, column: Any, name: Any, target: Target, weight: Array | None) -> tuple[Categories, Codes]:
         """Cut the numbers, and join what does not differ."""
         numbers = _numbers(column, name)
-        edges = _quantiles(numbers, said.weight, self.cuts) if isinstance(self.cuts, int) else self.cuts
+        edges = _quantiles(numbers, weight, self.cuts) if isinstance(self.cuts, int) else self.cuts
         found = Cuts.at(edges)
         codes = found.place(numbers)
         if not self.merge or not isinstance(self.cuts, int) or len(edges) < 1:
             return found, codes
-        found = Cuts.at(_apart(edges, said, said.gather(codes, found.n_slots)))
+        statistics = target.gather(codes, weight, found.n_slots)
+        found = Cuts.at(_apart(edges, statistics, target, weight))
         return found, found.place(numbers)
 
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
         """The bins, each the neighbour of the next."""
         if not isinstance(seen.sources[0], Cuts):
             raise InputError(f"Bins: column {name!r} was gathered without cuts. Give gather the same kinds.")
-        return seen.in_order("ring" if self.cyclic else "line", self.monotone)
+        return replace(seen, kind=self)
 
     def again(self, seen: Index) -> Kind:
         """The same cuts for more rows."""
@@ -121,6 +133,18 @@ class Cuts(Categories):
         inner = [f"{low} to {high}" for low, high in pairwise(names)]
         labels = [f"below {names[0]}", *inner, f"{names[-1]} or more"] if names else ["any"]
         return cls(tuple(labels), edges=tuple(edges))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a file holds of them but for their names."""
+        return {"type": "Cuts", "edges": list(self.edges)}
+
+    @classmethod
+    def from_dict(cls, record: Any, values: Sequence[Any]) -> Cuts:
+        """Read what `to_dict` made."""
+        found = cls.at(Bins(record["edges"]).cuts)  # type: ignore[arg-type]
+        if found.values != values:
+            raise ValueError("the bins are not those of their cuts")
+        return found
 
     @property
     def is_text(self) -> bool:
@@ -179,15 +203,16 @@ def _quantiles(numbers: Array, weight: Array | None, n_bins: int) -> tuple[float
     return tuple(edges[edges > known[0]].tolist())
 
 
-def _apart(edges: Sequence[float], said: Said, statistics: Any) -> list[float]:
+def _apart(edges: Sequence[float], statistics: Any, target: Target, weight: Array | None) -> list[float]:
     """The cuts between neighbours that differ: the least likely of the others goes first.
 
     Rows count for one each, whatever their weights are, and for less where targets vary more than the family says.
     """
-    prior = said.family.empirical(statistics) if statistics.varies() else None
-    if prior is None:
+    if not statistics.varies():
         return []
-    statistics = statistics.scaled(1.0 / max(said.row_weight * prior.dispersion(statistics, said.row_weight), 1.0))
+    prior: Any = target.family.empirical(statistics)
+    row = 1.0 if weight is None else float((weight**2).sum() / max(weight.sum(), TINY))  # weight of a usual row
+    statistics = statistics.scaled(1.0 / max(row * prior.dispersion(statistics, row), 1.0))
     bins, left = [statistics.take([slot]) for slot in range(len(edges) + 1)], list(edges)
     alone = [float(prior.log_marginal(one)[0]) for one in bins]
 
