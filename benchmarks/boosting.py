@@ -47,7 +47,7 @@ def wide(n_rows: int = 20_000) -> dict[str, Any]:
     sampling = SamplingClassifier(booster, interactions=None, n_draws=5, random_state=0)
 
     def stacked() -> None:
-        with mock.patch("catbayes.models.fitting.takes_chunks", return_value=False):
+        with mock.patch("catbayes.models.backends.lightgbm.LightGBM.takes_chunks", return_value=False):
             sampling.fit(X, y)
 
     return {

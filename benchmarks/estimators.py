@@ -45,6 +45,7 @@ MODELS = {
     "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
 }
 
+WITHOUT_ROUNDS = (LogisticRegression, lightgbm.LGBMClassifier)
 WAYS: dict[str, dict[str, Any]] = {
     "copies 5": {"fit_with": "copies", "n_draws": 5},
     "copies 10": {"fit_with": "copies", "n_draws": 10},
@@ -73,7 +74,7 @@ def measure(model: Any, X: Any, y: Any, train: Any, test: Any) -> dict[str, tupl
     predict, probability = timed(plain.predict_proba, new)
     results: dict[str, tuple[float, ...]] = {"plain": (fit, predict, *scores(y[test], probability[:, 1]))}
     for name, way in WAYS.items():
-        if name == "rounds" and isinstance(model[-1] if hasattr(model, "steps") else model, LogisticRegression):
+        if name == "rounds" and isinstance(model[-1] if hasattr(model, "steps") else model, WITHOUT_ROUNDS):
             continue
         sampling = SamplingClassifier(clone(model), random_state=0, n_jobs=1, **way)
         fit, _ = timed(sampling.fit, fitted_on, y[train])

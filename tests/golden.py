@@ -716,7 +716,6 @@ SETTINGS |= {
         encoder=encoder(family="poisson", temperature=1.0, random_state=None),
     ),
     "model lightgbm": partial(predicted, LIGHT, CLASSES, "auto", "sold"),
-    "model lightgbm rounds": partial(predicted, LIGHT, CLASSES, "rounds", "grade", STEPS, ["weight"]),
     "model descent copies": partial(predicted, DESCENT, CLASSES, "copies", "sold"),
 }  # fmt: skip
 

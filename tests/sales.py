@@ -7,6 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from catbayes import Draws, SamplingBayesianEncoder
 
 WAYS = ["copies", "members", "rounds"]
+BOOSTER_WAYS = ["copies", "members"]
 
 
 DRAWN = SamplingBayesianEncoder(draws=Draws(1.0))

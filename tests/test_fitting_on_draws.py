@@ -241,7 +241,7 @@ def test_copies_that_hold_common_columns_once_give_the_same_model(held_out, monk
         chunked = clone(model).fit(X, y, sample_weight=weight, **how)
         answers = chunked.predict(X), chunked.predict_draws(X)
     assert hasattr(chunked.estimator_, "feature_names_in_")  # it was fitted on a table
-    monkeypatch.setattr("catbayes.models.fitting.takes_chunks", lambda *about: False)
+    monkeypatch.setattr("catbayes.models.backends.lightgbm.LightGBM.takes_chunks", lambda *about: False)
     stacked = clone(model).fit(X, y, sample_weight=weight, **how)
     for mine, theirs in zip(answers, (stacked.predict(X), stacked.predict_draws(X)), strict=True):
         np.testing.assert_array_equal(mine, theirs)
@@ -253,7 +253,7 @@ def test_bins_are_made_of_as_many_rows_as_the_table_has(columns, monkeypatch):
     X = X.iloc[:, -columns:]
     model = SamplingRegressor(LGBMRegressor(n_estimators=30, verbose=-1), n_draws=5, random_state=0)
     every = clone(model).fit(X, y)
-    monkeypatch.setattr("catbayes.models.fitting.BINNED_ROWS", 100)
+    monkeypatch.setattr("catbayes.models.backends.lightgbm.BINNED_ROWS", 100)
     fewer = clone(model).fit(X, y)
     told = [one.estimator_.get_params() for one in (every, fewer)]
     assert [params["min_data_in_bin"] for params in told] == [5 * 3, 3]

@@ -1,12 +1,12 @@
-"""Models that grow on fresh draws: each tree, round or epoch is scored and trained on what it should be."""
+"""fit_with="rounds": trees, boosting rounds and epochs are each trained on a fresh draw, and scored on it."""
 
 import warnings
 
 import numpy as np
 import pandas
 import pytest
-from catboost import CatBoostClassifier, CatBoostRegressor
-from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
+from catboost import CatBoostClassifier
+from lightgbm import LGBMClassifier
 from sklearn.base import clone
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -23,21 +23,16 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from xgboost import XGBClassifier, XGBRegressor, XGBRFClassifier
+from xgboost import XGBClassifier
 
-from catbayes import Draws, InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from catbayes.models.growing import FOREST_POINTS, Grid, Job, way_to_grow
-from sales import PLAIN
+from catbayes import InputError, SamplingClassifier, SamplingRegressor
+from sales import DRAWN
 
-QUIET = {"verbose": False, "allow_writing_files": False, "thread_count": 2}
 CLASSIFIERS = [
     RandomForestClassifier(40, min_samples_leaf=5),
     BaggingClassifier(n_estimators=20),
     GradientBoostingClassifier(n_estimators=40),
     HistGradientBoostingClassifier(max_iter=40),
-    LGBMClassifier(n_estimators=40, verbose=-1, n_jobs=2),
-    XGBClassifier(n_estimators=40, n_jobs=2),
-    CatBoostClassifier(iterations=60, learning_rate=0.1, **QUIET),
     GaussianNB(),
     make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss")),
     make_pipeline(StandardScaler(), MLPClassifier(hidden_layer_sizes=16, max_iter=50)),
@@ -47,9 +42,6 @@ REGRESSORS = [
     ExtraTreesRegressor(40, min_samples_leaf=5),
     GradientBoostingRegressor(n_estimators=40),
     HistGradientBoostingRegressor(max_iter=40),
-    LGBMRegressor(n_estimators=40, verbose=-1, n_jobs=2),
-    XGBRegressor(n_estimators=40, n_jobs=2),
-    CatBoostRegressor(iterations=60, learning_rate=0.1, **QUIET),
     make_pipeline(StandardScaler(), SGDRegressor()),
     make_pipeline(StandardScaler(), MLPRegressor(hidden_layer_sizes=16, max_iter=200)),
 ]
@@ -68,6 +60,23 @@ def make_table(classes=2, n_rows=800, seed=0):
     return X, labels[np.searchsorted(cuts, score + random.normal(size=n_rows) / 2)]
 
 
+def in_rounds(estimator, X, y, **fit_params):
+    kind = SamplingClassifier if np.asarray(y).dtype.kind in "UO" else SamplingRegressor
+    return kind(estimator, DRAWN, fit_with="rounds", random_state=0).fit(X, y, **fit_params)
+
+
+def recording(kind):
+    """A class of estimators that record the features that they are fitted on."""
+    seen = []
+
+    class Recorder(kind):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(np.array(X))
+            return super().fit(X, y, sample_weight)
+
+    return Recorder, seen
+
+
 def name(model):
     return type(model[-1] if hasattr(model, "steps") else model).__name__
 
@@ -76,228 +85,113 @@ def name(model):
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=name)
 def test_classifiers_learn_in_rounds(estimator, classes, weighted):
     X, y = make_table(classes)
-    weight = np.random.default_rng(1).uniform(0.5, 1.5, len(y)) if weighted else None
-    model = SamplingClassifier(estimator, fit_with="rounds", random_state=0).fit(X[:600], y[:600], _cut(weight))
+    given = {"sample_weight": np.random.default_rng(1).uniform(0.5, 1.5, 600)} if weighted else {}
+    model, again = (in_rounds(estimator, X[:600], y[:600], **given) for _ in range(2))
     probability = model.predict_proba(X[600:])
     np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-6)
     assert model.classes_.tolist() == sorted(set(y))
     assert (model.predict(X[600:]) == y[600:]).mean() > (0.75 if classes == 2 else 0.55)
-    again = SamplingClassifier(estimator, fit_with="rounds", random_state=0).fit(X[:600], y[:600], _cut(weight))
     np.testing.assert_allclose(again.predict_proba(X[600:]), probability, atol=1e-6)
 
 
-def _cut(weight):
-    return None if weight is None else weight[:600]
-
-
 @pytest.mark.parametrize("estimator", REGRESSORS, ids=name)
-def test_regressors_learn_in_rounds_whatever_the_unit(estimator):
+def test_regressors_learn_in_rounds(estimator):
     X, y = make_table(0)
-    model = SamplingRegressor(estimator, fit_with="rounds", random_state=0).fit(X[:600], y[:600])
-    assert model.score(X[600:], y[600:]) > 0.6
-
-
-def job_of(classes=2, n_draws=20):
-    """Features of draws, as the model would hand them out."""
-    X, y = make_table(classes)
-    draws = SamplingBayesianEncoder(random_state=0).fit_draws(X, y)
-    seen = []
-
-    def feed(k):
-        seen.append(k)
-        return draws.features(k)
-
-    return job_over(feed, y, n_draws), draws, seen
-
-
-def job_over(feed, y=None, n_draws=20):
-    return Job(feed, y, None, None, n_draws, lambda step: None, {})
+    assert in_rounds(estimator, X[:600], y[:600]).score(X[600:], y[600:]) > 0.6
 
 
 @pytest.mark.parametrize(
-    ("estimator", "most"),
+    ("kind", "size", "n_draws"),
     [
-        (RandomForestClassifier(120), 40),
-        (GradientBoostingClassifier(n_estimators=60), 20),
-        (HistGradientBoostingClassifier(max_iter=60), 20),
-        (LGBMClassifier(n_estimators=60, verbose=-1), 20),
-        (CatBoostClassifier(iterations=60, **QUIET), 20),
+        (RandomForestClassifier, {"n_estimators": 120}, 40),
+        (GradientBoostingClassifier, {"n_estimators": 60}, 20),
+        (HistGradientBoostingClassifier, {"max_iter": 60}, 20),
     ],
-    ids=lambda value: name(value) if hasattr(value, "fit") else "",
 )
-def test_a_model_sees_many_draws_and_keeps_its_size(estimator, most):
-    job, _, seen = job_of()
-    before = estimator.get_params()
-    model = way_to_grow(estimator)(estimator, job)
-    assert len(set(seen)) == most
-    sizes = {
-        "RandomForestClassifier": lambda: len(model.estimators_),
-        "GradientBoostingClassifier": lambda: len(model.estimators_),
-        "HistGradientBoostingClassifier": lambda: model.n_iter_,
-        "LGBMClassifier": lambda: model.booster_.num_trees(),
-        "CatBoostClassifier": lambda: model.tree_count_,
-    }
-    assert sizes[name(model)]() == {40: 120, 20: 60}[most]
-    assert estimator.get_params() == before
+def test_a_model_sees_many_draws_and_has_the_size_it_was_given(kind, size, n_draws):
+    kind, seen = recording(kind)
+    model = in_rounds(kind(**size), *make_table()).estimator_
+    assert len(seen) == n_draws
+    assert len({X.tobytes() for X in seen}) == n_draws
+    assert (model.n_iter_ if "max_iter" in size else len(model.estimators_)) == next(iter(size.values()))
+    assert (model.warm_start, *(model.get_params()[name] for name in size)) == (False, *size.values())
 
 
-def test_trees_of_a_forest_are_trained_on_the_draw_of_their_turn():
-    job, draws, _ = job_of()
-    forest = RandomForestClassifier(4, bootstrap=False, max_features=None, random_state=0)
-    model = way_to_grow(forest)(forest, job)
-    codes = np.searchsorted(model.classes_, job.y)
-    grid = Grid(job, FOREST_POINTS)
-    for k, tree in enumerate(model.estimators_):  # fully grown, each knows the rows of its own draw by heart
-        assert (tree.predict(grid.snap(draws.features(k))) == codes).all()
-        assert (tree.predict(grid.snap(draws.features(k + 10))) == codes).mean() < 0.98
+def test_each_tree_of_a_forest_is_trained_on_the_draw_of_its_turn():
+    X, y = make_table()
+    kind, seen = recording(RandomForestClassifier)
+    forest = in_rounds(kind(4, bootstrap=False, max_features=None, random_state=0), X, y).estimator_
+    codes = np.searchsorted(np.unique(y), y)
+    assert len(seen) == 4
+    for k, tree in enumerate(forest.estimators_):  # fully grown, each knows the rows of its own draw by heart
+        assert (tree.predict(seen[k]) == codes).all()
+        assert (tree.predict(seen[k - 1]) == codes).mean() < 0.98
 
 
-class TestHistogramsAreScoredInTheirOwnBins:
-    """Histogram boosting scores earlier trees by bin numbers: on draws that move the bins it would go wrong."""
-
-    @staticmethod
-    def running_loss_is_true(model, X, y):
-        """The loss that boosting believes in, and the one of a fresh predict."""
-        believed = -model.train_score_[-1]
-        probability = model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
-        return believed, -np.log(probability).mean()
-
-    def fit(self, snap):
-        X, y = make_table(2, n_rows=2000)
-        draws = SamplingBayesianEncoder(random_state=0).fit_draws(X, y)
-        grid = Grid(job_over(draws.features, y), 255) if snap else None
-        model = HistGradientBoostingClassifier(
-            warm_start=True, scoring="loss", early_stopping=True, validation_fraction=None, n_iter_no_change=100
-        )
-        for k in range(10):
-            X_k = grid.snap(draws.features(k)) if snap else draws.features(k)
-            model.set_params(max_iter=3 * (k + 1)).fit(X_k, y)
-        return self.running_loss_is_true(model, X_k, y)
-
-    def test_the_grid_keeps_them(self):
-        believed, fresh = self.fit(snap=True)
-        assert believed == pytest.approx(fresh, rel=1e-9)
-
-    def test_without_it_they_are_wrong(self):
-        believed, fresh = self.fit(snap=False)
-        assert abs(believed - fresh) > 1e-4
+def test_histogram_boosting_scores_its_earlier_trees_in_their_own_bins():
+    """It believes in the loss that the earlier trees have by bin numbers, which draws would move."""
+    X, y = make_table(2, n_rows=2000)
+    kind, seen = recording(HistGradientBoostingClassifier)
+    how = {"scoring": "loss", "early_stopping": True, "validation_fraction": None, "n_iter_no_change": 100}
+    model = in_rounds(kind(max_iter=30, **how), X, y).estimator_
+    probability = model.predict_proba(seen[-1])[np.arange(len(y)), np.searchsorted(np.unique(y), y)]
+    assert -model.train_score_[-1] == pytest.approx(-np.log(probability).mean(), rel=1e-9)
 
 
-def test_every_point_of_the_grid_is_taken_and_values_move_little():
-    random = np.random.default_rng(0)
-    first, second = random.normal(size=(300, 2)), random.normal(size=(300, 2))
-    first[:, 1] = second[:, 1] = 7.0  # a column that does not change is left alone
-    grid = Grid(job_over([first, second].__getitem__), 64)
-    assert list(grid.points) == [0]
-    narrow = np.column_stack([np.full(300, 0.1), first[:, 1]])  # all draws near one point: the others must be filled
-    for features in (second, narrow):
-        snapped = grid.snap(features)
-        assert set(snapped[:, 0]) == set(grid.points[0])
-        np.testing.assert_array_equal(snapped[:, 1], features[:, 1])
-    assert np.abs(grid.snap(second)[:, 0] - second[:, 0]).mean() < 0.05
+def test_gradient_boosting_scores_its_earlier_trees_on_the_new_draw():
+    """A leaf of the last tree holds the mean of what the trees before it left on the last draw."""
+    X, y = make_table(0)
+    kind, seen = recording(GradientBoostingRegressor)
+    model = in_rounds(kind(n_estimators=20, learning_rate=0.3, random_state=0), X, y).estimator_
+    before, after = list(model.staged_predict(seen[-1]))[-2:]
+    for value in np.unique((after - before).round(5)):
+        leaf = np.abs(after - before - value) < 1e-4
+        assert value == pytest.approx(0.3 * (y - before)[leaf].mean(), abs=2e-3)
 
 
 @pytest.mark.parametrize(
     "estimator",
     [
-        GradientBoostingRegressor(n_estimators=20, learning_rate=0.3, random_state=0),
-        LGBMRegressor(n_estimators=20, learning_rate=0.3, num_leaves=5, verbose=-1),
-        XGBRegressor(n_estimators=20, learning_rate=0.3, max_depth=2, reg_lambda=0),
-        CatBoostRegressor(iterations=20, learning_rate=0.3, depth=2, l2_leaf_reg=1e-9, **QUIET),
+        LogisticRegression(),
+        MLPClassifier(solver="lbfgs"),
+        LGBMClassifier(verbose=-1),
+        XGBClassifier(),
+        CatBoostClassifier(verbose=False),
     ],
     ids=name,
 )
-def test_boosters_score_their_earlier_trees_on_the_new_draw(estimator):
-    """A leaf of the last tree holds the mean of what the trees before it left, *they* scored on the last draw too."""
-    X, y = make_table(0)
-    draws = SamplingBayesianEncoder(family="normal", draws=Draws(1.0), random_state=0).fit_draws(X, y)
-    last = []
-
-    def feed(k):
-        last.append(k)
-        return draws.features(k)
-
-    model = way_to_grow(estimator)(estimator, job_over(feed, y))
-    X_last = draws.features(last[-1])
-    if name(model) == "GradientBoostingRegressor":
-        X_last = Grid(job_over(feed, y), FOREST_POINTS).snap(X_last)
-    before = {
-        "GradientBoostingRegressor": lambda: list(model.staged_predict(X_last))[-2],
-        "LGBMRegressor": lambda: model.predict(X_last, num_iteration=19),
-        "XGBRegressor": lambda: model.predict(X_last, iteration_range=(0, 19)),
-        "CatBoostRegressor": lambda: model.predict(X_last, ntree_end=19),
-    }[name(model)]()
-    step = model.predict(X_last) - before
-    for value in np.unique(step.round(5)):
-        leaf = np.abs(step - value) < 1e-4
-        assert value == pytest.approx(0.3 * (y - before)[leaf].mean(), abs=2e-3)
-
-
-def test_an_estimator_that_cannot_go_on_names_the_other_ways():
-    X, y = make_table()
-    with pytest.raises(InputError, match=r'LogisticRegression cannot go on.*"copies" or "members"'):
-        SamplingClassifier(LogisticRegression(), fit_with="rounds").fit(X, y)
-    with pytest.raises(InputError, match=r'MLPClassifier cannot go on.*"copies" or "members"'):
-        SamplingClassifier(MLPClassifier(solver="lbfgs"), fit_with="rounds").fit(X, y)
-    for booster in (
-        LGBMClassifier(early_stopping_rounds=5),
-        LGBMClassifier(num_iterations=5),  # an alias that would rule every portion
-        LGBMClassifier(boosting_type="rf"),
-        XGBRFClassifier(),
-    ):
-        with pytest.raises(InputError, match=r'in portions: use fit_with="copies" or "members"'):
-            SamplingClassifier(booster, fit_with="rounds").fit(X, y)
-    model = SamplingClassifier(LGBMClassifier(verbose=-1), fit_with="rounds")
-    with pytest.raises(InputError, match=r'watches a whole fit.*"copies" or "members"'):
-        model.fit(X, y, eval_set=[(X, y)], callbacks=[early_stopping(3)])
+def test_an_estimator_that_cannot_go_on_names_the_other_ways(estimator):
+    with pytest.raises(InputError, match=rf'{name(estimator)} cannot go on.*fit_with="copies" or "members"'):
+        in_rounds(estimator, *make_table())
 
 
 @pytest.mark.parametrize(
     "estimator", [HistGradientBoostingClassifier(max_iter=40), RandomForestClassifier(20)], ids=name
 )
-def test_missing_numbers_and_rows_of_no_weight_do_not_disturb_the_grid(estimator):
+def test_missing_numbers_and_rows_without_weight_do_not_disturb_rounds(estimator):
     X, y = make_table()
     X.loc[::7, "number"] = np.nan
-    weight = (np.arange(800) % 5 == 0).astype(float)
-    model = SamplingClassifier(estimator, fit_with="rounds", random_state=0).fit(X, y, weight)
+    model = in_rounds(estimator, X, y, sample_weight=(np.arange(800) % 5 == 0).astype(float))
     assert np.isfinite(model.predict_proba(X)).all()
     assert model.score(X, y) > 0.7
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        LGBMRegressor(n_estimators=40, colsample_bytree=0.34, num_leaves=2, verbose=-1),
-        CatBoostRegressor(iterations=40, learning_rate=0.1, rsm=0.34, depth=1, **QUIET),
-    ],
-    ids=name,
-)
-def test_portions_have_seeds_of_their_own(estimator):
-    """With one of three columns to choose from at random, two rounds a draw must not see two columns only."""
-    X, y = make_table(0)
-    X["second"] = np.random.default_rng(0).normal(size=800)
-    y = y + X["second"]
-    model = SamplingRegressor(estimator, fit_with="rounds", random_state=0).fit(X, y)
-    assert (model.feature_importances_ > 0).all()
-
-
-def test_a_pipeline_of_one_step_grows_and_others_get_their_own_parameters():
+def test_parameters_of_fit_reach_the_steps_of_a_pipeline():
     X, y = make_table()
-    alone = SamplingClassifier(make_pipeline(RandomForestClassifier(20)), random_state=0, **PLAIN).fit(X, y)
-    assert alone.score(X, y) > 0.7
-    assert alone.feature_importances_.shape == (2,)
-    piped = make_pipeline(StandardScaler(), RandomForestClassifier(20))
-    SamplingClassifier(piped, fit_with="rounds").fit(X, y, standardscaler__sample_weight=np.ones(800))
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 800)
+    piped = make_pipeline(StandardScaler(), RandomForestClassifier(20, random_state=0))
+    model = in_rounds(piped, X, y, standardscaler__sample_weight=weight)
+    assert model.estimator_[0].mean_[-1] == pytest.approx(np.average(X["number"], weights=weight))
 
 
-def test_balanced_classes_are_weighed_once():
+def test_balanced_classes_are_weighted_once():
     X, y = make_table()
     y = np.where(np.random.default_rng(0).random(800) < 0.8, "common", y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         forest = RandomForestClassifier(40, class_weight="balanced", min_samples_leaf=20)
-        model = SamplingClassifier(forest, random_state=0).fit(X, y)
-        plain = SamplingClassifier(clone(forest).set_params(class_weight=None), random_state=0).fit(X, y)
+        model = in_rounds(forest, X, y)
+        plain = in_rounds(clone(forest).set_params(class_weight=None), X, y)
     rare = model.classes_ != "common"
     assert model.predict_proba(X)[:, rare].sum() > 2 * plain.predict_proba(X)[:, rare].sum()
     assert model.estimator_.class_weight == "balanced"
@@ -306,7 +200,6 @@ def test_balanced_classes_are_weighed_once():
 def test_the_out_of_bag_score_of_a_forest_in_rounds_is_honest():
     random = np.random.default_rng(0)
     X = pandas.DataFrame({"city": np.char.add("c", random.integers(0, 300, 1000).astype(str))})
-    y = random.integers(0, 2, 1000)
     forest = RandomForestClassifier(60, oob_score=True, random_state=0)
-    model = SamplingClassifier(forest, fit_with="rounds", random_state=0).fit(X, y)
+    model = in_rounds(forest, X, random.integers(0, 2, 1000).astype(str))
     assert 0.4 < model.estimator_.oob_score_ < 0.6

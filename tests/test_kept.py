@@ -16,7 +16,7 @@ from xgboost import XGBClassifier
 
 import catbayes
 from catbayes import InputError, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, encode
-from catbayes.models.predicting import DOUBT
+from catbayes.models.prediction import DOUBT
 
 CITIES = ["Bonn", "Kyiv", "Oslo", "Rome"]
 
@@ -181,7 +181,7 @@ def test_codes_stand_instead_of_posteriors_that_say_no_more_in_more_numbers():
 
 def test_boosters_know_codes_for_categories():
     X, y = make_table()
-    for fit_with in ("copies", "members", "rounds"):
+    for fit_with in ("copies", "members"):
         model = SamplingClassifier(LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1), fit_with=fit_with, n_draws=2)
         booster = model.fit(X, y).estimators_[0].booster_
         assert '"decision_type": "=="' in str(booster.dump_model()).replace("'", '"')

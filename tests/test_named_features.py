@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from xgboost import XGBRegressor
 
 from catbayes import InputError, SamplingRegressor
-from sales import SILENT, WAYS, make_table
+from sales import BOOSTER_WAYS, SILENT, make_table
 
 NAMES = {
     LGBMRegressor: lambda model: model.feature_name_,
@@ -32,7 +32,7 @@ def hard_names():
     return X.rename(columns={"city": "home city", "shop": 'shop["a"]'}), y
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", BOOSTER_WAYS)
 @pytest.mark.parametrize("estimator", BOOSTERS, ids=lambda booster: type(booster).__name__)
 def test_boosters_know_the_names_of_their_features_and_do_not_warn(estimator, way):
     X, y = hard_names()
@@ -80,7 +80,7 @@ def test_as_many_rows_as_features_are_not_taken_for_names():
     assert model.estimator_.feature_name_ == list(X)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", BOOSTER_WAYS)
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -204,8 +204,8 @@ def test_draws_that_are_predicted_together_are_answered_as_one_by_one(fit_with, 
     model = SamplingRegressor(DecisionTreeRegressor(), DRAWN, fit_with=fit_with, n_draws=3, random_state=0, **PLAIN)
     model.fit(X, y)
     together, mean = model.predict_draws(X, n_draws=7), model.predict(X)
-    monkeypatch.setattr("catbayes.models.predicting.STACKED_ROWS", 1)
+    monkeypatch.setattr("catbayes.models.prediction.STACKED_ROWS", 1)
     np.testing.assert_array_equal(together, model.predict_draws(X, n_draws=7))
     np.testing.assert_allclose(mean, model.predict(X), rtol=1e-12)
-    monkeypatch.setattr("catbayes.models.predicting.STACKED_ROWS", 2 * len(X))  # two turns, and some are left
+    monkeypatch.setattr("catbayes.models.prediction.STACKED_ROWS", 2 * len(X))  # two turns, and some are left
     np.testing.assert_array_equal(together, model.predict_draws(X, n_draws=7))

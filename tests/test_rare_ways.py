@@ -67,7 +67,6 @@ from catbayes.io.atomic import replacing
 from catbayes.io.batches import batches, some_rows
 from catbayes.io.files import Files
 from catbayes.kinds import Bins, Spellings, Tags
-from catbayes.models.growing import Grid, Job
 from catbayes.report._summary import _changes, _draws
 
 # ------------------------------------------------------------------------------------------------ files, commands
@@ -568,15 +567,6 @@ def test_a_pipeline_of_one_step_is_that_step():
     how = {"encoder": encoder, "random_state": 0, "fit_with": "rounds"}
     alone, piped = (SamplingRegressor(model, **how).fit(X, Y) for model in (boosted, make_pipeline(boosted)))
     np.testing.assert_array_equal(alone.predict(X), piped.predict(X))
-
-
-def test_points_of_a_grid_are_no_more_than_there_is_room_for():
-    random = np.random.default_rng(0)
-    stay, move = np.arange(400.0), random.normal(size=(2, 100))
-    job = Job(lambda k: np.append(stay, move[k % 2])[:, None], None, None, None, 1, print, {})
-    assert len(Grid(job, most=32).points[0]) == 32  # 400 values that stay are too many
-    few = Job(lambda k: np.append(stay[:10], move[k % 2])[:, None], None, None, None, 1, print, {})
-    assert {*stay[:10]} <= {*Grid(few, most=32).points[0]}
 
 
 def test_what_the_encoder_says_goes_before_what_the_model_says():

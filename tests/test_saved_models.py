@@ -26,8 +26,8 @@ from xgboost import XGBClassifier, XGBRegressor
 
 import catbayes
 from catbayes import InputError, InputWarning, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from catbayes.models.file import TRUSTED
-from sales import SILENT, WAYS, make_table
+from catbayes.models.saving import TRUSTED
+from sales import BOOSTER_WAYS, SILENT, make_table
 
 CLASSIFIERS = [
     HistGradientBoostingClassifier(max_iter=5),
@@ -76,7 +76,7 @@ def test_a_classifier_comes_back_as_it_was(estimator):
     assert loaded.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", BOOSTER_WAYS)
 @pytest.mark.parametrize("estimator", BOOSTERS, ids=lambda estimator: type(estimator).__name__)
 def test_boosters_are_written_in_the_formats_of_their_libraries(estimator, way):
     X, y = make_table()

@@ -32,8 +32,8 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     from catbayes.io.gathering import gather
     from catbayes.mappings import PredictiveQuantiles
     from catbayes.models.classifier import SamplingClassifier
-    from catbayes.models.loading import load
     from catbayes.models.regressor import SamplingRegressor
+    from catbayes.models.saving import load
     from catbayes.priors import Empirical, Scaled
 
 __all__ = [
@@ -101,7 +101,7 @@ _MODULES = {
     "io.gathering": ("gather",),
     "mappings": ("PredictiveQuantiles",),
     "models.classifier": ("SamplingClassifier",),
-    "models.loading": ("load",),
+    "models.saving": ("load",),
     "models.regressor": ("SamplingRegressor",),
     "priors": ("Empirical", "Scaled"),
 }

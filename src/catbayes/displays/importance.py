@@ -16,7 +16,7 @@ from catbayes.core.validation import Array
 from catbayes.displays._display import Display
 from catbayes.displays.plotting import drawable, height_of_rows, label_rows, legend_above
 from catbayes.errors import InputError
-from catbayes.models.native import last_step
+from catbayes.models.backends import last_step
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -18,11 +18,11 @@ from catbayes.core.types import TableLike
 from catbayes.core.validation import Array, check_number
 from catbayes.errors import InputError, warn
 from catbayes.families import family_name, family_of_classes, find_family
+from catbayes.models.backends import backend_of, last_step
+from catbayes.models.base import SamplingModel
 from catbayes.models.held_out import HeldOut, Told
-from catbayes.models.model import SamplingModel
-from catbayes.models.native import as_taken, last_step
 from catbayes.models.next_class import NextClass
-from catbayes.models.taylor import as_probabilities
+from catbayes.models.prediction import as_probabilities
 
 MANY_CLASSES = 50
 """Beyond so many, a tree for each class in every round takes longer than anybody expects."""
@@ -341,7 +341,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
 
     def _respond(self, model: Any, features: Array) -> Array:
         """Probabilities, or else scores, or else votes; the estimator knows the classes by their numbers."""
-        X = as_taken(model, features, self._known)
+        X = backend_of(model).to_predict(model, features, self._columns)
         if hasattr(model, "predict_proba"):
             found, absent = np.asarray(model.predict_proba(X)), 0.0
         elif _scores_classes(model):

@@ -1,27 +1,30 @@
-"""Three ways to fit a model on draws: K weighted copies, K members, or one model that grows on fresh draws."""
+"""Ways to fit a model on draws: K weighted copies, K members, or one model that grows on fresh draws."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_clusterer, is_outlier_detector, is_regressor
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     VotingClassifier,
     VotingRegressor,
 )
-from sklearn.linear_model import SGDClassifier, SGDRegressor
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+)
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.parallel import Parallel, delayed
@@ -30,27 +33,49 @@ from sklearn.utils.validation import has_fit_parameter
 from catbayes.core.random import Purpose, stream
 from catbayes.core.validation import Array
 from catbayes.errors import InputError, warn
-from catbayes.models.column_parameters import library
-from catbayes.models.growing import Job, grow, way_to_grow
-from catbayes.models.named import classes_by_number
-from catbayes.models.native import as_trained, last_step, named, takes_chunks, told
+from catbayes.models.backends import BACKENDS, backend_of, last_step
+from catbayes.models.columns import GRIDS
+from catbayes.models.rounds import Job, grow, way_to_grow
 from catbayes.models.rows import TrainingRows
 
-HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 COPIED_ROWS, SUMMED_ROWS = 100_000, 10_000
-"""Rows of copies, at most, if nobody says how many: more of them cost more than they are worth. Linear models need
-fewer: they see nothing of the noise of draws but its average over the rows."""
+"""Rows of copies, at most, by default: more of them cost more than they are worth. Linear models need fewer: they see
+nothing of the noise of draws but its average over the rows."""
 MANY_CODES = 1 << 24
 """Whole numbers up to this are exact in single precision, to which boosters round features."""
-BINNED_ROWS = 20_000
-"""Rows that LightGBM makes bins of, of all copies, if the table has not more itself."""
 PASSING_ON = (TransformedTargetRegressor, VotingClassifier, VotingRegressor, GridSearchCV, RandomizedSearchCV)
 """Estimators that hand weights on to those inside them."""
-COUNTS = (
-    *("min_samples_leaf", "min_samples_split", "min_child_samples"),
-    *("min_data_in_leaf", "min_data_per_leaf", "min_data"),
-)
-"""Parameters that count rows, whatever they weigh."""
+COUNTS = {name for backend in BACKENDS for name in backend.row_counts}
+
+
+def require_suitable(estimator: Any, model: str, *, classes: bool) -> None:
+    """Refuse what cannot learn a target of classes or of numbers inside a sampling model."""
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        raise InputError(f"estimator={estimator!r}: expected a scikit-learn estimator or Pipeline, not yet fitted.")
+    if (is_regressor if classes else is_classifier)(estimator):
+        raise InputError(f"{model} was given {estimator!r}, which does the other task.")
+    if is_clusterer(estimator) or is_outlier_detector(estimator) or not hasattr(estimator, "predict"):
+        kind = "classifier" if classes else "regressor"
+        raise InputError(f"{model} was given {estimator!r}, which predicts no target: expected a {kind}.")
+    last = last_step(estimator)
+    kind = type(last).__name__
+    if isinstance(last, FixedThresholdClassifier | TunedThresholdClassifierCV):
+        raise InputError(
+            f"{kind} inside {model}: probabilities are averaged over draws, which no threshold of one estimator acts "
+            f"on. Put it around the model: {kind}({model}(…))."
+        )
+    if hasattr(last, "get_params") and last.get_params(deep=False).get("class_names") is not None:
+        raise InputError(
+            f"{kind}(class_names=…) inside {model}, which numbers the classes in their order: leave it out, and give "
+            "class_weights=(…) in that order."
+        )
+    try:
+        clone(estimator)
+    except RuntimeError as error:
+        advice = backend_of(last).clone_advice
+        if advice is None:
+            raise
+        raise InputError(f"{kind} cannot be cloned ({error}). {advice}") from error
 
 
 def choose(estimator: Any) -> str:
@@ -58,25 +83,24 @@ def choose(estimator: Any) -> str:
 
     Copies are best for linear models, forests and boosters alike. Models that pass over the table many times get a draw
     for each pass; those that take no weights, or make folds of their own, which copies would spoil, become members.
-    So does CatBoost, which would learn the target of a row from its copies.
     """
     last = last_step(estimator)
-    if library(last) == "catboost":
-        return "members"
+    usual = backend_of(last).fit_with
+    if usual is not None:
+        return usual
     if hasattr(last, "partial_fit") and "max_iter" in last.get_params(deep=False):
         return "rounds"
     return "members" if weight_name(estimator) is None or _reason_to_part(last) else "copies"
 
 
 def usual_draws(estimator: Any, way: str, n_rows: int) -> int:
-    """How many draws a model is fitted on, if its user does not say.
+    """Return how many draws a model is fitted on by default.
 
-    Three are enough for small tables, and the more rows there are, the less do draws differ from each other. Two
-    members of CatBoost average what one makes of the noise of its draw.
+    Three are enough for small tables, and the more rows there are, the less do draws differ from each other.
     """
     last = last_step(estimator)
     if way == "members":
-        return 2 if library(last) == "catboost" else 3
+        return backend_of(last).n_members
     linear = way == "copies" and type(last).__module__.startswith("sklearn.linear_model")
     most = SUMMED_ROWS if linear else COPIED_ROWS
     return int(np.clip(most // n_rows, 1, 3))
@@ -85,7 +109,9 @@ def usual_draws(estimator: Any, way: str, n_rows: int) -> int:
 def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: int | None) -> list[Any]:
     """Fit clones of the estimator; one for "copies" and "rounds", K for "members"."""
     fitted = _fit_way(estimator, way, rows, seeded, n_jobs)
-    return [named(model, rows.known) for model in fitted]
+    for model in fitted:
+        backend_of(model).name_features(model, rows.columns.plain_names)
+    return fitted
 
 
 def _fit_way(estimator: Any, way: str, rows: TrainingRows, seeded: bool, n_jobs: int | None) -> list[Any]:
@@ -93,7 +119,7 @@ def _fit_way(estimator: Any, way: str, rows: TrainingRows, seeded: bool, n_jobs:
         way_to_grow(last_step(estimator))
     if way == "copies":
         _require_no_splits(last_step(estimator))
-    if isinstance(estimator, HISTOGRAMS):
+    if isinstance(estimator, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
         _require_values(estimator, rows)
     _require_codes(estimator, rows)
     if rows.weight is not None and weight_name(estimator) is None:
@@ -129,9 +155,9 @@ def _require_codes(estimator: Any, rows: TrainingRows) -> None:
     """Refuse columns that the user called categories of the estimator, but that do not hold whole numbers."""
     table, layout = rows.draws.table, rows.draws.layout
     for position in layout.passing:
-        if layout.places[position].start in rows.known.categories and table.numeric([position]):
+        if layout.places[position].start in rows.columns.categories and table.numeric([position]):
             values = np.asarray(table.values(position), dtype=np.float64)
-            gaps = np.isnan(values) & (library(estimator) != "catboost")
+            gaps = np.isnan(values) & backend_of(estimator).gaps_in_categories
             codes = (values >= 0) & (values <= MANY_CODES) & (values == np.round(values))
             if not (gaps | codes).all():
                 raise InputError(
@@ -142,7 +168,8 @@ def _require_codes(estimator: Any, rows: TrainingRows) -> None:
 
 def _prepared(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> tuple[Any, TrainingRows]:
     """A clone that knows its features, and the rows with what its `fit` has to be told of them."""
-    model, fit_params = told(fresh_clone(estimator, rows, seeded, member), rows.known, rows.fit_params)
+    model = fresh_clone(estimator, rows, seeded, member)
+    model, fit_params = backend_of(model).prepare(model, rows.columns, rows.fit_params)
     return model, replace(rows, fit_params=fit_params)
 
 
@@ -158,6 +185,34 @@ def fresh_clone(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -
         random = stream(rows.seed, Purpose.ESTIMATOR, member)
         model.set_params(**{name: int(random.integers(np.iinfo(np.int32).max)) for name in unset})
     return model
+
+
+def classes_by_number(params: dict[str, Any], classes: Any) -> dict[str, Any]:
+    """Those of the parameters that weigh classes by their labels, and grids of a search that do, with numbers."""
+
+    def numbered(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        known = {int(np.searchsorted(classes, label)): weight for label, weight in value.items() if label in classes}
+        strangers = [label for label in value if label not in classes]
+        if strangers and len(known) < len(classes):  # a part of the rows may lack a class, if all others have weights
+            raise InputError(
+                f"class_weight names {strangers[0]!r}, which y does not hold: expected {classes.tolist()}."
+            )
+        return known
+
+    def of_grid(grid: Any) -> Any:
+        if not isinstance(grid, dict):
+            return [of_grid(one) for one in grid]
+        weighs = {name: values for name, values in grid.items() if name.endswith("class_weight")}
+        return grid | {n: [*map(numbered, values)] for n, values in weighs.items() if isinstance(values, Sequence)}
+
+    found = {
+        name: numbered(value)
+        for name, value in params.items()
+        if name.endswith("class_weight") and isinstance(value, dict)
+    }
+    return found | {name: of_grid(value) for name, value in params.items() if name.endswith(GRIDS)}
 
 
 def weight_name(estimator: Any) -> str | None:
@@ -179,7 +234,7 @@ def weight_name(estimator: Any) -> str | None:
 
 
 def _fit_plain(model: Any, rows: TrainingRows, k: int) -> Any:
-    X = as_trained(model, rows.features(k), rows.known)
+    X = backend_of(model).to_train(model, rows.features(k), rows.columns)
     return fit_weighted(model, X, rows.y, rows.weight, rows.fit_params)
 
 
@@ -200,11 +255,10 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
             f"{type(last).__name__} takes no sample_weight, so each copy of a row counts as a whole row: leaf sizes, "
             'penalties and neighbours mean less than they say. fit_with="members" keeps their meaning.'
         )
-    chunked = takes_chunks(model, rows.draws.layout)
-    _keep_meaning(model, rows)
-    share = _held_out_share(last, rows)
-    if isinstance(last, HISTOGRAMS) and last.early_stopping == "auto" and "X_val" not in rows.fit_params:
-        last.set_params(early_stopping=len(rows) > 10_000)  # by rows, not by copies
+    chunked = backend_of(model).takes_chunks(rows.draws.layout)
+    _keep_counts(model, rows)
+    share = backend_of(last).validation_share(last, rows)
+    backend_of(last).adapt_to_copies(last, rows)
     if share is None:
         rows.report(f"fitting on {rows.n_draws} copies of {len(rows)} rows")
         return fit_weighted(model, *rows.copies(chunked))
@@ -214,29 +268,6 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
     steps = Job.steps_for_copies(last)
     job = Job(lambda k: X, y, weight, valid.copies()[:3], rows.n_draws, rows.report, params, steps=steps)
     return grow(model, job)
-
-
-def _keep_meaning(model: Any, rows: TrainingRows) -> None:
-    """Change the parameters whose meaning K copies would change.
-
-    SGD's penalty acts at every step, of which there are K times as many; CatBoost multiplies its own by the mean
-    weight.
-    """
-    last, params = last_step(model), last_step(model).get_params(deep=False)
-    _keep_counts(model, rows)
-    if isinstance(last, SGDClassifier | SGDRegressor):
-        last.set_params(alpha=params["alpha"] / rows.n_draws)
-    if library(last) == "lightgbm":
-        # It holds and sorts all values that it makes bins of: those of as many rows as the table has tell as much.
-        most = min(params["subsample_for_bin"], max(len(rows), BINNED_ROWS))
-        times = int(np.clip(round(most / len(rows)), 1, rows.n_draws))
-        last.set_params(
-            subsample_for_bin=most,
-            min_data_in_bin=times * int(params.get("min_data_in_bin") or 3),
-            min_data_per_group=rows.n_draws * int(params.get("min_data_per_group") or 100),
-        )
-    if library(last) == "catboost":
-        _keep_catboost(last, rows)
 
 
 def _keep_counts(model: Any, rows: TrainingRows) -> None:
@@ -283,24 +314,6 @@ def _copies_in_bag(weight: Array, n_draws: int, size: int) -> float:
     return float(n_draws * np.expm1(-expected / n_draws).sum() / np.expm1(-expected).sum())
 
 
-def _keep_catboost(model: Any, rows: TrainingRows) -> None:
-    """Multiply CatBoost's penalty, and keep the learning rate that it would choose by itself.
-
-    It chooses one by the number of rows, and only if it is given no penalty: one round on the rows themselves tells.
-    """
-    params = model.get_params()
-    if params.get("learning_rate") is None and params.get("eta") is None:
-
-        class Once:
-            def after_iteration(self, info: Any) -> bool:
-                return False
-
-        trial = fit_weighted(clone(model), rows.features(0), rows.y, rows.weight, {"callbacks": [Once()]})
-        model.set_params(learning_rate=trial.get_all_params()["learning_rate"])
-    name = "reg_lambda" if params.get("reg_lambda") else "l2_leaf_reg"
-    model.set_params(**{name: rows.n_draws * float(params.get(name) or 3.0)})
-
-
 def _reason_to_part(last: Any) -> str | None:
     """Why the estimator would part the copies of a row from each other, if it would and cannot be kept from it."""
     params = last.get_params()
@@ -326,25 +339,12 @@ def _require_no_splits(last: Any) -> None:
         )
 
 
-def _held_out_share(last: Any, rows: TrainingRows) -> Any:
-    """What part of the rows the estimator would hold out for early stopping by itself; None for none."""
-    if rows.fit_params.get("X_val") is not None:
-        return None
-    params = last.get_params(deep=False)
-    if isinstance(last, HISTOGRAMS):
-        stops = params["early_stopping"] is True or (params["early_stopping"] == "auto" and len(rows) > 10_000)
-    elif isinstance(last, GradientBoostingClassifier | GradientBoostingRegressor):
-        stops = params["n_iter_no_change"] is not None
-    else:  # SGD, MLP
-        stops = params.get("early_stopping") is True and hasattr(last, "partial_fit")
-    return params.get("validation_fraction") if stops else None
-
-
 # ------------------------------------------------------------------------------------------------ rounds
 
 
 def _fit_rounds(model: Any, rows: TrainingRows) -> Any:
-    share = _held_out_share(last_step(model), rows)
+    last = last_step(model)
+    share = backend_of(last).validation_share(last, rows)
     valid = None
     if share is not None:
         rows, held_out = rows.hold_out(share)

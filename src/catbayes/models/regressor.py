@@ -17,9 +17,9 @@ from catbayes.core.types import Seed, TableLike
 from catbayes.core.validation import Array, check_count, check_number
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
+from catbayes.models.backends import backend_of, last_step
+from catbayes.models.base import SamplingModel
 from catbayes.models.held_out import HeldOut, Told
-from catbayes.models.model import SamplingModel
-from catbayes.models.native import as_taken, last_step
 from catbayes.models.next_target import NextTarget
 
 
@@ -278,7 +278,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         return Told(self._predict_average(X), self._predict_std(X), rows.known(), rows.plain())
 
     def _respond(self, model: Any, features: Array) -> Array:
-        X = as_taken(model, features, self._known)
+        X = backend_of(model).to_predict(model, features, self._columns)
         found = np.asarray(model.predict(X), dtype=np.float64)
         if found.size != len(X):
             raise InputError(

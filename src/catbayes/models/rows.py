@@ -19,7 +19,7 @@ from catbayes.core.table import Named, Table
 from catbayes.core.target import refuse_complex
 from catbayes.core.validation import Array, check_weights
 from catbayes.errors import InputError
-from catbayes.models.native import Known
+from catbayes.models.columns import Columns
 
 NOT_BY_ROW = (
     *("X_val", "y_val", "sample_weight_val", "eval_set", "eval_X", "eval_y", "eval_sample_weight"),
@@ -53,7 +53,7 @@ class TrainingRows:
     seed: int
     classes: Any
     report: Callable[[str], None]
-    known: Known
+    columns: Columns
     index: Any = field(default_factory=lambda: slice(None))
 
     def __len__(self) -> int:

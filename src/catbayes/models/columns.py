@@ -1,131 +1,51 @@
-"""Parameters of boosters that speak of columns: which are mapped to the features of a model, and which are refused.
+"""The columns of X, and the features that they become inside of a model.
 
-A booster inside a sampling model does not see the columns of X, but the features that they become: a column "city" may
+An estimator inside a model does not see the columns of X, but the features that they become: a column "city" may
 become "city", "city_effect" and "city_code". Whoever writes `categorical_feature=["city"]` means the column. So names
 and numbers are those of the columns of X, and are replaced by the features that carry the same meaning.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from catbayes.core.layout import Layout
 from catbayes.errors import InputError
-
-PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
-    "lightgbm": {
-        "categories": (
-            *("categorical_feature", "categorical_features", "categorical_column", "cat_feature", "cat_column"),
-        ),
-        "signs": ("monotone_constraints", "mc", "monotone_constraint", "monotonic_cst"),
-        "groups": ("interaction_constraints",),
-        "amounts": ("feature_contri", "feature_contrib", "fc", "fp", "feature_penalty"),
-        "refused": (
-            *("feature_name", "ignore_column", "blacklist", "ignore_feature", "max_bin_by_feature"),
-            *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled", "forcedbins_filename"),
-            *("forcedsplits_filename", "fs", "forced_splits", "forced_splits_file", "forced_splits_filename"),
-            *("label_column", "weight_column", "group_column", "query_column"),
-        ),
-        "passed": (
-            *("feature_fraction", "sub_feature", "colsample_bytree", "feature_fraction_seed", "feature_pre_filter"),
-            *("feature_fraction_bynode", "colsample_bynode", "sub_feature_bynode", "saved_feature_importance_type"),
-            *("monotone_constraints_method", "monotone_constraining_method", "monotone_penalty", "cegb_penalty_split"),
-            *("monotone_splits_penalty", "ms_penalty", "mc_penalty", "max_cat_threshold", "max_cat_to_onehot"),
-            *("cat_l2", "cat_smooth", "predict_contrib", "is_predict_contrib", "contrib"),
-        ),
-    },
-    "xgboost": {
-        "types": ("feature_types",),
-        "signs": ("monotone_constraints",),
-        "groups": ("interaction_constraints",),
-        "amounts": ("feature_weights",),
-        "passed": ("enable_categorical", "max_cat_threshold", "max_cat_to_onehot"),
-    },
-    "catboost": {
-        "categories": ("cat_features",),
-        "signs": ("monotone_constraints",),
-        "amounts": ("feature_weights",),
-        "refused": (
-            *("text_features", "embedding_features", "ignored_features", "column_description", "graph"),
-            *("per_float_feature_quantization", "per_feature_ctr", "input_borders", "fixed_binary_splits"),
-            *("first_feature_use_penalties", "per_object_feature_penalties"),
-        ),
-        "passed": (
-            *("output_borders", "feature_border_type", "feature_calcers", "text_processing", "penalties_coefficient"),
-            *("sparse_features_conflict_fraction", "gpu_cat_features_storage", "simple_ctr", "combinations_ctr"),
-            *("ctr_leaf_count_limit", "store_all_simple_ctr", "max_ctr_complexity", "final_ctr_computation_mode"),
-            *("ctr_description", "ctr_target_border_count", "ctr_history_unit", "counter_calc_method", "target_border"),
-            "border_count",
-        ),
-    },
-    "sklearn": {
-        "categories": ("categorical_features",),
-        "signs": ("monotonic_cst",),
-        "groups": ("interaction_cst",),
-        "passed": ("max_features",),
-    },
-}
-"""By library and role. Of "passed", names and numbers of columns are no part."""
+from catbayes.models.backends import backend_of
+from catbayes.models.backends.base import plain_names
 
 NAMED = ("categories", "types", "refused")
 """Roles that have no meaning for features that the steps of a Pipeline made of others."""
 
 GRIDS = ("param_grid", "param_distributions")
 
-DEFAULTS = ("auto", "from_dtype", "pairwise", "")
-"""Texts that name no column."""
-
-
-def library(model: Any) -> str:
-    """The package that a model comes from, or the one of a booster or tree that its class is derived from."""
-    modules = [base.__module__ for base in type(model).__mro__]
-    packages = [module.split(".")[0] for module in modules]
-    boosters = [package for package in packages if package in ("lightgbm", "xgboost", "catboost")]
-    trees = ["sklearn" for module in modules if module.startswith(("sklearn.ensemble", "sklearn.tree"))]
-    return [*boosters, *trees, *packages][0]
-
-
-def given(model: Any, role: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of some parameters that have a role for this model, and are not at their default."""
-    names = PARAMETERS.get(library(model), {}).get(role, ())
-    return {name: params[name] for name in names if name in params and _says_something(params[name])}
-
-
-def _says_something(value: Any) -> bool:
-    return not (value is None or (isinstance(value, str) and value in DEFAULTS))
-
 
 def refuse_columns(estimator: Any, fit_params: Mapping[str, Any]) -> None:
     """Refuse parameters that name columns in a way that the features of a model do not allow."""
-    for name in given(estimator, "refused", {**estimator.get_params(deep=False), **fit_params}):
+    for name in backend_of(estimator).given("refused", {**estimator.get_params(deep=False), **fit_params}):
         raise InputError(
             f"{type(estimator).__name__}({name}=…) names columns of X, but the model sees the features that they "
             "become. Leave it out."
         )
-    parts = {name: part for name, part in estimator.get_params().items() if hasattr(part, "get_params")}
-    for step, part in parts.items():
-        if isinstance(part, type):
+    params = estimator.get_params()
+    grids = [value for name, value in params.items() if name.split("__")[-1] in GRIDS]
+    grids = [grid for given in grids for grid in (given if isinstance(given, list) else [given])]
+    for step, part in params.items():
+        if not hasattr(part, "get_params") or isinstance(part, type):
             continue
         prefix, asked = f"{step}__", part.get_params(deep=False)
-        for names in (fit_params, *_grids(estimator)):
+        for names in (fit_params, *grids):
             asked |= {name.removeprefix(prefix): value for name, value in names.items() if name.startswith(prefix)}
             asked |= {name: value for name, value in names.items() if "__" not in name}
-        for role in NAMED:
-            for name in given(part, role, asked):
-                raise InputError(
-                    f"{prefix}{name} names columns, which are not known inside of {type(estimator).__name__}. Leave it "
-                    "out: categories are encoded."
-                )
-
-
-def _grids(estimator: Any) -> list[Mapping[str, Any]]:
-    """Grids of a search, whose candidates are parameters of the estimator inside."""
-    grids = [value for name, value in estimator.get_params().items() if name.split("__")[-1] in GRIDS]
-    return [grid for given in grids for grid in (given if isinstance(given, list) else [given])]
+        for name in (name for role in NAMED for name in backend_of(part).given(role, asked)):
+            raise InputError(
+                f"{prefix}{name} names columns, which are not known inside of {type(estimator).__name__}. Leave it "
+                "out: categories are encoded."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +54,48 @@ class Columns:
 
     inputs: tuple[Any, ...]  # names, or numbers where there are none
     names: tuple[str, ...]  # of the features
+    plain_names: tuple[str, ...]  # of the features, as boosters take them
     places: tuple[range, ...]  # the features of each column
     means: tuple[range, ...]  # those of them that signs are for
     passing: frozenset[int]  # columns that are not encoded
     pairs: tuple[tuple[tuple[int, ...], range], ...]  # combined columns, and the features of each combination
+    categories: tuple[int, ...] = ()  # features that are numbers of categories
+
+    @classmethod
+    def of(
+        cls, estimator: Any, fit_with: str, layout: Layout, inputs: list[Any], fit_params: Mapping[str, Any]
+    ) -> Columns:
+        """Find the features of each column, and those that are categories: codes, and columns that the user names."""
+        names = inputs if isinstance(inputs[0], str) else [f"x{n}" for n in range(len(inputs))]
+        features = tuple(layout.names(names))
+        places = tuple(range(place.start, place.stop) for place in layout.places)
+        mapped = {column.position: len(column.mapping.names()) for column in layout.columns}
+        columns = cls(
+            inputs=tuple(inputs),
+            names=features,
+            plain_names=plain_names(features),
+            places=places[: len(inputs)],
+            means=tuple(place[: mapped.get(number, 1)] for number, place in enumerate(places[: len(inputs)])),
+            passing=frozenset(layout.passing),
+            pairs=tuple((column.parts, places[column.position]) for column in layout.interactions),
+        )
+        backend, params = backend_of(estimator), {**estimator.get_params(deep=False), **fit_params}
+        named = [
+            (name, place)
+            for role, read in (("categories", columns.named_categories), ("types", columns.named_types))
+            for name, value in backend.given(role, params).items()
+            for place in read(value, name)
+        ]
+        if fit_with != "members" and not backend.categories_in_copies:
+            if named:
+                raise InputError(
+                    f"{named[0][0]} goes with the members of CatBoost only, not with {fit_with}: among copies of a row "
+                    'it would learn the target of one from the others. Use fit_with="members", or let the encoder '
+                    "encode the column."
+                )
+            return columns
+        codes = {places[c.position].stop - 1 for c in layout.columns if c.beside.names[-1:] == ("code",)}
+        return replace(columns, categories=tuple(sorted({*codes, *(place for _, place in named)})))
 
     def column(self, name: Any, parameter: str) -> int:
         """The number of a column of X that is named or numbered."""
@@ -169,7 +127,7 @@ class Columns:
 
     # ------------------------------------------------------------------------------ one method a role
 
-    def categories(self, value: Any, parameter: str) -> list[int]:
+    def named_categories(self, value: Any, parameter: str) -> list[int]:
         """Features that are categories because the user said it of their column, which is not encoded.
 
         An encoded column stands for its categories by itself.
@@ -183,10 +141,23 @@ class Columns:
         columns = [self.column(one, parameter) for one in said]
         return [self.places[number].start for number in columns if number in self.passing]
 
-    def types(self, value: Any, parameter: str) -> list[int]:
-        """As `categories`, from a type for each column, of which "c" is a category."""
+    def named_types(self, value: Any, parameter: str) -> list[int]:
+        """As `named_categories`, from a type for each column, of which "c" is a category."""
         kinds = self.by_column(value, parameter, "c")
-        return self.categories([column for column, kind in kinds.items() if kind == "c"], parameter)
+        return self.named_categories([column for column, kind in kinds.items() if kind == "c"], parameter)
+
+    def mapped(self, role: str, value: Any, parameter: str) -> list[Any]:
+        """Map a parameter of one of the roles "signs", "groups" and "amounts"."""
+        if role != "signs":
+            return self.groups(value, parameter) if role == "groups" else self.amounts(value, parameter)
+        signs = self.signs(value, parameter)
+        for place in self.categories:
+            if signs[place]:
+                raise InputError(
+                    f"{parameter} has a sign for {self.names[place]!r}, which is a category of the booster: expected "
+                    "signs for numbers."
+                )
+        return signs
 
     def signs(self, value: Any, parameter: str) -> list[int]:
         """A sign for each feature; that of a column is for the mean of its categories."""
@@ -244,32 +215,3 @@ class Columns:
 
 def _is_group(group: Any) -> bool:
     return hasattr(group, "__iter__") and not isinstance(group, str)
-
-
-def map_columns(model: Any, columns: Columns, categories: Sequence[int]) -> None:
-    """Set the constraints and weights of a model for features, where they were given for columns."""
-    found, params = library(model), model.get_params(deep=False)
-    for role in ("signs", "groups", "amounts"):
-        for name, value in given(model, role, params).items():
-            mapped = getattr(columns, role)(value, name)
-            for place in categories if role == "signs" else ():
-                if mapped[place]:
-                    raise InputError(
-                        f"{name} has a sign for {columns.names[place]!r}, which is a category of the booster: expected "
-                        "signs for numbers."
-                    )
-            model.set_params(**{name: _written(found, role, mapped)})
-
-
-def _written(library: str, role: str, value: list[Any]) -> Any:
-    """A value in the form that the library takes; CatBoost copies lists, which prevents clones."""
-    if library == "catboost":
-        return f"({','.join(f'{one:g}' for one in value)})"
-    if library == "xgboost" and role == "groups":
-        return json.dumps(value)
-    return tuple(value) if library == "xgboost" and role == "signs" else value
-
-
-def without(params: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Parameters but for some."""
-    return {name: value for name, value in params.items() if name not in names}

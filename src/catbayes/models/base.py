@@ -10,34 +10,41 @@ from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
+import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from catbayes._encoder import SamplingBayesianEncoder, new_seed, read_new
+from catbayes._encoder import SamplingBayesianEncoder, input_names, new_seed, read_new
 from catbayes.core.category_outputs import KeepCategories, Kept
 from catbayes.core.draw_scale import Spread
 from catbayes.core.fitted import Encoding
 from catbayes.core.layout import Layout, TrainingDraws
 from catbayes.core.leakage import check_folds, splitter_of
 from catbayes.core.selection import Selection
-from catbayes.core.table import Named, Table
-from catbayes.core.types import ByRow, ByRowOrName, Interactions, Seed, TableLike
+from catbayes.core.table import Named, Table, make_frame
+from catbayes.core.types import ByRow, ByRowOrName, Interactions, Labels, Seed, TableLike
 from catbayes.core.validation import Array, check_count, check_number, check_option
 from catbayes.effects.settings import Effects
 from catbayes.errors import InputError, warn
-from catbayes.models import fitting as fitting
-from catbayes.models.accepting import require_suitable
-from catbayes.models.column_parameters import refuse_columns
-from catbayes.models.features import FittedFeatures
-from catbayes.models.file import SavedModel
+from catbayes.models import fitting
+from catbayes.models.backends import last_step
+from catbayes.models.columns import Columns, refuse_columns
 from catbayes.models.held_out import HeldOut, Told
-from catbayes.models.native import Known, suitable
-from catbayes.models.predicting import DrawnTable, NewRows, average, encode_tables, over_draws
+from catbayes.models.prediction import (
+    DrawnTable,
+    NewRows,
+    average,
+    encode_tables,
+    over_draws,
+    require_smooth,
+    second_order,
+)
+from catbayes.models.recommended import suitable
 from catbayes.models.rows import TrainingRows, from_origins, read_training, wordy_columns
-from catbayes.models.taylor import require_smooth, second_order
+from catbayes.models.saving import SavedModel
 from catbayes.models.updating import UpdatedModel
 
 FitWith = Literal["auto", "copies", "members", "rounds"]
@@ -50,7 +57,7 @@ STD_DRAWS = 20
 """Draws for a standard deviation, at least: few strata leave the tails out."""
 
 
-class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator, ABC):
+class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator, ABC):
     """Fit any estimator on draws of the categories, and average its predictions over draws."""
 
     def __init__(
@@ -187,8 +194,8 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
             fit_params = encode_tables(fit_params, encoder, draws, number)
         n_draws = fitting.usual_draws(estimator, way, table.n_rows) if self.n_draws is None else self.n_draws
-        known = Known.of(estimator, way, draws.layout, table.names, fit_params)
-        about = (fit_params, n_draws, seed, classes, self._reporter(), known)
+        columns = Columns.of(estimator, way, draws.layout, table.names, fit_params)
+        about = (fit_params, n_draws, seed, classes, self._reporter(), columns)
         rows = TrainingRows(draws, number(y), weight, groups, *about)
         if weight is not None and not weight.all():
             rows = rows.take(np.flatnonzero(weight))  # rows of no weight take no part, whatever the estimator
@@ -199,7 +206,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         # Fitted all at once: an error or an interruption before the end leaves the model as it was.
         fresh = copy(self)
         validate_data(fresh, X if table.frame is not None else table.array, skip_check_array=True)
-        fresh._settle(encoder, fitted, way, classes, known.categories)
+        fresh._settle(encoder, fitted, way, classes, columns.categories)
         fresh._check_answer(table)
         if self.calibrate is not None:
             how: dict[str, Any] = {"classes": classes, "encoder": encoder, "seed": seed, "report": rows.report}
@@ -217,8 +224,8 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
         encoding = None if encoder is None else encoder.encoding_
         inputs = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         self._layout = Layout(len(inputs), []) if encoding is None else encoding.layout
-        known = Known.of(self._chosen_estimator(), way, self._layout, inputs)
-        self._known = replace(known, categories=tuple(categories))
+        columns = Columns.of(self._chosen_estimator(), way, self._layout, inputs, {})
+        self._columns = replace(columns, categories=tuple(categories))
         self._draws = [] if encoding is None else DrawnTable.of(encoding, self._n_predicted)
         self._calibration = None
 
@@ -229,7 +236,7 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
             check_folds("calibrate", self.calibrate)
         if self.n_draws is not None:
             check_count("n_draws", self.n_draws)
-        require_suitable(estimator, type(self).__name__, classes=isinstance(self, ClassifierMixin))
+        fitting.require_suitable(estimator, type(self).__name__, classes=isinstance(self, ClassifierMixin))
         if self.encoder is not None and not isinstance(self.encoder, SamplingBayesianEncoder):
             raise InputError(f"encoder={self.encoder!r}: expected a SamplingBayesianEncoder, or None for its defaults.")
         if self.predict_with == "taylor":
@@ -403,6 +410,122 @@ class SamplingModel(FittedFeatures, SavedModel, UpdatedModel, MetaEstimatorMixin
     @property
     def _encoding(self) -> Encoding | None:
         return None if self.encoder_ is None else self.encoder_.encoding_
+
+    # ------------------------------------------------------------------------------ features
+
+    @property
+    def estimator_(self) -> Any:
+        """The fitted estimator; `estimators_` holds them all where there are several members."""
+        check_is_fitted(self)
+        if len(self.estimators_) > 1:
+            raise AttributeError(f"There are {len(self.estimators_)} fitted members: see estimators_.")
+        return self.estimators_[0]
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Importance of each output, as the estimator has it, averaged over members."""
+        return self._average_of("feature_importances_")
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficient of each output, as the estimator has it, averaged over members."""
+        return self._average_of("coef_")
+
+    def _average_of(self, name: str) -> Array:
+        if "estimators_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} is not fitted yet, and has no {name}.")
+        values = np.asarray(np.mean([getattr(last_step(model), name) for model in self.estimators_], axis=0))
+        if values.shape[-1] != self._layout.places[-1].stop:
+            raise AttributeError(f"{name} belongs to features that the steps of the Pipeline made of the encoded ones.")
+        return values
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
+        """Names of the features that the estimator was fitted on, which `feature_importances_` and `coef_` refer to.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the input columns, for a model fitted on an array.
+
+        Returns
+        -------
+        names : ndarray of str
+            One name for each output.
+        """
+        check_is_fitted(self)
+        return np.array(self._layout.distinct_names(input_names(self, input_features)), dtype=object)
+
+    def features(self, X: TableLike) -> Any:
+        """Encode new rows as the fitted estimators see them, by the posterior expectation: for SHAP and the like.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+
+        Returns
+        -------
+        features : array or frame of shape (n_rows, n_outputs)
+            A frame of the library that X came in, its columns called as LightGBM, XGBoost and CatBoost call them: as
+            in `get_feature_names_out`, but for blanks, brackets and the like, which become underscores.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from lightgbm import LGBMRegressor
+        >>> from catbayes import SamplingRegressor
+        >>> X = pd.DataFrame({"home city": ["Oslo", "Rome", "Oslo", "Rome", "Kyiv"] * 20, "age": range(100)})
+        >>> y = [10.0, 2.0, 11.0, 3.0, 5.5] * 20
+        >>> model = SamplingRegressor(LGBMRegressor(verbose=-1), random_state=0).fit(X, y)
+        >>> model.estimator_.feature_name_
+        ['home_city', 'home_city_effect', 'home_city_code', 'age']
+        >>> model.features(X).columns.tolist()
+        ['home_city', 'home_city_effect', 'home_city_code', 'age']
+        """
+        rows = self._read_new(X)
+        values = rows.features(rows.expected())
+        if rows.table.frame is None:
+            return values
+        codes, names = self._columns.categories, self._columns.plain_names
+        columns = [values[:, n].astype(np.int64) if n in codes else values[:, n].copy() for n in range(len(names))]
+        return make_frame(dict(zip(names, columns, strict=True)), rows.table.backend)
+
+    def by_column(self, values: npt.ArrayLike) -> dict[Any, Any]:
+        """Average importances or coefficients over the outputs of each input column.
+
+        Parameters
+        ----------
+        values : array-like, its last axis as long as `get_feature_names_out()`
+            Such as `feature_importances_` or `coef_`.
+
+        Returns
+        -------
+        dict
+            A number or array for each input column, by its name or, for an array, by its position, and for each
+            interaction, by the tuple of its columns.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingBayesianEncoder, SamplingRegressor
+        >>> X, y = [["red", 1], ["blue", 2], ["red", 3], ["blue", 4]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
+        >>> model = SamplingRegressor(Ridge(), SamplingBayesianEncoder([0], mapping="polynomial"), random_state=0)
+        >>> model.fit(X, y).get_feature_names_out().tolist()
+        ['x0_mean', 'x0_square', 'x0_effect', 'x0_is_blue', 'x0_is_red', 'x1']
+        >>> list(model.by_column(model.coef_))
+        [0, 1]
+        """
+        check_is_fitted(self)
+        values = np.asarray(values)
+        if values.shape[-1:] != (self._layout.places[-1].stop,):
+            raise InputError(
+                f"values has shape {values.shape}: expected its last axis to be as long as get_feature_names_out()."
+            )
+        inputs = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        names = [*inputs, *(column.name for column in self._layout.interactions)]
+        pairs = zip(names, self._layout.places, strict=True)
+        averages = {name: values[..., place].mean(axis=-1) for name, place in pairs if place.stop > place.start}
+        return {name: float(mean) if mean.ndim == 0 else mean for name, mean in averages.items()}
 
     # ------------------------------------------------------------------------------ scikit-learn
 

@@ -1,8 +1,8 @@
-"""Models that grow step by step, each step on fresh draws: trees, boosting rounds, epochs."""
+"""Models that grow step by step, each step on fresh draws: trees by `warm_start`, epochs by `partial_fit`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
@@ -103,9 +103,6 @@ def grow(model: Any, job: Job) -> Any:
 def _grow_balanced(model: Any, job: Job) -> Any:
     """Turn balanced classes into weights, once: a model that is fitted in parts would balance each by itself."""
     way, weighing = way_to_grow(model), model.get_params(deep=False).get("class_weight")
-    if way in _BOOSTERS.values():  # LightGBM and its like balance by themselves
-        _require_unwatched(job)
-        return way(model, job)
     if not (weighing == "balanced" or isinstance(weighing, dict)):
         return way(model, job)
     weight = compute_sample_weight(weighing, job.y) * (1.0 if job.weight is None else job.weight)
@@ -114,27 +111,15 @@ def _grow_balanced(model: Any, job: Job) -> Any:
 
 def way_to_grow(model: Any) -> Callable[[Any, Job], Any]:
     """Find out how the model can go on with new features."""
-    library = type(model).__module__.split(".")[0]
-    params = model.get_params(deep=False)
-    if library in _BOOSTERS:
-        obstacle = next((name for name in _OBSTACLES if params.get(name)), None)
-        if params.get("boosting_type") in ("rf", "dart") or type(model).__name__.startswith("XGBRF"):
-            obstacle = "a forest or dropped trees"
-        if obstacle:
-            raise InputError(
-                f"{type(model).__name__} with {obstacle} cannot be trained in portions: use fit_with="
-                '"copies" or "members", or do without it (rounds are counted by n_estimators).'
-            )
-        return _BOOSTERS[library]
     if isinstance(model, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
         return _grow_histograms
-    if {"warm_start", "n_estimators"} <= set(params):
+    if {"warm_start", "n_estimators"} <= set(model.get_params(deep=False)):
         return _grow_trees
     if hasattr(model, "partial_fit"):
         return _grow_epochs
     raise InputError(
-        f"{type(model).__name__} cannot go on with new features: it has neither partial_fit nor trees that "
-        'warm_start adds to. Use fit_with="copies" or "members".'
+        f'fit_with="rounds": {type(model).__name__} cannot go on with new features, because it has neither '
+        'partial_fit nor trees that warm_start adds to. Use fit_with="copies" or "members".'
     )
 
 
@@ -237,78 +222,3 @@ def _grow_epochs(model: Any, job: Job) -> Any:
     if "early_stopping" in params:
         model.set_params(early_stopping=params["early_stopping"])
     return model
-
-
-def _require_unwatched(job: Job) -> None:
-    watched = {"eval_set", "eval_X", "callbacks", "early_stopping_rounds"} & set(job.fit_params)
-    if watched:
-        raise InputError(
-            f"{sorted(watched)[0]} watches a whole fit, and in rounds there are many short ones: use "
-            'fit_with="copies" or "members".'
-        )
-
-
-def _portions(job: Job, total: int) -> Iterator[tuple[int, int]]:
-    """Number of each draw, and how many rounds it is boosted for."""
-    sizes = job.sizes(total, BOOSTING_DRAWS)
-    for k, (size, before) in enumerate(zip(sizes, [0, *sizes], strict=False)):
-        yield k, size - before
-        job.report(f"{size} of {total} rounds, draw {k + 1}")
-
-
-def _grow_lightgbm(model: Any, job: Job) -> Any:
-    """Continue the booster on data sets that share the bins of the first draw, so that no column is binned anew.
-
-    It all happens within one callback of a `fit` of a single round, which has made of labels, weights and parameters
-    what LightGBM needs; the grown model then takes the place of that round.
-    """
-    import lightgbm
-
-    total = model.get_params()["n_estimators"]
-
-    def grow_on(env: Any) -> None:
-        first = env.model.train_set
-        shared = {"label": first.get_label(), "weight": first.get_weight()}
-        booster: Any = None
-        for k, size in _portions(job, total):
-            # A seed for each portion, or all of them would sample the same rows and columns.
-            params = env.params | {"num_iterations": size, "seed": (env.params.get("seed") or 0) + k}
-            booster = lightgbm.train(params, first.create_valid(job.feed(k), **shared), init_model=booster)
-        env.model.model_from_string(booster.model_to_string())
-
-    model.set_params(n_estimators=1)
-    model.fit(job.feed(0), job.y, callbacks=[grow_on], **job.weights(model.fit), **job.fit_params)
-    return model.set_params(n_estimators=total)
-
-
-def _grow_xgboost(model: Any, job: Job) -> Any:
-    total = model.get_params()["n_estimators"] or 100  # None means XGBoost's default
-    booster = None
-    for k, size in _portions(job, total):
-        model.set_params(n_estimators=size)
-        model.fit(job.feed(k), job.y, xgb_model=booster, **job.weights(model.fit), **job.fit_params)
-        booster = model.get_booster()
-    return model.set_params(n_estimators=total)
-
-
-def _grow_catboost(model: Any, job: Job) -> Any:
-    params = model.get_params()
-    name = next((name for name in ("iterations", "n_estimators", "num_trees") if params.get(name)), "iterations")
-    fitted = None
-    # CatBoost guesses a learning rate from the number of rounds, which is here that of a portion: take its default.
-    rate = {} if params.get("learning_rate") or params.get("eta") else {"learning_rate": 0.03}
-    seed = "random_state" if "random_state" in params else "random_seed"
-    for k, size in _portions(job, params.get(name) or 1000):
-        portion = type(model)(**(params | {name: size, seed: (params.get(seed) or 0) + k} | rate))
-        portion.fit(job.feed(k), job.y, init_model=fitted, **job.weights(portion.fit), **job.fit_params)
-        fitted = portion
-    return fitted
-
-
-_OBSTACLES = (
-    *("early_stopping_rounds", "early_stopping_round", "callbacks", "num_iterations", "num_iteration", "num_tree"),
-    *("n_iter", "num_round", "num_rounds", "num_boost_round", "nrounds", "max_iter"),
-)
-"""Parameters that boosters would apply to each portion; CatBoost's num_trees is known to `_grow_catboost`."""
-
-_BOOSTERS = {"lightgbm": _grow_lightgbm, "xgboost": _grow_xgboost, "catboost": _grow_catboost}

@@ -10,7 +10,8 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Self
 
@@ -27,12 +28,15 @@ from catbayes._encoder import (
     write_settings,
     write_values,
 )
+from catbayes._encoder import load as load_encoder
 from catbayes.core.target import label_array
 from catbayes.core.types import File
 from catbayes.errors import InputError
 from catbayes.io.atomic import replacing
-from catbayes.models.boosters import LOCAL, format_of, limit_threads, new_booster, without_local
-from catbayes.models.calibration import from_arrays, to_arrays
+from catbayes.models.backends import BACKENDS, backend_of
+from catbayes.models.backends.base import Backend
+from catbayes.models.next_class import NextClass, Tempered
+from catbayes.models.next_target import Ladder, NextTarget, UsualError
 
 FORMAT, VERSION = "catbayes model", 3
 HEADER, ENCODER, CALIBRATION = "model.json", "encoder.parquet", "calibration.npz"
@@ -43,6 +47,8 @@ TIMES, FREE = 200, 1 << 24
 """How many times its size a file may unfold to, and how many bytes besides: text of trees takes 5 to 20 times."""
 HEADER_TIMES, HEADER_FREE = 20, 1 << 20
 """The same of the header, of which every value becomes an object."""
+LOCAL = {name for backend in BACKENDS for name in backend.local_parameters}
+THREADS = {name for backend in BACKENDS for name in backend.thread_parameters}
 MOST_DRAWS = 10_000
 """Draws to predict with, at most: they are made when a file is loaded."""
 
@@ -122,6 +128,38 @@ class SavedModel:
         return found
 
 
+def load(path: File, trusted: Collection[str] = ()) -> Any:
+    """Read an encoder or a model of any kind that its method `save` wrote.
+
+    Parameters
+    ----------
+    path : str, path or open binary file
+        What `save` wrote.
+    trusted : list of str
+        Types that the estimator of a model may be made of, beside those that the user guide lists.
+
+    Returns
+    -------
+    encoder or model
+        With the same settings, posteriors, seed, draws and predictions.
+
+    Examples
+    --------
+    >>> import catbayes, io
+    >>> file = io.BytesIO()
+    >>> catbayes.ConjugateMomentEncoder().fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).save(file)
+    >>> catbayes.load(file)
+    ConjugateMomentEncoder()
+    """
+    from catbayes.models.classifier import SamplingClassifier  # built on this module
+    from catbayes.models.regressor import SamplingRegressor
+
+    require_regular(path)
+    if zipfile.is_zipfile(path):
+        return load_model(path, (SamplingClassifier, SamplingRegressor), trusted)
+    return load_encoder(path)
+
+
 # ------------------------------------------------------------------------------ writing
 
 
@@ -144,7 +182,7 @@ def _pack(model: Any) -> bytes:
         files[ENCODER] = encoder.getvalue()
     calibration, trees = model._calibration, None
     if calibration is not None:
-        files[CALIBRATION] = to_arrays(calibration)
+        files[CALIBRATION] = _to_arrays(calibration)
         scale = getattr(calibration, "scale", None)
         if scale is not None and scale.trees is not None:
             trees = _write_estimator(scale.trees, "fitted_scale", files)
@@ -159,7 +197,7 @@ def _pack(model: Any) -> bytes:
         "estimator": None if model.estimator is None else _write_estimator(model.estimator, "estimator", files),
         "encoder": None if model.encoder is None else write_settings(model.encoder.get_params(deep=False)),
         "fit_with": model.fit_with_,
-        "categories": list(model._known.categories),
+        "categories": list(model._columns.categories),
         "inputs": list(getattr(model, "feature_names_in_", range(model.n_features_in_))),
         "named": hasattr(model, "feature_names_in_"),
         "classes": None if classes is None else write_values(classes.tolist(), "class"),
@@ -179,15 +217,15 @@ def _pack(model: Any) -> bytes:
 
 def _write_estimator(estimator: Any, name: str, files: dict[str, bytes]) -> dict[str, Any]:
     """A record of an estimator, fitted if its name says so; its file, if it needs one, is added."""
-    found, fitted = format_of(estimator), name.startswith("fitted")
-    if found is None:
+    backend, fitted = _own_format(estimator), name.startswith("fitted")
+    if backend is None:
         files[f"{name}.skops"] = _skops().dumps(estimator)
         return {"file": f"{name}.skops"}
     params = {name: value for name, value in estimator.get_params(deep=False).items() if name not in LOCAL}
     record: dict[str, Any] = {"kind": type(estimator).__name__, "params": params}
     if fitted:
-        files[f"{name}.{found.ending}"] = found.write(estimator)
-        record["file"] = f"{name}.{found.ending}"
+        record["file"] = f"{name}.{backend.ending}"
+        files[record["file"]] = backend.write(estimator)
         record["classes"] = np.asarray(estimator.classes_).tolist() if is_classifier(estimator) else None
     return record
 
@@ -285,16 +323,16 @@ def _unpack(kind: type[Any], header: Any, read: _Entries, trusted: set[str]) -> 
     estimators = [_read_estimator(record, read, trusted, n_classes) for record in header["fitted"]]
     model._settle(fitted, estimators, header["fit_with"], classes, header["categories"])
     trees = None if header["scale"] is None else _read_estimator(header["scale"], read, trusted)
-    model._calibration = from_arrays(read(CALIBRATION), trees) if CALIBRATION in read else None
+    model._calibration = _from_arrays(read(CALIBRATION), trees) if CALIBRATION in read else None
     return model
 
 
 def _read_estimator(record: Any, read: _Entries, trusted: set[str], n_classes: int | None = None) -> Any:
     if "kind" in record:
-        model, found = new_booster(record["kind"], record["params"])
-        limit_threads(model)
+        model, backend = _new_booster(record["kind"], record["params"])
+        _limit_threads(model)
         if "file" in record:
-            found.read(model, read(record["file"]), _read_classes(record["classes"], n_classes))
+            backend.read(model, read(record["file"]), _read_classes(record["classes"], n_classes))
         return model
     content, skops = read(record["file"]), _skops()
     unknown = set(skops.get_untrusted_types(data=content))
@@ -304,7 +342,7 @@ def _read_estimator(record: Any, read: _Entries, trusted: set[str], n_classes: i
             f"The estimator in the file is made of {', '.join(strangers)}, which nobody said to trust. If you do, load "
             f"it with trusted={strangers!r}."
         )
-    return limit_threads(without_local(skops.loads(content, trusted=sorted(unknown))))
+    return _limit_threads(_without_local(skops.loads(content, trusted=sorted(unknown))))
 
 
 def _read_classes(numbers: Any, n_classes: int | None) -> list[int] | None:
@@ -327,3 +365,124 @@ def _skops() -> Any:
             'skops saves what is not of LightGBM, XGBoost or CatBoost: pip install "catbayes[skops]".'
         ) from error
     return skops.io
+
+
+# ------------------------------------------------------------------------------ boosters
+
+
+def _own_format(model: Any) -> Backend | None:
+    """Return the backend that saves a model; None if there is none, or a parameter is more than a plain value."""
+    backend, kind = backend_of(model), type(model)
+    if kind.__module__.split(".")[0] != backend.package or kind.__name__ not in backend.saved_classes:
+        return None
+    params = {name: value for name, value in model.get_params(deep=False).items() if name not in LOCAL}
+    return backend if _is_plain(params) and params.keys() <= backend.parameters_of(kind) else None
+
+
+def _new_booster(name: str, params: dict[str, Any]) -> tuple[Any, Backend]:
+    """Make a booster by the name of its class, with parameters of a file; return it with its backend."""
+    backend = next(backend for backend in BACKENDS if name in backend.saved_classes)
+    kind = getattr(import_module(backend.package), name)
+    unknown = params.keys() - backend.parameters_of(kind)
+    if unknown:
+        raise ValueError(f"{name} has no parameters {sorted(unknown)}")
+    usual = kind().get_params()
+    for parameter, value in params.items():
+        if not _is_like(value, usual.get(parameter)):
+            raise ValueError(f"{parameter}={value!r} is no parameter of {name}")
+    return kind(**params), backend
+
+
+def _without_local(estimator: Any) -> Any:
+    """An estimator of a file without parameters that name machines, files or folders."""
+    for part in _parts(estimator):
+        params = part.get_params(deep=False)
+        named = {name: None for name in LOCAL if params.get(name) is not None}
+        if named:
+            part.set_params(**named)
+    return estimator
+
+
+def _limit_threads(estimator: Any) -> Any:
+    """An estimator of a file with no more threads than this machine has cores, all those inside of it too."""
+    most = os.cpu_count() or 1
+    for part in _parts(estimator):
+        asked = {name: value for name, value in part.get_params(deep=False).items() if name in THREADS}
+        fine = {name for name, value in asked.items() if value is None or (type(value) is int and abs(value) <= most)}
+        if asked.keys() - fine:
+            part.set_params(**dict.fromkeys(asked.keys() - fine, most))
+    return estimator
+
+
+def _parts(value: Any, seen: set[int] | None = None) -> Iterator[Any]:
+    """An estimator, and all that it holds: parameters, steps, and what was fitted."""
+    seen = set() if seen is None else seen
+    if id(value) in seen or isinstance(value, type):
+        return
+    seen.add(id(value))
+    if isinstance(value, dict):
+        inside = list(value.values())
+    elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
+        inside = list(value)
+    elif hasattr(value, "get_params"):
+        yield value
+        inside = list(vars(value).values())
+    else:
+        return
+    for part in inside:
+        yield from _parts(part, seen)
+
+
+def _is_like(value: Any, usual: Any) -> bool:
+    """Tell whether a value of a file is plain, and a number or a text where the default is one."""
+    if not _is_plain(value):
+        return False
+    if value is None or usual is None:
+        return True
+    kinds = [bool, str] if isinstance(usual, bool) else [int, float] if isinstance(usual, int | float) else [str]
+    return type(value) in kinds or not isinstance(usual, bool | int | float | str)
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether JSON gives a value back as it is."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) for key in value) and all(map(_is_plain, value.values()))
+    if type(value) is list:
+        return all(map(_is_plain, value))
+    return value is None or type(value) in (str, bool, int, float)
+
+
+# ------------------------------------------------------------------------------ calibration
+
+
+def _to_arrays(found: NextClass | NextTarget) -> bytes:
+    """Arrays of a calibration, as numpy writes them."""
+    arrays: dict[str, Any] = {"columns": found.columns, "kinds": len(found.ladders)}
+    for number, ladder in enumerate(found.ladders):
+        if ladder is not None:  # of kinds without a row there is none
+            arrays |= {f"values_{number}": ladder.values, f"levels_{number}": ladder.levels}
+    if isinstance(found, NextTarget):
+        arrays |= {"noise": found.scale.noise, "trust": found.scale.trust, "extent": found.extent}
+    else:
+        arrays |= {"slopes": [change.slope for change in found.changes]}
+        arrays |= {"offsets": np.stack([change.offsets for change in found.changes])}
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def _from_arrays(content: bytes, trees: Any) -> NextClass | NextTarget:
+    """A calibration from its arrays, and from the trees of its scale if there are some."""
+    arrays: Mapping[str, Any] = np.load(io.BytesIO(content), allow_pickle=False)
+    if not 0 <= int(arrays["kinds"]) <= len(content):
+        raise ValueError("its kinds of rows are impossible")
+    columns = arrays["columns"].astype(np.intp)
+    ladders: list[Any] = [
+        Ladder(arrays[f"values_{number}"], arrays[f"levels_{number}"]) if f"values_{number}" in arrays else None
+        for number in range(int(arrays["kinds"]))
+    ]
+    if "noise" in arrays:
+        scale = UsualError(float(arrays["noise"]), float(arrays["trust"]), trees)
+        return NextTarget(scale, columns, ladders, arrays["extent"])
+    pairs = zip(arrays["slopes"].tolist(), arrays["offsets"], strict=True)
+    return NextClass(columns, [Tempered(slope, offsets) for slope, offsets in pairs], ladders)

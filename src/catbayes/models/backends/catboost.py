@@ -1,0 +1,118 @@
+"""CatBoost: members instead of copies, categories as whole numbers in a frame, lists that prevent clones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from inspect import signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from catbayes.core.category_outputs import Kept
+from catbayes.core.validation import Array
+from catbayes.models.backends.base import Backend, without
+
+if TYPE_CHECKING:
+    from catbayes.models.columns import Columns
+    from catbayes.models.rows import TrainingRows
+
+
+class CatBoost(Backend):
+    """CatBoostClassifier, CatBoostRegressor and classes derived from them."""
+
+    package = "catboost"
+    column_parameters = {  # noqa: RUF012 - constant
+        "categories": ("cat_features",),
+        "signs": ("monotone_constraints",),
+        "amounts": ("feature_weights",),
+        "refused": (
+            *("text_features", "embedding_features", "ignored_features", "column_description", "graph"),
+            *("per_float_feature_quantization", "per_feature_ctr", "input_borders", "fixed_binary_splits"),
+            *("first_feature_use_penalties", "per_object_feature_penalties"),
+        ),
+    }
+    row_counts = ("min_data_in_leaf", "min_child_samples")
+    saved_classes = ("CatBoostClassifier", "CatBoostRegressor")
+    ending = "cbm"
+    local_parameters = ("train_dir", "snapshot_file", "input_borders", "output_borders", "device_config")
+    thread_parameters = ("thread_count",)
+    fit_with = "members"  # it would learn the target of a row from its copies
+    n_members = 2  # which average what one makes of the noise of its draw
+    categories_in_copies = False
+    gaps_in_categories = False
+    clone_advice = (
+        "CatBoost copies lists and dictionaries, which scikit-learn does not allow: give a tuple, such as "
+        'class_weights=(1, 2), monotone_constraints=(0, 1) or cat_features=("city",), which may be left out where the '
+        "encoder encodes them."
+    )
+
+    def with_categories(
+        self, model: Any, columns: Columns, named: list[str], fit_params: dict[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Give them to `fit`, and frames to validate on."""
+        if set(named) & set(model.get_params(deep=False)):
+            model = type(model)(**without(model.get_params(deep=False), named))
+        if columns.categories or named:
+            fit_params = {"cat_features": list(columns.categories)} | fit_params
+            if fit_params.get("eval_set"):
+                sets = [(self.to_train(model, X, columns), y) for X, y in fit_params["eval_set"]]
+                fit_params = fit_params | {"eval_set": sets}
+        return model, fit_params
+
+    def as_written(self, role: str, value: list[Any]) -> Any:
+        """Write a text, because CatBoost copies lists, which prevents clones."""
+        return f"({','.join(f'{one:g}' for one in value)})"
+
+    def to_train(self, model: Any, X: Array, columns: Columns) -> Any:
+        """Return a frame whose categories are whole numbers, if there are some."""
+        if not columns.categories:
+            return X
+        import pandas
+
+        codes = {n: np.where(np.isfinite(X[:, n]), X[:, n], -1.0).astype(np.int64) for n in columns.categories}
+        values = {n: codes.get(n, X[:, n]) for n in range(X.shape[1])}
+        return pandas.DataFrame(values).set_axis(list(columns.plain_names), axis=1)
+
+    def name_features(self, model: Any, names: Sequence[str]) -> None:
+        """Set the names."""
+        model.set_feature_names(list(names))
+
+    def keep_categories(self, model: Any, fit_with: str) -> Kept | None:
+        """Give members the categories of all columns: CatBoost makes more of rare ones than others do."""
+        return Kept("codes", most=None if fit_with == "members" else 30, instead=True)
+
+    def adapt_to_copies(self, model: Any, rows: TrainingRows) -> None:
+        """Multiply the penalty, which CatBoost multiplies by the mean weight, and retain the learning rate.
+
+        CatBoost chooses a rate by the number of rows, and only if it is given no penalty: one round on the rows
+        themselves shows which.
+        """
+        params = model.get_params()
+        if params.get("learning_rate") is None and params.get("eta") is None:
+
+            class Once:
+                def after_iteration(self, info: Any) -> bool:
+                    return False
+
+            trial = clone(model).fit(rows.features(0), rows.y, sample_weight=rows.weight, callbacks=[Once()])
+            model.set_params(learning_rate=trial.get_all_params()["learning_rate"])
+        name = "reg_lambda" if params.get("reg_lambda") else "l2_leaf_reg"
+        model.set_params(**{name: rows.n_draws * float(params.get(name) or 3.0)})
+
+    def write(self, model: Any) -> bytes:
+        """Write CatBoost's binary format, which it does to files only."""
+        with TemporaryDirectory() as folder:
+            model.save_model(str(Path(folder) / "model.cbm"))
+            return (Path(folder) / "model.cbm").read_bytes()
+
+    def read(self, model: Any, content: bytes, classes: list[int] | None) -> None:
+        """Load the model, and its importances, which it stores from then on, as after a fit."""
+        model.load_model(blob=content)
+        model.get_feature_importance()
+
+    def parameters_of(self, kind: type[Any]) -> set[str]:
+        """Return those of the signature: `get_params` has only those that were set."""
+        return {*signature(kind.__init__).parameters} - {*self.local_parameters}

@@ -1,0 +1,58 @@
+"""XGBoost: categories are given as types of features, names after the fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from catbayes.models.backends.base import Backend, is_category
+
+if TYPE_CHECKING:
+    from catbayes.models.columns import Columns
+
+
+class XGBoost(Backend):
+    """XGBClassifier, XGBRegressor, their forests, and classes derived from them."""
+
+    package = "xgboost"
+    column_parameters = {  # noqa: RUF012 - constant
+        "types": ("feature_types",),
+        "signs": ("monotone_constraints",),
+        "groups": ("interaction_constraints",),
+        "amounts": ("feature_weights",),
+    }
+    saved_classes = ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")
+    ending = "ubj"
+    more_parameters = ("nthread", "seed", "eta")
+    thread_parameters = ("n_jobs", "nthread")
+
+    def with_categories(
+        self, model: Any, columns: Columns, named: list[str], fit_params: dict[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Set the types of the features."""
+        if columns.categories or named:
+            kinds = ["c" if category else "q" for category in is_category(columns)]
+            model.set_params(feature_types=kinds, enable_categorical=True)
+        return model, fit_params
+
+    def as_written(self, role: str, value: list[Any]) -> Any:
+        """Write groups as JSON and signs as a tuple."""
+        if role == "groups":
+            return json.dumps(value)
+        return tuple(value) if role == "signs" else value
+
+    def name_features(self, model: Any, names: Sequence[str]) -> None:
+        """Name the features of trees; gblinear would ask for the names in every array."""
+        if model.get_params().get("booster") in (None, "gbtree", "dart"):
+            model.get_booster().feature_names = list(names)
+
+    def write(self, model: Any) -> bytes:
+        """Write the booster as UBJSON."""
+        return bytes(model.get_booster().save_raw("ubj"))
+
+    def read(self, model: Any, content: bytes, classes: list[int] | None) -> None:
+        """Load the booster, and set the parameters again, some of which XGBoost takes from it."""
+        params = model.get_params(deep=False)
+        model.load_model(bytearray(content))
+        model.set_params(**params)
