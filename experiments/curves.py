@@ -10,11 +10,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.model_selection import KFold
 
-from catbayes.comparison._scores import score
 from experiments.effort import Effort, decades
 from experiments.holdout import judged, scores, split
 from experiments.methods import Sampling
 from experiments.paper import FOLD_SEED, PRINTED_DRAWS, PRINTED_PRIOR, SEED, SYNTHETIC, TABLES
+from experiments.scores import score
 from experiments.trials import Store, Trial
 
 DEFAULT_PRIOR = "empirical"

@@ -1,4 +1,4 @@
-"""`python -m experiments.doubt`, which `make bench-doubt` calls: whether the next target lies where it was said to."""
+"""How often the next target lies in its interval: `python -m experiments.doubt`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from typing import Any
 import click
 import numpy as np
 
-from catbayes.cli._command import described_bar
-from catbayes.comparison import TimeUp, deadline
-from catbayes.errors import InputError
+from experiments.deadline import TimeUp, deadline
 from experiments.doubt_methods import COVERAGES, FOLDS, LEVELS, METHODS, METHODS_OF_CLASSES, Said, SaidOfClasses
 from experiments.doubt_tables import KINDS, MADE, N_FOLDS, N_ROWS, OF_CLASSES, TABLES, read
-from experiments.page import distinct, write
-from experiments.quality_cells import seed_of, source
-from experiments.trials import Store
+from experiments.page import write
+from experiments.seeds import seed_of
+from experiments.trials import Progress, Store, show, source
 
-TEMPLATE = Path(__file__).with_name("doubt.md")
 LIMIT = 150.0
 ENOUGH = 500  # test rows of a kind, to hold a coverage against
 NEAR = 0.02
@@ -42,8 +39,13 @@ class DoubtCell:
         return f"{self.table}, {self.method}, fold {self.fold}, {self.n_rows} rows"
 
     @property
-    def mine(self) -> bool:
-        """Tell whether it is ours, and changes with the library."""
+    def group(self) -> tuple[str, str]:
+        """All folds of a method."""
+        return self.table, self.method
+
+    @property
+    def ours(self) -> bool:
+        """Tell whether the result depends on catbayes."""
         return self.method.startswith("catbayes")
 
     def run(self) -> dict[str, Any]:
@@ -54,13 +56,13 @@ class DoubtCell:
         say = (METHODS_OF_CLASSES if table.classes else METHODS)[self.method]
         start = time.perf_counter()
         try:
-            with deadline(time.monotonic() + LIMIT):
+            with deadline(LIMIT):
                 said = say(table, X, table.y[train], new, seed_of(self.fold, 0), test)
         except TimeUp:
             return {"skipped": f"more than {LIMIT:.0f} s"}
         seconds, kinds = time.perf_counter() - start, table.kinds(train, test)
         found = {name: _sums(one, table.y[train], table.y[test], kinds) for name, one in said.items()}
-        return {"said": found, "seconds": seconds} | ({"source": source()} if self.mine else {})
+        return {"said": found, "seconds": seconds} | ({"source": source()} if self.ours else {})
 
 
 def _sums(said: Any, known: Any, y: Any, kinds: Any) -> dict[str, list[float]]:
@@ -93,12 +95,6 @@ def cells(tables: Sequence[str], n_rows: int = N_ROWS, n_folds: int = N_FOLDS) -
                 if method != "truth" or table in MADE:
                     found.append(DoubtCell(table, method, fold, n_rows))
     return found
-
-
-def left(store: Store, trials: Sequence[DoubtCell]) -> list[DoubtCell]:
-    """What is still to be run: a method that took too long on one fold is not tried on the others."""
-    lost = {(t.table, t.method) for t in trials if "skipped" in (store.result(t) or {})}
-    return [trial for trial in trials if not store.finished(trial) and (trial.table, trial.method) not in lost]
 
 
 def summarise(store: Store, trials: Sequence[DoubtCell]) -> dict[str, Any]:
@@ -186,28 +182,17 @@ def measure(
     n_folds: int = N_FOLDS,
     run: bool = True,
     again: bool = False,
-    progress: Any = None,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Run what is not finished, and write the pages if all of it is there."""
     folder.mkdir(parents=True, exist_ok=True)
     store, trials = Store(folder / "doubt.json"), cells(tables, n_rows, n_folds)
-    for trial in trials if again else ():
-        if trial.mine:
-            store.trials.pop(trial.key, None)
-    for fold in range(n_folds) if run else ():
-        store.run([trial for trial in left(store, trials) if trial.fold == fold], progress=progress)
-    done = [trial for trial in trials if store.finished(trial)]
-    complete = not left(store, trials) and {*tables} == {*TABLES, *OF_CLASSES}
-    records = [store.trials[trial.key] for trial in trials if trial.key in store.trials]
-    numbers = sorted({record["environment"] for record in records})
-    found = summarise(store, trials) | {
-        "complete": complete,
-        "n_trials": len(trials),
-        "n_done": len(done),
-        "failed": {t.key: r["failed"] for t in trials if "failed" in (r := store.trials.get(t.key, {}))},
-        "minutes": sum(record["seconds"] for record in records) / 60,
-        "environments": distinct([store.environments[number] for number in numbers]),
-    }
+    if again:
+        store.forget_ours(trials)
+    if run:
+        store.run(trials, progress=progress)
+    complete = not store.left(trials) and {*tables} == {*TABLES, *OF_CLASSES}
+    found = summarise(store, trials) | {"complete": complete} | store.account(trials)
     values = {
         "found": found,
         "kinds": KINDS,
@@ -220,16 +205,15 @@ def measure(
         "of_classes": OF_CLASSES,
         "limit": LIMIT,
     }
-    for name in ("full_bayes", "slopes"):  # by `python -m experiments.NAME`
-        file = folder / f"{name}.json"
-        values[name] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    slopes = folder / "slopes.json"  # by `python -m experiments.slopes`
+    values["slopes"] = json.loads(slopes.read_text(encoding="utf-8")) if slopes.exists() else []
     found["written"] = [folder / "doubt.md", *(pages if complete else ())]
     for page in found["written"]:
-        write(TEMPLATE, page, values)
+        write("doubt.md", page, values)
     return found
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command()
 @click.option("--tables", metavar="NAMES", help="Some of the tables, with commas; all by default.")
 @click.option("--rows", type=click.IntRange(300), default=N_ROWS, show_default=True, help="Rows of a table, at most.")
 @click.option("--folds", type=click.IntRange(1, N_FOLDS), default=N_FOLDS, show_default=True, help="How many to run.")
@@ -246,15 +230,11 @@ def command(
     """
     known = (*TABLES, *OF_CLASSES)
     chosen = known if tables is None else tuple(tables.split(","))
-    strangers = [name for name in chosen if name not in known]
-    if strangers:
-        raise click.BadParameter(f"{strangers[0]!r} is not one of {', '.join(known)}.")
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(known)}.")
     options: dict[str, Any] = {"n_rows": rows, "n_folds": folds, "run": not no_run, "again": again}
-    try:
-        with described_bar("starting") as progress:
-            found = measure(Path(folder), [Path(page) for page in pages], chosen, progress=progress, **options)
-    except InputError as error:
-        raise click.ClickException(str(error)) from error
+    found = measure(Path(folder), [Path(page) for page in pages], chosen, progress=show, **options)
     for name, row in found["off"].items():
         click.echo(f"{name}: {len(row['off'])} of {row['n']} kinds are off: {'; '.join(row['off'])}")
     for page in found["written"]:

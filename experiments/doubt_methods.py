@@ -10,18 +10,19 @@ import numpy as np
 from catboost import CatBoostClassifier, CatBoostRegressor
 from lightgbm import LGBMClassifier, LGBMRegressor
 from scipy.stats import norm
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from catbayes import SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from catbayes.comparison._native import CategoryTypes, as_words
-from catbayes.core.validation import Array
-from catbayes.models.held_out import HeldOut
 from experiments.doubt_tables import DoubtTable
-from experiments.quality_methods import MODELS, GroupEffects
+from experiments.group_effects import GroupEffects, as_text
+from experiments.quality_methods import CategoryTypes
+from experiments.quality_models import MODELS, around
+from experiments.scores import Array
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 LEVELS = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
@@ -50,14 +51,6 @@ class Said:
         return cls.of_quantiles(mean[:, None] + deviation[:, None] * norm.ppf(LEVELS))
 
 
-class Keeping(SamplingRegressor):
-    """Ours, which keeps the held-out rows, so that one width for all can be had of the same residuals."""
-
-    def _calibration_of(self, held: HeldOut, seed: int) -> Any:
-        self.held_ = held
-        return super()._calibration_of(held, seed)
-
-
 def model(name: str, classes: bool, seed: int) -> Any:
     """One of the three models that ours is put around."""
     if name == "linear":
@@ -69,13 +62,14 @@ def model(name: str, classes: bool, seed: int) -> Any:
 
 
 def ours(name: str) -> Callable[..., dict[str, Said]]:
-    """Ours around a model; and the same model with one width for all rows, by the same residuals."""
+    """Return catbayes around a model; and the same model with one width for all rows, from residuals of folds."""
 
     def say(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
-        encoder = SamplingBayesianEncoder(list(table.categorical))
-        fitted = Keeping(model(name, False, seed), encoder, calibrate=FOLDS, random_state=seed).fit(X, y)
+        plain = around(model(name, False, seed), table.categorical, False, seed)
+        fitted = clone(plain).set_params(calibrate=FOLDS).fit(X, y)
         intervals = {coverage: fitted.predict_interval(new, coverage) for coverage in COVERAGES}
-        mean, left = fitted.predict(new), fitted.held_.y - fitted.held_.told.response
+        folds = KFold(FOLDS, shuffle=True, random_state=seed)
+        mean, left = fitted.predict(new), y - cross_val_predict(plain, X, y, cv=folds)
         ranks = np.sort(np.abs(left))
         widths = {c: ranks[min(int(np.ceil(c * (len(ranks) + 1))), len(ranks)) - 1] for c in COVERAGES}
         one = {c: (mean - width, mean + width) for c, width in widths.items()}
@@ -90,16 +84,12 @@ def ours(name: str) -> Callable[..., dict[str, Said]]:
 def gpboost(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
     """GPBoost's predictive variances: a random effect for each category, and boosted trees."""
     chosen = GroupEffects(list(table.categorical), MODELS["LightGBM"].parameters | {"seed": seed}).fit(X, y)
-    found = chosen.booster_.predict(
-        data=chosen._features(new), group_data_pred=chosen._groups(new), predict_var=True, pred_latent=False
-    )
-    mean = chosen.centre_ + chosen.scale_ * np.asarray(found["response_mean"])
-    return {"GPBoost": Said.normal(mean, chosen.scale_ * np.sqrt(np.asarray(found["response_var"])))}
+    return {"GPBoost": Said.normal(*chosen.predict_normal(new))}
 
 
 def _worded(table: DoubtTable, *frames: Any) -> list[Any]:
     names = list(table.categorical)
-    return [frame.assign(**{name: as_words(frame[[name]])[name] for name in names}) for frame in frames]
+    return [frame.assign(**{name: as_text(frame[[name]])[name] for name in names}) for frame in frames]
 
 
 def catboost(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
@@ -163,10 +153,10 @@ def ours_of_classes(name: str) -> Callable[..., dict[str, SaidOfClasses]]:
     """Ours around a model, calibrated; and its probabilities as they are."""
 
     def say(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, SaidOfClasses]:
-        encoder = SamplingBayesianEncoder(list(table.categorical))
-        fitted = SamplingClassifier(model(name, True, seed), encoder, calibrate=FOLDS, random_state=seed).fit(X, y)
+        uncalibrated = around(model(name, True, seed), table.categorical, True, seed)
+        fitted = clone(uncalibrated).set_params(calibrate=FOLDS).fit(X, y)
         sets = {coverage: fitted.predict_set(new, coverage) for coverage in COVERAGES}
-        plain = fitted._predict_uncalibrated(new)
+        plain = uncalibrated.fit(X, y).predict_proba(new)
         return {
             f"catbayes, {name}": SaidOfClasses(fitted.predict_proba(new), sets),
             f"uncalibrated, {name}": SaidOfClasses.of_probabilities(plain),

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from catbayes.core.random import stream
-from catbayes.core.validation import Array, Codes
-from catbayes.datasets import NAMES, load
 from experiments import random_effects
+from experiments.public import NAMES, load
+from experiments.scores import Array, Codes
+from experiments.seeds import stream
 
 N_ROWS = 6_000
 N_FOLDS = 3
-ROWS, FOLDS, SIMULATED = range(20, 23)  # what streams are for
+ROWS, FOLDS, SIMULATED = range(20, 23)  # purposes of random streams
 KINDS = ("unseen", "1", "2–5", "6–20", "> 20")
 """How many training rows the rarest category of a test row has."""
 

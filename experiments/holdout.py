@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sklearn.model_selection import train_test_split
 
-from catbayes.comparison._scores import score
 from experiments.effort import Effort
 from experiments.methods import Fitted, Method
 from experiments.paper import BINS, TABLES
+from experiments.scores import score
 from experiments.trials import Store, Trial
 from experiments.verdict import judge
 
@@ -75,8 +75,7 @@ def judged(
     gaps = [ours[value] - theirs[value] for ours, theirs in pairs if ours is not None and theirs is not None]
     if len(gaps) < 2:
         return None
-    verdict = judge(gaps, overlap=overlap)
-    return asdict(verdict) | {"word": verdict.word}
+    return judge(gaps, overlap=overlap)
 
 
 def new_splits(effort: Effort, table: str, method: Method, n_binned: int = len(BINS)) -> list[Holdout]:

@@ -24,10 +24,10 @@ import numpy as np
 from lightgbm import LGBMRegressor
 
 from catbayes import SamplingBayesianEncoder, SamplingRegressor
-from catbayes.core.validation import Array
-from catbayes.datasets import load
 from catbayes.kinds import Bins, Kind, Ordinal, Spellings
-from experiments.page import put
+from experiments.page import put, table
+from experiments.public import load
+from experiments.scores import Array
 
 PAGE = Path(__file__).parents[1] / "docs" / "user_guide" / "kinds.md"
 SIZES = (500, 2_000, 8_000)
@@ -70,7 +70,7 @@ def score(ways: dict[str, Predict], X: Any, y: Array, sizes: Sequence[int], n_te
     return found
 
 
-def described(what: str, ways: dict[str, Predict], sizes: Sequence[int], found: Any) -> list[str]:
+def described(what: str, ways: dict[str, Predict], sizes: Sequence[int], found: Any) -> list[list[str]]:
     """A row of a table for each size: the error of the first way, and what the others gain, in per cent of it."""
     rows = []
     for size, errors in zip(sizes, found, strict=True):
@@ -78,21 +78,20 @@ def described(what: str, ways: dict[str, Predict], sizes: Sequence[int], found: 
         for place in range(1, len(ways)):
             gain = 100.0 * (1.0 - errors[:, place] / errors[:, 0])
             cells.append(f"{gain.mean():+.2f} ± {2.0 * gain.std(ddof=1) / np.sqrt(len(gain)):.2f}")
-        rows.append("| " + " | ".join(cells) + " |")
+        rows.append(cells)
     return rows
 
 
 def header(ways: Sequence[str]) -> list[str]:
     """The head of such a table."""
     first, *others = ways
-    names = ["", "rows", f"error, {first}", *(f"gain of {other}, %" for other in others)]
-    return ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+    return ["", "rows", f"error, {first}", *(f"gain of {other}, %" for other in others)]
 
 
 def hours(repeats: int) -> str:
     """Hours as names, in order, and round the clock."""
-    table = load("bike_sharing")
-    X, y = table.table.copy(), np.asarray(table.y, dtype=np.float64)
+    data = load("bike_sharing")
+    X, y = data.table.copy(), np.asarray(data.y, dtype=np.float64)
     hour, columns = "hr", ["hr", "weekday", "mnth"]
     levels = list(range(24))
     X[hour] = X[hour].astype(int)
@@ -101,37 +100,36 @@ def hours(repeats: int) -> str:
         "their order": {hour: Ordinal(levels)},
         "the ring": {hour: Ordinal(levels, cyclic=True)},
     }
-    lines = header(list(kinds))
+    rows = []
     alone = {name: by_itself(kind, hour) for name, kind in kinds.items()}
-    lines += described("the hour alone", alone, (100, *SIZES), score(alone, X, y, (100, *SIZES), 8_000, repeats))
+    rows += described("the hour alone", alone, (100, *SIZES), score(alone, X, y, (100, *SIZES), 8_000, repeats))
     boosted = {name: in_a_booster(kind, columns) for name, kind in kinds.items()}
     few = max(repeats // 4, 3)
-    lines += described("all columns, LightGBM", boosted, SIZES, score(boosted, X, y, SIZES, 8_000, few))
-    return "\n".join(lines)
+    rows += described("all columns, LightGBM", boosted, SIZES, score(boosted, X, y, SIZES, 8_000, few))
+    return table(header(list(kinds)), rows)
 
 
 def bins(repeats: int) -> str:
     """Numbers as names, in bins, and in bins that are merged."""
-    lines: list[str] = []
+    rows = []
     for name, column, sizes in (("bike_sharing", "temp", (200, 2_000)), ("insurance", "age", (200, 800))):
-        table = load(name)
-        X, y = table.table.copy(), np.asarray(table.y, dtype=np.float64)
+        data = load(name)
+        X, y = data.table.copy(), np.asarray(data.y, dtype=np.float64)
         X[column] = X[column].astype(float)
         ways = {
             "names": by_itself(None, column),
             "20 bins": by_itself({column: Bins(20)}, column),
             "merged bins": by_itself({column: Bins(20, merge=True)}, column),
         }
-        lines = lines or header(list(ways))
         found = score(ways, X, y, sizes, min(8_000, len(y) - max(sizes)), repeats)
-        lines += described(f"{name}, {column}", ways, sizes, found)
-    return "\n".join(lines)
+        rows += described(f"{name}, {column}", ways, sizes, found)
+    return table(header(list(ways)), rows)
 
 
 def titles(repeats: int) -> str:
     """Titles as names and as spellings, of which a fifth was never seen."""
-    table, column = load("employee_salaries"), "employee_position_title"
-    X, y = table.table.copy(), np.log(np.asarray(table.y, dtype=np.float64))
+    data, column = load("employee_salaries"), "employee_position_title"
+    X, y = data.table.copy(), np.log(np.asarray(data.y, dtype=np.float64))
     levels = np.sort(X[column].unique())
     ways = {"names": by_itself(None, column), "spellings": by_itself({column: Spellings()}, column)}
     found = np.empty((2, repeats, len(ways)))
@@ -145,8 +143,8 @@ def titles(repeats: int) -> str:
                 gap = predict(X[train], y[train], X[test]) - y[test]
                 found[number, repeat, place] = np.sqrt(np.mean(gap**2))
     size = [int(train.sum())]
-    lines = header(list(ways)) + described("titles never seen", ways, size, found[:1])
-    return "\n".join(lines + described("titles that were seen", ways, size, found[1:]))
+    rows = described("titles never seen", ways, size, found[:1])
+    return table(header(list(ways)), rows + described("titles that were seen", ways, size, found[1:]))
 
 
 PARTS: dict[str, Callable[[int], str]] = {"hours": hours, "bins": bins, "titles": titles}

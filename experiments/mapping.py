@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from catbayes.mappings import MappingWord
 from experiments.effort import Effort
 from experiments.holdout import Holdout, judged, mean, new_splits, scores
 from experiments.methods import Linear, Method
@@ -39,13 +38,13 @@ def summarise(store: Store, effort: Effort) -> dict[str, Any]:
     }
 
 
-def _mappings(table: str) -> tuple[MappingWord, ...]:
+def _mappings(table: str) -> tuple[str, ...]:
     """The paper's: weight of evidence for classes, the drawn precision for numbers; and our precision of the mean."""
-    own: MappingWord = "weight_of_evidence" if TABLES[table].measure == "accuracy" else "identity"
+    own = "weight_of_evidence" if TABLES[table].measure == "accuracy" else "identity"
     return ("mean", own, "polynomial", "mean_precision")
 
 
-def _splits(effort: Effort, table: str, model: str, mapping: MappingWord) -> list[Holdout]:
+def _splits(effort: Effort, table: str, model: str, mapping: str) -> list[Holdout]:
     best = TABLES[table].best_sampling
     method: Method = Linear(best.gamma, COPIES, mapping)
     if model == "forest":

@@ -13,12 +13,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from catbayes import Draws
-from catbayes._encoder import SamplingBayesianEncoder
-from catbayes.comparison._scores import predict
-from catbayes.core.validation import Array
-from catbayes.mappings import MappingWord
-from catbayes.priors import Scaled
+from catbayes import Draws, SamplingBayesianEncoder, Scaled
+from experiments.scores import Array, predict
 
 Target = np.ndarray[Any, Any]
 
@@ -92,7 +88,7 @@ class Sampling:
 
     gamma: float | str  # or "empirical"
     n_draws: int
-    mapping: MappingWord
+    mapping: Any
     max_depth: int
     max_features: int
     min_samples_leaf: int
@@ -122,7 +118,7 @@ class Linear:
 
     gamma: float | str
     n_draws: int
-    mapping: MappingWord
+    mapping: Any
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What columns of pure noise cost: beside three numbers that matter, categories that mean nothing.
+"""Measure what columns of pure noise cost, next to three numbers that matter.
 
 A table has as many new rows to test on as rows to learn from, and the same numbers and targets whatever the categories.
 """
@@ -13,15 +13,15 @@ import numpy as np
 from sklearn.compose import make_column_transformer
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler, TargetEncoder
+from sklearn.preprocessing import StandardScaler
 
 from catbayes import SamplingBayesianEncoder, SamplingClassifier
-from catbayes.core.one_column import seed_if_none
-from catbayes.core.random import stream
-from catbayes.models.scoring import corrected_interval
-from experiments.quality_cells import HALVES, source
-from experiments.quality_methods import MODELS
-from experiments.trials import Store
+from experiments.quality_cells import HALVES
+from experiments.quality_methods import target_encoder
+from experiments.quality_models import MODELS
+from experiments.seeds import stream
+from experiments.trials import Store, source
+from experiments.verdict import judge
 
 ROWS = (1, 2, 4, 20, 100, 200, 250, 400, 1000)
 COLUMNS = (1, 10, 30)
@@ -29,7 +29,7 @@ NOISY_MODELS = ("linear", "forest", "LightGBM")
 WAYS = {"encoder": "encoder in a Pipeline", "model": "SamplingClassifier"}
 EFFECTS = (1.0, 0.5, 0.25)
 N_ROWS, N_SEEDS = 4_000, 3
-NUMBERS, TARGET, CATEGORIES, MODEL = range(4)  # what seeds are for
+NUMBERS, TARGET, CATEGORIES, MODEL = range(4)  # purposes of random streams
 N_WORST = 15
 Pairs = Literal["auto", "pairs"]
 
@@ -51,20 +51,25 @@ class Noise:
 
     @property
     def key(self) -> str:
-        """What it is called."""
+        """The name."""
         noise = f", {self.columns} columns of {self.rows} rows a category" if self.columns else ""
         pairs = f", interactions={self.pairs}" if self.pairs else ""
         return f"{self.model}, {self.way}{noise}{pairs}, {self.n_rows} rows, seed {self.seed}"
 
+    @property
+    def ours(self) -> bool:
+        """Tell whether the result depends on catbayes."""
+        return self.way in WAYS
+
     def run(self) -> dict[str, Any]:
-        """The AUC."""
+        """Return the AUC."""
         X, y, categorical = self.table()
         seed = int(stream(self.seed, MODEL).integers(2**31))
         model = MODELS[self.model].make(True, seed)
         model = make_pipeline(StandardScaler(), model) if MODELS[self.model].scaled else model
         fitted = self._around(model, categorical, seed).fit(X[: self.n_rows], y[: self.n_rows])
         auc = float(roc_auc_score(y[self.n_rows :], fitted.predict_proba(X[self.n_rows :])[:, 1]))
-        return {"auc": auc} | ({"source": source()} if self.way in WAYS else {})
+        return {"auc": auc} | ({"source": source()} if self.ours else {})
 
     def table(self) -> tuple[Any, Any, list[str]]:
         """Rows to learn from and as many new ones, their classes, and the names of the columns of noise."""
@@ -84,8 +89,8 @@ class Noise:
         if self.way == "without":
             return model
         if self.way == "target":
-            encoder = seed_if_none(TargetEncoder(target_type="binary"), classes=True, seed=seed)
-            return make_pipeline(make_column_transformer((encoder, categorical), remainder="passthrough"), model)
+            encode = make_column_transformer((target_encoder("binary", seed), categorical), remainder="passthrough")
+            return make_pipeline(encode, model)
         ours: Any = SamplingBayesianEncoder(categorical, interactions=self.pairs, random_state=seed)
         if self.way == "encoder":
             return make_pipeline(ours, model)
@@ -177,9 +182,9 @@ def _rows(store: Store, plan: NoisePlan, model: str, rows: int, columns: int) ->
         if len(complete) < 2:
             continue
         auc = np.array(complete)
-        change, error, _ = corrected_interval(auc[:, 0] - auc[:, 1], 0.0, 0.95)  # tables have no row in common
-        against, against_error, _ = corrected_interval(auc[:, 0] - auc[:, 2], 0.0, 0.95)
+        change = judge(auc[:, 0] - auc[:, 1], overlap=0.0)  # tables have no row in common
+        against = judge(auc[:, 0] - auc[:, 2], overlap=0.0)
         trial = part[0]
         row: dict[str, Any] = {"model": model, "way": trial.way, "pairs": trial.pairs, "rows": rows, "columns": columns}
-        row |= {"n": len(auc), "auc": float(auc[:, 0].mean()), "change": float(change), "error": float(error)}
-        yield row | {"against_target": float(against), "against_target_error": float(against_error)}
+        row |= {"n": len(auc), "auc": float(auc[:, 0].mean()), "change": change["gain"], "error": change["error"]}
+        yield row | {"against_target": against["gain"], "against_target_error": against["error"]}

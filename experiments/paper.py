@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.datasets import make_classification, make_hastie_10_2
 from sklearn.preprocessing import KBinsDiscretizer
 
-from catbayes.core.validation import Array
-from catbayes.datasets import load
 from experiments.methods import LeaveOneOut, Sampling, Target
+from experiments.public import load
+from experiments.scores import Array
 
 SEED = 2834  # of the synthetic tables, and of the split into 80 % and 20 %
 FOLD_SEED = 8506

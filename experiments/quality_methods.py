@@ -1,163 +1,114 @@
-"""What is measured: four models with fixed parameters, and the ways to give each of them categories."""
+"""The ways to give categories to a model: catbayes and its alternatives."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import product
 from typing import Any, Self
 
-import numpy as np
-from catboost import CatBoostClassifier, CatBoostRegressor
-from lightgbm import LGBMClassifier, LGBMRegressor
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
+import category_encoders
+import pandas
+from category_encoders.wrapper import PolynomialWrapper
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 
-from catbayes.comparison._contestants import ENCODERS, Model, builder, native
-from catbayes.comparison._native import CategoryTypes, as_words
-from catbayes.comparison._rows import Rows
-from catbayes.core.validation import Array, Codes
+from experiments.group_effects import GroupEffects, as_text
+from experiments.quality_models import MODELS, around, make_model, with_columns
+from experiments.quality_tables import Table
+from experiments.scores import Codes
 
-MOST_ROUNDS = 1_000
-LARGEST = 5_000_000  # numbers in a dense table of rows and categories, about the square of what takes minutes
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """A model for classes and one for numbers, with the parameters that every method gets; `quiet` ones change none."""
-
-    classifier: type[Any]
-    regressor: type[Any]
-    parameters: dict[str, Any]
-    of_classes: dict[str, Any] = field(default_factory=dict)
-    quiet: dict[str, Any] = field(default_factory=dict)
-    scaled: bool = False  # wants complete numbers of one scale
-    seeded: bool = True
-    most_rows: int | None = None  # to learn from, where the model is slow
-    most_folds: int | None = None
-
-    def make(self, classes: bool, seed: int) -> Any:
-        """The model itself, not yet fitted."""
-        parameters = self.parameters | (self.of_classes if classes else {}) | self.quiet
-        if self.seeded:
-            parameters |= {"random_state": seed}
-        return (self.classifier if classes else self.regressor)(**parameters)
-
-    @property
-    def written(self) -> str:
-        """The model as one would type it."""
-        both = {self.classifier: self.parameters | self.of_classes, self.regressor: self.parameters}
-        return " and ".join(f"`{kind.__name__}({_typed(given)})`" for kind, given in both.items())
+LARGEST = 5_000_000  # numbers in a dense table of rows and categories: about the square of what takes minutes
 
 
-def _typed(given: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in given.items())
+class CategoryTypes(TransformerMixin, BaseEstimator):
+    """Turn columns into pandas categories, those of the training rows; an unseen one is missing."""
 
-
-MODELS = {
-    "linear": Base(LogisticRegression, Ridge, {}, {"max_iter": 1000}, scaled=True, seeded=False),
-    "forest": Base(
-        RandomForestClassifier,
-        RandomForestRegressor,
-        {"n_estimators": 100, "min_samples_leaf": 1},
-        quiet={"n_jobs": 1},
-        most_rows=4_000,
-        most_folds=3,
-    ),
-    # Without the penalty LightGBM breaks down on classes of a few rows, whatever the encoding.
-    "LightGBM": Base(
-        LGBMClassifier,
-        LGBMRegressor,
-        {"n_estimators": 100, "learning_rate": 0.1, "num_leaves": 31, "reg_lambda": 1.0},
-        quiet={"n_jobs": 1, "verbose": -1},
-    ),
-    # The learning rate that CatBoost would choose by itself depends on the number of rows, which copies multiply.
-    "CatBoost": Base(
-        CatBoostClassifier,
-        CatBoostRegressor,
-        {"iterations": 300, "learning_rate": 0.1, "depth": 6},
-        quiet={"thread_count": 1, "verbose": 0, "allow_writing_files": False},
-        most_rows=3_000,
-        most_folds=3,
-    ),
-}
-"""By name: parameters are the libraries' own but where a comment says why."""
-
-
-class GroupEffects(RegressorMixin, BaseEstimator):
-    """GPBoost: boosted trees of the numbers, and a random effect for every category of every categorical column.
-
-    Its steps are as long as the variances that it estimates say, so that LightGBM's rounds do not suit it: as its
-    author does, the learning rate, the number of rounds and whether the trees see the categories as well are chosen on
-    a fifth of the training rows, by the squared error. The other parameters are LightGBM's.
-    """
-
-    def __init__(self, columns: list[str], parameters: dict[str, Any], rates: tuple[float, ...] = (0.1, 0.01)) -> None:
-        self.columns = columns
-        self.parameters = parameters
-        self.rates = rates
-
-    def fit(self, X: Any, y: Array) -> Self:
-        """Choose, and fit trees and variances together to all rows; `last_seconds_` is what the latter took."""
-        self.types_ = CategoryTypes().fit(X[self.columns])
-        self.centre_, self.scale_ = float(np.mean(y)), float(np.std(y))
-        z, held_out = (np.asarray(y) - self.centre_) / self.scale_, np.arange(len(y)) % 5 == 4
-        tried = []
-        for in_trees, rate in product((False, True), self.rates):
-            self.in_trees_ = in_trees
-            booster = self._train(X[~held_out], z[~held_out], rate, MOST_ROUNDS, X[held_out], z[held_out])
-            error = booster.best_score["valid_0"]["l2"]
-            tried.append((error, in_trees, rate, booster.best_iteration))
-        _, self.in_trees_, rate, rounds = min(tried)
-        start = time.perf_counter()
-        self.booster_ = self._train(X, z, rate, rounds)
-        self.last_seconds_ = time.perf_counter() - start
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Remember the categories of each column."""
+        self.types_ = {name: pandas.CategoricalDtype(sorted(X[name].dropna().unique())) for name in X}
         return self
 
-    def predict(self, X: Any) -> Array:
-        """Trees and effects; that of a category never seen is 0."""
-        found = self.booster_.predict(
-            data=self._features(X), group_data_pred=self._groups(X), predict_var=False, pred_latent=False
-        )
-        return self.centre_ + self.scale_ * np.asarray(found["response_mean"], dtype=np.float64)
+    def transform(self, X: Any) -> Any:
+        """Give the columns their types."""
+        types = self.types_.items()
+        return X.assign(**{name: X[name].where(X[name].isin(kind.categories)).astype(kind) for name, kind in types})
 
-    def _train(self, X: Any, z: Array, rate: float, rounds: int, new: Any = None, z_new: Any = None) -> Any:
-        import gpboost
-
-        places = list(range(len(self.columns))) if self.in_trees_ else "auto"
-        data = gpboost.Dataset(self._features(X), z, categorical_feature=places)
-        # Its default for several columns, conjugate gradients, takes up to fifty times as long on tables of this size.
-        effects = gpboost.GPModel(
-            group_data=self._groups(X),
-            likelihood="gaussian",
-            num_parallel_threads=1,
-            matrix_inversion_method="cholesky",
-        )
-        given = {name: value for name, value in self.parameters.items() if name != "n_estimators"}
-        given |= {"learning_rate": rate, "metric": "l2", "num_threads": 1, "verbose": -1}
-        if new is None:
-            return gpboost.train(given, data, rounds, gp_model=effects)
-        effects.set_prediction_data(group_data_pred=self._groups(new))
-        known = gpboost.Dataset(self._features(new), z_new, reference=data, categorical_feature=places)
-        stop = {"early_stopping_rounds": 10, "use_gp_model_for_validation": True, "verbose_eval": False}
-        return gpboost.train(given, data, rounds, gp_model=effects, valid_sets=known, **stop)
-
-    def _groups(self, X: Any) -> Any:
-        return as_words(X[self.columns]).to_numpy(dtype=str)
-
-    def _features(self, X: Any) -> Array:
-        numbers = X.drop(columns=self.columns).to_numpy(np.float64)
-        if not self.in_trees_:
-            return np.asarray(numbers)
-        typed = self.types_.transform(X[self.columns])
-        codes = np.column_stack([typed[name].cat.codes for name in self.columns]).astype(np.float64)
-        return np.hstack([np.where(codes < 0, np.nan, codes), numbers])
+    def get_feature_names_out(self, input_features: Any = None) -> list[str]:
+        """Return the names, which stay as they are."""
+        return list(self.types_)
 
 
-Build = Callable[[Rows, str, int], Any]
+def target_encoder(kind: str, seed: int) -> TargetEncoder:
+    """Return scikit-learn's TargetEncoder with a seed, which belongs to its folds."""
+    folds = KFold if kind == "continuous" else StratifiedKFold
+    return TargetEncoder(target_type=kind, cv=folds(5, shuffle=True, random_state=seed))
+
+
+Build = Callable[[Table, str, int], Any]
+
+
+def _ours(table: Table, model: str, seed: int) -> Any:
+    steps, estimator = make_model(table, model, seed)
+    ours = around(estimator, table.categorical, table.n_classes is not None, seed)
+    return Pipeline([*steps, ("model", ours)]) if steps else ours
+
+
+def _encoded(make: Callable[[Table, int], Any]) -> Build:
+    """Return how to build an encoder before a model."""
+
+    def build(table: Table, model: str, seed: int) -> Any:
+        encoder = make(table, seed)
+        steps, estimator = make_model(table, model, seed, isinstance(encoder, OneHotEncoder))
+        encode = with_columns("categories", encoder, table.categorical, verbose=True)
+        return Pipeline([*steps, ("encode", encode), ("model", estimator)])
+
+    return build
+
+
+def _target(table: Table, seed: int) -> Any:
+    return target_encoder("continuous" if table.n_classes is None else "auto", seed)
+
+
+def _peer(name: str, seeded: bool = True) -> Build:
+    """Return how to build an encoder of category_encoders, one class against the rest if there are several."""
+
+    def make(table: Table, seed: int) -> Any:
+        seeds = {"random_state": seed} if seeded else {}
+        encoder = getattr(category_encoders, name)(cols=list(table.categorical), **seeds)
+        return PolynomialWrapper(encoder) if table.task == "multiclass" else encoder
+
+    return _encoded(make)
+
+
+def _one_hot(table: Table, seed: int) -> Any:
+    return OneHotEncoder(handle_unknown="infrequent_if_exist")
+
+
+def _ordinal(table: Table, seed: int) -> Any:
+    return OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2)
+
+
+def _native(table: Table, model: str, seed: int) -> Any:
+    """Return a model that handles categories by itself; one-hot columns or codes for one that does not."""
+    if model in ("linear", "forest"):
+        return _encoded(_one_hot if model == "linear" else _ordinal)(table, model, seed)
+    estimator = MODELS[model].make(table.n_classes is not None, seed)
+    categories: Any = CategoryTypes()
+    if model == "CatBoost":
+        estimator.set_params(cat_features=list(table.categorical))
+        categories = FunctionTransformer(as_text, feature_names_out="one-to-one")
+    encode = with_columns("categories", categories, table.categorical).set_output(transform="pandas")
+    return Pipeline([("encode", encode), ("model", estimator)])
+
+
+def _effects(table: Table, model: str, seed: int) -> Any:
+    return GroupEffects(list(table.categorical), MODELS[model].parameters | {"seed": seed})
+
+
+# ------------------------------------------------------------------------------------------------ methods
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +122,7 @@ class Method:
     libraries: tuple[str, ...] = ()
     models: tuple[str, ...] = tuple(MODELS)
     numbers_only: bool = False
-    dense: bool = False  # makes a dense table of rows and categories, if the target is a class
+    dense: bool = False  # makes a dense table of rows and categories if the target is a class
 
     @property
     def installed(self) -> bool:
@@ -180,67 +131,42 @@ class Method:
 
     @property
     def everywhere(self) -> bool:
-        """Tell whether it can be had for every table and model, so that it can be ranked."""
+        """Tell whether it exists for every table and model, so that it can be ranked."""
         return self.installed and not self.numbers_only and self.models == tuple(MODELS)
 
-    def applies(self, rows: Rows, model: str) -> bool:
-        """Tell whether it can be had for a table and a model."""
-        return self.installed and model in self.models and not (self.numbers_only and rows.classes is not None)
+    def applies(self, table: Table, model: str) -> bool:
+        """Tell whether it exists for a table and a model."""
+        return self.installed and model in self.models and not (self.numbers_only and table.n_classes is not None)
 
-    def too_large(self, rows: Rows, train: Codes) -> str | None:
-        """Why it is not tried on so many rows; None if it is."""
-        if not self.dense or rows.classes is None:
+    def too_large(self, table: Table, train: Codes) -> str | None:
+        """Return why it is not tried on these rows; None if it is."""
+        if not self.dense or table.n_classes is None:
             return None
-        most = max(rows.X[name].iloc[train].nunique() for name in rows.categorical)
+        most = max(table.X[name].iloc[train].nunique() for name in table.categorical)
         return f"{len(train):,} × {most:,} dense numbers" if len(train) * most > LARGEST else None
 
 
-def base(name: str, rows: Rows, seed: int) -> Model:
-    """A model of the catalogue for a table."""
-    return Model(name, MODELS[name].make(rows.classes is not None, seed), MODELS[name].scaled)
-
-
-def _encoded(encoder: str) -> Build:
-    """An encoder that `compare` knows, before any of the models."""
-    return lambda rows, model, seed: builder(ENCODERS[encoder], base(model, rows, seed))(rows, seed)
-
-
-def _native(rows: Rows, model: str, seed: int) -> Any:
-    """What a model does about categories by itself; one-hot columns or codes for one that does nothing."""
-    plain = {"linear": "one-hot", "forest": "ordinal"}
-    if model in plain:
-        return _encoded(plain[model])(rows, model, seed)
-    chosen = MODELS[model].parameters | MODELS[model].quiet
-    return native(model).build(rows, seed).set_params(**{f"model__{name}": value for name, value in chosen.items()})
-
-
-def _effects(rows: Rows, model: str, seed: int) -> Any:
-    return GroupEffects(list(rows.categorical), MODELS[model].parameters | {"seed": seed})
-
-
-_PEERS = ("category_encoders",)
-
 METHODS = {
-    "ours": Method("catbayes", "`SamplingClassifier` or `SamplingRegressor` around the model", _encoded("sampling")),
+    "ours": Method("catbayes", "`SamplingClassifier` or `SamplingRegressor` around the model", _ours),
     "native": Method(
         "native",
         "LightGBM's categories, CatBoost's `cat_features`; one-hot columns for linear models, codes for forests",
         _native,
     ),
-    "target": Method("TargetEncoder", "scikit-learn's `TargetEncoder`", _encoded("target")),
+    "target": Method("TargetEncoder", "scikit-learn's `TargetEncoder`", _encoded(_target)),
     "target x5": Method(
-        "TargetEncoder ×5", "the same, five models with other seeds, predictions averaged", _encoded("target"), 5
+        "TargetEncoder ×5", "the same, five models with other seeds, predictions averaged", _encoded(_target), 5
     ),
-    "ordered": Method("CatBoostEncoder", "category_encoders' `CatBoostEncoder`", _encoded("ordered"), libraries=_PEERS),
+    "ordered": Method("CatBoostEncoder", "category_encoders' `CatBoostEncoder`", _peer("CatBoostEncoder")),
     "glmm": Method(
         "GLMMEncoder",
         "category_encoders' `GLMMEncoder`",
-        _encoded("glmm"),
-        libraries=(*_PEERS, "statsmodels"),
+        _peer("GLMMEncoder"),
+        libraries=("statsmodels",),
         dense=True,
     ),
     "james-stein": Method(
-        "JamesSteinEncoder", "category_encoders' `JamesSteinEncoder`", _encoded("james-stein"), libraries=_PEERS
+        "JamesSteinEncoder", "category_encoders' `JamesSteinEncoder`", _peer("JamesSteinEncoder", seeded=False)
     ),
     "gpboost": Method(
         "GPBoost",

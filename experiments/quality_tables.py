@@ -1,34 +1,61 @@
-"""The tables that the benchmarks read: the public ones, those of R's packages, and two simulated ones."""
+"""The tables that encoders are compared on: public ones, those of R's packages, and two simulated ones."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
-from catbayes.comparison._rows import Rows, read_rows
-from catbayes.datasets import Dataset, load, make_transactions
+import numpy as np
+import pandas
+from pandas.api.types import is_integer_dtype
+
+from catbayes.datasets import Dataset, make_transactions
 from experiments import rdata
+from experiments.public import load
 
 SIMULATED = {"payments": ("fraud", 0), "amounts": ("amount", 1)}
 """The target and the seed of each."""
 N_SIMULATED = 10_000
 
 
+@dataclass(frozen=True)
+class Table:
+    """A frame of categories and numbers, and the target as numbers or as classes from 0 on."""
+
+    X: Any
+    y: np.ndarray[Any, Any]
+    task: str
+    categorical: tuple[str, ...]
+    numeric: tuple[str, ...]
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes; None for numbers."""
+        return None if self.task == "regression" else int(self.y.max()) + 1
+
+
 @cache
-def read_table(name: str) -> Rows:
-    """A table as a comparison takes it; counts are taken for numbers."""
+def read_table(name: str) -> Table:
+    """Read a table: categories as text or whole numbers, the rest as floats; counts are taken as numbers."""
     data = _load(name)
-    return read_rows(
-        data.table,
-        data.y,
-        columns=list(data.categorical),
-        drop=(),
-        family="normal" if data.task in ("regression", "count") else "auto",
-        groups=None,
-        time=None,
-        sample=None,
-        seed=0,
-    )
+    names = [column for column in data.table if data.table[column].astype(str).nunique(dropna=False) > 1]
+    categorical = tuple(column for column in names if column in data.categorical)
+    numeric = tuple(column for column in names if column not in categorical)
+    columns = {column: _categories(data.table[column]) for column in categorical}
+    columns |= {column: data.table[column].astype(np.float64) for column in numeric}
+    X = pandas.DataFrame({column: columns[column] for column in names})
+    if data.task in ("regression", "count"):
+        return Table(X, np.asarray(data.y, dtype=np.float64), "regression", categorical, numeric)
+    y = np.unique(data.y, return_inverse=True)[1]
+    return Table(X, y, "binary" if y.max() == 1 else "multiclass", categorical, numeric)
+
+
+def _categories(column: Any) -> Any:
+    if is_integer_dtype(column):
+        return column.astype(np.int64)
+    missing = column.isna()
+    return column.astype(object).where(~missing, "").map(str).astype(object).where(~missing, np.nan)
 
 
 def _load(name: str) -> Dataset:

@@ -8,11 +8,11 @@ from typing import Any
 import optuna
 from sklearn.model_selection import check_cv
 
-from catbayes.comparison._scores import score
 from experiments.effort import Effort
 from experiments.holdout import Holdout, mean, split
 from experiments.methods import LeaveOneOut, Sampling, seeds
 from experiments.paper import SEED, TABLES
+from experiments.scores import score
 from experiments.trials import Store, Trial
 
 METHODS = ("leave_one_out", "sampling")

@@ -19,7 +19,7 @@ from lightgbm import LGBMRegressor
 from sklearn.metrics import r2_score
 
 from catbayes import Effects, SamplingRegressor
-from catbayes.core.validation import Array
+from experiments.scores import Array
 
 N_ROWS, N_ARTICLES, N_SEEDS = 30_000, 3_000, 4
 WAYS: dict[str, Any] = {

@@ -14,8 +14,8 @@ the tables into the user guide.
   its category is found, among 20 categories.
 - drift: half-lives that are found where the best one is known; and bike_sharing week by week, the rides of an hour
   predicted from those of the same hour in the weeks before, all of them or faded.
-- coverage: how often 90 % intervals of `posteriors_` hold the true mean of a category, seen and unseen; in brackets,
-  if the learnt prior is taken as known. Two classes; rates of categories vary by as much as those of 20 or of 2 rows.
+- coverage: how often 90 % intervals of `posteriors_` contain the true mean of a category, seen and unseen. Two classes;
+  rates of categories vary by as much as those of 20 or of 2 rows.
 """
 
 from __future__ import annotations
@@ -30,24 +30,18 @@ import numpy as np
 import pandas as pd
 
 from catbayes import SamplingBayesianEncoder, fade, gather
-from catbayes.core.validation import Array
-from catbayes.datasets import load
 from catbayes.diagnostics import monitor
-from experiments.page import put
+from experiments.page import put, table
+from experiments.public import load
+from experiments.scores import Array
 
 GUIDE = Path(__file__).parents[1] / "docs" / "user_guide"
 
 
-def told(gains: Any) -> str:
+def percent(gains: Any) -> str:
     """A gain in per cent, with two standard errors."""
     gains = 100.0 * np.asarray(gains)
     return f"{gains.mean():+.1f} ± {2.0 * gains.std(ddof=1) / np.sqrt(len(gains)):.1f}"
-
-
-def table_of(head: list[str], rows: list[list[str]]) -> str:
-    """A table of a page."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def tails(repeats: int) -> str:
@@ -64,7 +58,7 @@ def tails(repeats: int) -> str:
                 found = encoder.transform(np.arange(300)[:, None])[:, 0]
                 errors[repeat, place] = np.sqrt(np.mean((found - truth) ** 2))
         name = f"Student's t of {freedom} degrees, {size} rows a category"
-        rows.append([name, f"{errors[:, 0].mean():.3f}", told(1.0 - errors[:, 1] / errors[:, 0])])
+        rows.append([name, f"{errors[:, 0].mean():.3f}", percent(1.0 - errors[:, 1] / errors[:, 0])])
     real = (
         ("employee_salaries", "employee_position_title", 1_000),
         ("employee_salaries", "division", 2_000),
@@ -82,9 +76,9 @@ def tails(repeats: int) -> str:
                 encoder = SamplingBayesianEncoder([column], family=family).fit(X.iloc[train], y[train])
                 gap = np.asarray(encoder.transform(X.iloc[test])[:, 0], dtype=np.float64) - y[test]
                 errors[repeat, place] = np.sqrt(np.mean(gap**2))
-        gain = told(1.0 - errors[:, 1] / errors[:, 0])
+        gain = percent(1.0 - errors[:, 1] / errors[:, 0])
         rows.append([f"{name}, {column}, {size:,} rows", f"{errors[:, 0].mean():.4g}", gain])
-    return table_of(["", 'error, `"normal"`', 'gain of `"robust"`, %'], rows)
+    return table(["", 'error, `"normal"`', 'gain of `"robust"`, %'], rows)
 
 
 def hours() -> Any:
@@ -94,9 +88,9 @@ def hours() -> Any:
 
 def trials(repeats: int) -> str:
     """Attempts that are counted, against shares."""
-    table = hours()
-    X = pd.DataFrame({"hour": table["weekday"].astype(str) + " " + table["hr"].astype(str)})
-    events, attempts = (np.asarray(table[name], dtype=np.float64) for name in ("casual", "cnt"))
+    bikes = hours()
+    X = pd.DataFrame({"hour": bikes["weekday"].astype(str) + " " + bikes["hr"].astype(str)})
+    events, attempts = (np.asarray(bikes[name], dtype=np.float64) for name in ("casual", "cnt"))
     rows = []
     for size in (500, 2_000, 8_000):
         errors = np.empty((repeats, 3))
@@ -112,10 +106,10 @@ def trials(repeats: int) -> str:
                 encoder = SamplingBayesianEncoder(["hour"], family=family).fit(X.iloc[train], y[train], **given)
                 gap = np.asarray(encoder.transform(X.iloc[test])[:, 0], dtype=np.float64) - (events / attempts)[test]
                 errors[repeat, place] = np.sqrt(np.average(gap**2, weights=attempts[test]))
-        gains = [told(1.0 - errors[:, place] / errors[:, 0]) for place in (1, 2)]
+        gains = [percent(1.0 - errors[:, place] / errors[:, 0]) for place in (1, 2)]
         rows.append([f"{size:,}", f"{errors[:, 0].mean():.4f}", *gains])
     head = ["rows", 'error, `"normal"`', "gain of weights, %", 'gain of `"binomial"`, %']
-    return table_of(head, rows)
+    return table(head, rows)
 
 
 def changes(repeats: int) -> str:
@@ -149,7 +143,7 @@ def changes(repeats: int) -> str:
                 hits += 0 in monitor(encoder, codes[:, None], draw(doubled[codes])).changed().tolist()
             found.append(f"{hits / (10 * repeats):.0%}")
         rows.append([f'`"{family}"`, {rate:g}', f"{alarms} of 1,000", *found])
-    return table_of(["rate", "false alarms", "found in 100 rows", "in 200", "in 400"], rows)
+    return table(["rate", "false alarms", "found in 100 rows", "in 200", "in 400"], rows)
 
 
 def drift(repeats: int) -> str:
@@ -169,9 +163,9 @@ def drift(repeats: int) -> str:
         rows.append(
             [f"walks, {best:.2f}", f"{np.mean(found):.2f} ± {2.0 * np.std(found) / np.sqrt(len(found)):.2f}", ""]
         )
-    table = hours()
-    week = (pd.to_datetime(table["dteday"]) - pd.Timestamp("2011-01-01")).dt.days // 7
-    X, y = table[["hr"]].astype(str), np.asarray(table["cnt"], dtype=np.float64)
+    bikes = hours()
+    week = (pd.to_datetime(bikes["dteday"]) - pd.Timestamp("2011-01-01")).dt.days // 7
+    X, y = bikes[["hr"]].astype(str), np.asarray(bikes["cnt"], dtype=np.float64)
     weeks = [gather(X[week == number], ["hr"], y[week == number], family="normal") for number in range(week.max())]
     errors, lives = [], []
     for last in range(20, len(weeks), 5):
@@ -184,12 +178,12 @@ def drift(repeats: int) -> str:
             pair.append(np.sqrt(np.mean(gap**2)))
         errors.append(pair)
     gains = 1.0 - np.array(errors)[:, 1] / np.array(errors)[:, 0]
-    rows.append(["bike_sharing, hours of the next week", f"{np.median(lives):.1f} weeks", told(gains)])
-    return table_of(["best half-life", "found", "gain over all of the past, %"], rows)
+    rows.append(["bike_sharing, hours of the next week", f"{np.median(lives):.1f} weeks", percent(gains)])
+    return table(["best half-life", "found", "gain over all of the past, %"], rows)
 
 
 def coverage(repeats: int) -> str:
-    """90 % intervals of the means of categories, with a learnt prior in doubt, and taken as known."""
+    """Measure the coverage of 90 % intervals of the means of categories."""
     rows = []
     for n_categories, size in ((3, 20), (10, 20), (30, 20), (300, 20), (3, 200), (10, 200), (30, 200)):
         cells = [f"{n_categories} of {size} rows"]
@@ -202,18 +196,17 @@ def coverage(repeats: int) -> str:
                 y = random.binomial(1, theta[codes])
                 if y.all() or not y.any():  # three categories that all are of one class
                     continue
-                encoder = SamplingBayesianEncoder("all").fit(codes[:, None], y)
-                fitted = encoder.encoding_.columns[0].posteriors
-                place = np.append(np.arange(n_categories), np.full(10, fitted.index.unseen))
-                for family in (fitted.entries.family.take(place), fitted.told().family.take(place)):
-                    ends = family.quantile(0.05)[:, 0], family.quantile(0.95)[:, 0]
-                    held = (ends[0] <= theta) & (theta <= ends[1])
-                    inside.append([held[:n_categories].mean(), held[n_categories:].mean()])
-            before, after = (100.0 * np.mean(inside[start::2], axis=0) for start in (0, 1))
-            cells += [f"{after[kind]:.0f} ({before[kind]:.0f})" for kind in (0, 1)]
+                encoder = SamplingBayesianEncoder("all").fit(pd.DataFrame({"c": codes}), y)
+                found = encoder.posteriors_["c"]
+                unseen = found[found["kind"] == "unseen"]
+                found = pd.concat([found[found["kind"] == "seen"].sort_values("category"), *[unseen] * 10])
+                held = found["lower"].to_numpy() <= theta
+                held &= theta <= found["upper"].to_numpy()
+                inside.append([held[:n_categories].mean(), held[n_categories:].mean()])
+            cells += [f"{share:.0f}" for share in 100.0 * np.mean(inside, axis=0)]
         rows.append(cells)
     signals = ("no signal", "some", "much")
-    return table_of(["categories", *(f"{signal}, {kind}" for signal in signals for kind in ("seen", "unseen"))], rows)
+    return table(["categories", *(f"{signal}, {kind}" for signal in signals for kind in ("seen", "unseen"))], rows)
 
 
 PARTS: dict[str, tuple[Callable[[int], str], str]] = {

@@ -10,7 +10,6 @@ from hypothesis import settings
 
 settings.register_profile("catbayes", deadline=None)  # no test measures time
 settings.load_profile("catbayes")
-settings.register_profile("mutants", max_examples=15, derandomize=True, deadline=None)  # each change waits for them
 
 GRANTED = "is non deterministic"  # scikit-learn's own reason; tests/test_scikit_learn_checks.py makes up for each
 

@@ -1,142 +1,296 @@
-"""The command that runs the paper's experiments, keeps what they gave, and writes the page."""
+"""The paper's experiments: its tables, its methods, verdicts on planted results, and the command."""
 
 import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
+from scipy.stats import beta, kstest, t
+from sklearn.datasets import make_classification
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import train_test_split
 
 from catbayes import InputError
-from experiments import curves, effort, table
+from experiments import curves, effort, importance, search, table
+from experiments import mapping as mappings
 from experiments.__main__ import command
 from experiments.effort import FULL, TINY
-from experiments.holdout import Holdout
-from experiments.methods import LeaveOneOut
-from experiments.page import number, signed
-from experiments.paper import TABLES
-from experiments.run import reproduce
+from experiments.holdout import MOST_SPLITS, Holdout
+from experiments.methods import LeaveOneOut, Sampling, _Draws, seeds
+from experiments.paper import SYNTHETIC, TABLES
+from experiments.public import load
+from experiments.run import EXPERIMENTS, reproduce
 from experiments.trials import Store, digest
 from experiments.verdict import judge
 
-FEW = replace(TINY, n_rows=150, repeats=2, baseline_seeds=1, folds=2, draws=(1, 2), gammas=(1e-6, 1e-2))
+LITTLE = replace(TINY, n_rows=150, baseline_seeds=1, repeats=2, search_trials=1)
+NOISE = np.array([0.004, -0.002, 0.001, -0.003, 0.0] * 4)
+
+
+def plant(store, trials, values, name="score"):
+    """Store results as if the trials had run; None is a failed one."""
+    store.environments = [{"python": "3"}]
+    for trial, value in zip(trials, values, strict=True):
+        outcome = {"failed": "planted"} if value is None else {"result": {name: value}}
+        store.trials[trial.key] = {"digest": digest(trial), "seconds": 0.0, "environment": 0} | outcome
 
 
 @pytest.fixture
-def few(monkeypatch):
-    """All experiments as small as can be."""
-    monkeypatch.setitem(effort.EFFORTS, "quick", FEW)
+def store(tmp_path):
+    return Store(tmp_path / "results.json")
 
 
-def test_the_command_runs_writes_its_page_and_goes_on_where_it_was(few, tmp_path):
-    folder, page = tmp_path / "kept", tmp_path / "docs" / "results.md"
-    page.parent.mkdir()
-    arguments = ["--quick", "--folder", str(folder), "--page", str(page), "--jobs", "1"]
-    for name in ("draws", "importance"):
-        result = CliRunner().invoke(command, [name, *arguments])
-        assert result.exit_code == 0, result.output
-    text = page.read_text(encoding="utf-8")
-    assert "(../kept/draws.png)" in text
-    assert (folder / "draws.png").stat().st_size > 5_000
-    assert "| importance |" in text
-    assert "The paper's four results" not in text  # did not run
-    kept = (folder / "importance.json").read_text(encoding="utf-8")
-    assert CliRunner().invoke(command, ["importance", *arguments]).exit_code == 0
-    assert (folder / "importance.json").read_text(encoding="utf-8") == kept
-    for cell in json.loads(kept)["trials"].values():
-        assert "failed" not in cell
+@pytest.fixture(scope="module")
+def rows():
+    """Two categorical columns and a number, two classes and a numeric target."""
+    random = np.random.default_rng(5)
+    frame = pd.DataFrame({"a": random.choice(list("uvw"), 240), "b": random.choice(list("pqrst"), 240)}, dtype=object)
+    frame["number"] = random.normal(size=240)
+    chance = 0.2 + 0.5 * (frame["a"] == "u") + 0.2 * (frame["b"] == "p")
+    return frame, (random.random(240) < chance).to_numpy().astype(int), chance.to_numpy() + random.normal(size=240)
 
 
-def test_verdicts_that_are_there_are_told_and_written_down(tmp_path):
-    store, adult = Store(tmp_path / "table.json"), TABLES["adult"]
-    store.environments = [{"python": "3"}]
-    for method, gain in ((adult.best_leave_one_out, 0.0), (adult.best_sampling, 0.02)):
-        for trial in table._repeats(FULL, adult, method):
-            result = {"score": 0.8 + gain + 0.001 * (trial.split % 2 if gain else 0)}
-            store.trials[trial.key] = {"digest": digest(trial), "seconds": 1.0, "environment": 0, "result": result}
-    store.write()
-    result = CliRunner().invoke(command, ["--no-run", "--folder", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    assert "adult: sampling - leave-one-out +0.0205 (+0.0" in result.output
-    assert "): holds" in result.output
-    assert "mercedes" not in result.output
-    text = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
-    assert "| adult | 0.8000 | 0.8205 | +0.0205 | +0.0" in text
+# ---------------------------------------------------------------------- tables and methods
 
 
-def test_an_interruption_keeps_what_is_finished(few, tmp_path):
-    seen = []
+@pytest.mark.parametrize(("name", "n_rows"), [("make_classification", 10_000), ("make_hastie_10_2", 12_000)])
+def test_synthetic_tables_have_nine_categorical_columns_of_2_to_15_levels(name, n_rows):
+    X, y, categorical = TABLES[name].read()
+    assert X.shape == (n_rows, 10)
+    assert [X[column].nunique() for column in categorical] == [2, 3, 4, 5, 7, 9, 11, 13, 15]
+    assert y.mean() == pytest.approx(0.5, abs=0.02)
+    assert TABLES[name].read(n_binned=2)[2] == categorical[-2:]  # as in figure 3
+
+
+def test_levels_are_shuffled_bins_of_equal_width():
+    X, y, _ = TABLES["make_classification"].read()
+    numbers, expected = make_classification(
+        n_samples=10000, n_features=10, n_informative=5, n_redundant=0, class_sep=0.01, random_state=2834
+    )
+    np.testing.assert_array_equal(y, expected)
+    edges = np.linspace(numbers[:, 9].min(), numbers[:, 9].max(), 16)
+    bins = np.searchsorted(edges[1:-1], numbers[:, 9], side="right")
+    assert list(X["x9"]) == [f"c{number * 103 % 15}" for number in bins]
+
+
+def test_real_tables_have_the_shape_in_the_paper(data_folder):
+    X, y, categorical = TABLES["adult"].read()
+    assert (X.shape, y.sum(), len(categorical)) == ((32_561, 14), 7_841, 8)
+    X, y, categorical = TABLES["mercedes"].read()
+    flags = X.drop(columns=categorical)
+    assert X.shape == (4_209, 376 - 12 - 45)
+    assert len({flags[column].to_numpy().tobytes() for column in flags}) == flags.shape[1]
+    assert y.mean() == pytest.approx(100.67, abs=0.005)
+
+
+def test_a_public_table_without_its_file_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("CATBAYES_DATA", str(tmp_path))
+    with pytest.raises(InputError, match=r"car/car\.data"):
+        load("car")
+    (tmp_path / "car").mkdir()
+    (tmp_path / "car" / "car.data").write_text("vhigh,vhigh,2,2,small,low,unacc\n")
+    with pytest.raises(InputError, match="1 rows"):
+        load("car")
+
+
+@pytest.mark.parametrize("train_on", ["left out", "means"])
+def test_leave_one_out_encodes_as_category_encoders(rows, train_on):
+    from category_encoders import LeaveOneOutEncoder
+
+    X, y, _ = rows
+    fitted = LeaveOneOut(0.05, 4, 99, 2, train_on).fit(X[:180], y[:180], ["a", "b"], 7, 3)
+    encoder = LeaveOneOutEncoder(cols=["a", "b"], sigma=0.05, random_state=seeds(3)[0]).fit(X[:180], y[:180])
+    np.testing.assert_allclose(fitted.encode(X[180:])[0], encoder.transform(X[180:]).to_numpy())
+    assert sum(fitted.importance().values()) == pytest.approx(1.0)
+
+
+def test_draws_of_a_probability_have_the_posterior_of_the_paper(rows):
+    X, y, _ = rows
+    gamma, n_draws = 0.02, 40
+    draws = _Draws.fit(Sampling(gamma, n_draws, "mean", 5, 3, 1), X, y, ["a", "b"], 1)
+    for level in "uvw":  # equations 5 to 8
+        own = (X["a"] == level).to_numpy()
+        alpha, rest = 1 + y[own].sum(), 1 + (1 - y[own]).sum()
+        drawn = draws.copies[np.tile(own, n_draws), 0]
+        assert kstest(drawn, beta(alpha + gamma * y.sum(), rest + gamma * (1 - y).sum()).cdf).pvalue > 1e-3
+        if level == "u":  # far from the mean of all rows, so that the prior matters
+            assert kstest(drawn, beta(alpha, rest).cdf).pvalue < 1e-6
+
+
+def test_draws_of_a_mean_have_the_posterior_of_the_paper(rows):
+    X, _, y = rows
+    gamma, n_draws = 0.5, 40
+    draws = _Draws.fit(Sampling(gamma, n_draws, "mean", 5, 3, 1), X, y, ["a", "b"], 1)
+    for level in "uvw":  # equations 12 to 18 with ν = 0: μ is Student's t about the plain mean of the level
+        own = (X["a"] == level).to_numpy()
+        alpha = (gamma * len(y) + own.sum()) / 2
+        rate = (gamma * np.sum((y - y.mean()) ** 2) + np.sum((y[own] - y[own].mean()) ** 2)) / 2
+        posterior = t(2 * alpha, y[own].mean(), np.sqrt(rate / alpha / own.sum()))
+        assert kstest(draws.copies[np.tile(own, n_draws), 0], posterior.cdf).pvalue > 1e-3
+
+
+def test_a_holdout_scores_the_fifth_that_was_not_trained_on():
+    trial = Holdout("make_classification", LeaveOneOut(0.01, 3, 5, 1), 2834, 3, 0, 300)
+    X, y, categorical = TABLES["make_classification"].read(300)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=2834)
+    chosen = trial.method.fit(X, y, categorical, 3, 0).predict(X_test).argmax(axis=1)
+    assert trial.run() == {"score": accuracy_score(y_test, chosen)}
+
+
+# ---------------------------------------------------------------------- runs
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_runs_from_its_trials_to_its_figures(name, request, store, tmp_path):
+    if name in ("table", "search", "mapping"):
+        request.getfixturevalue("data_folder")
+    experiment = EXPERIMENTS[name]
+    trials = experiment.trials(LITTLE)
+    assert len({trial.key for trial in experiment.trials(FULL)}) == len(experiment.trials(FULL))
+    if name in ("search", "mapping"):  # the other half differs in the table only
+        trials = [trial for trial in trials if trial.table in ("make_classification", "mercedes")]
+    store.run(trials)
+    assert not [record["failed"] for record in store.trials.values() if "failed" in record]
+    summary = experiment.summarise(store, LITTLE)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    for path in experiment.draw(summary, tmp_path) if hasattr(experiment, "draw") else []:
+        assert 5_000 < path.stat().st_size < 60_000
+
+
+def test_the_command_goes_on_after_an_interruption_and_writes_its_page(monkeypatch, tmp_path):
+    monkeypatch.setitem(effort.EFFORTS, "quick", LITTLE)
 
     def stop(done, total, what):
-        seen.append(done)
         if done == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        reproduce("draws", tmp_path, effort="quick", n_jobs=1, progress=stop)
-    assert len(Store(tmp_path / "draws.json").trials) == 3
-    reproduce("draws", tmp_path, effort="quick", n_jobs=1, progress=lambda done, *_: seen.append(done))
-    assert seen[4:6] == [3, 4]  # goes on with the fourth
+        reproduce(["draws"], tmp_path, effort="quick", progress=stop)
+    kept = Store(tmp_path / "draws.json").trials
+    assert len(kept) == 3
+    page = tmp_path / "docs" / "results.md"
+    page.parent.mkdir()
+    given = ["draws", "--quick", "--folder", str(tmp_path), "--page", str(page), "--jobs", "1"]
+    assert CliRunner().invoke(command, given).exit_code == 0
+    assert Store(tmp_path / "draws.json").trials.items() >= kept.items()
+    assert "(../draws.png)" in page.read_text(encoding="utf-8")
 
 
-def test_a_failure_is_told_and_tried_again(few, tmp_path, monkeypatch):
-    run = curves.Fold.run
-
-    def fail(self):
-        raise RuntimeError("no luck")
-
-    monkeypatch.setattr(curves.Fold, "run", fail)
-    assert "RuntimeError: no luck" in reproduce("draws", tmp_path, effort="quick", n_jobs=1)["failed"]
-    result = CliRunner().invoke(command, ["draws", "--quick", "--folder", str(tmp_path), "--jobs", "1"])
+def test_a_failure_is_shown_and_runs_again(monkeypatch, tmp_path):
+    monkeypatch.setitem(effort.EFFORTS, "quick", LITTLE)
+    given = ["draws", "--quick", "--folder", str(tmp_path), "--jobs", "1"]
+    with monkeypatch.context() as context:
+        context.setattr(curves.Fold, "run", lambda self: 1 / 0)
+        result = CliRunner().invoke(command, given)
     assert result.exit_code == 1
-    assert "trials failed, the first with: RuntimeError: no luck" in result.output
-    assert "failed, the first with: RuntimeError: no luck" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
-    monkeypatch.setattr(curves.Fold, "run", run)
-    reproduce("draws", tmp_path, effort="quick", n_jobs=1)
-    assert "no luck" not in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "ZeroDivisionError" in result.output
+    assert "ZeroDivisionError" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert CliRunner().invoke(command, given).exit_code == 0
+    assert "ZeroDivisionError" not in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
 
 
-def test_what_cannot_be_run_is_told(tmp_path):
-    with pytest.raises(InputError, match="what='figures'"):
-        reproduce("figures", tmp_path)
-    with pytest.raises(InputError, match="effort='some'"):
-        reproduce("draws", tmp_path, effort="some")
-    with pytest.raises(InputError, match="empty"):
-        reproduce([], tmp_path)
-    with pytest.raises(InputError, match="not a folder"):
-        reproduce("draws", tmp_path, pages=[tmp_path / "nowhere" / "page.md"])
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="is a file"):
-        reproduce("draws", tmp_path / "file")
-    for content in ("{", '{"trials": [1], "environments": []}', '{"trials": {"a": {}}, "environments": []}'):
-        (tmp_path / "draws.json").write_text(content)
-        with pytest.raises(InputError, match=r"draws\.json holds no results"):
-            reproduce("draws", tmp_path, effort="tiny", n_jobs=1)
+def test_a_changed_setting_runs_again(store):
+    trial = Holdout("make_classification", LeaveOneOut(0.01, 3, 5, 1), 0, 3, 0, 200)
+    plant(store, [trial], [0.123])
+    finer = replace(trial, method=replace(trial.method, sigma=0.010001))
+    assert finer.key == trial.key  # too small a change for the name
+    assert (store.result(trial), store.result(finer)) == ({"score": 0.123}, None)
 
 
-def test_tables_that_are_not_to_be_had_are_told_before_anything_runs(tmp_path, monkeypatch):
-    monkeypatch.setenv("CATBAYES_DATA", str(tmp_path / "nothing"))
-    with pytest.raises(InputError, match="adult"):
-        reproduce("table", tmp_path / "kept", effort="tiny", n_jobs=1)
-    assert not (tmp_path / "kept").exists()
-
-
-def test_two_runs_in_one_folder_do_not_erase_each_other(tmp_path):
+def test_two_runs_in_one_folder_do_not_overwrite_each_other(tmp_path):
     trial = Holdout("make_classification", LeaveOneOut(0.01, 3, 5, 1), 0, 2, 0, 150)
     store, other = (Store(tmp_path / "table.json") for _ in range(2))
     store.run([trial])
     with pytest.raises(InputError, match="one run at a time"):
         other.run([replace(trial, split=1)])
-    assert Store(store.path).result(trial) is not None
 
 
-def test_numbers_are_written_for_a_reader():
-    assert (number(None), number(0.12345), number(2.0, 1)) == ("–", "0.1235", "2.0")
-    assert (signed(None), signed(-0.5, 2), signed(0.5, 1)) == ("–", "−0.50", "+0.5")
+# ---------------------------------------------------------------------- verdicts on planted results
 
 
-def test_an_interval_by_hand():
+def test_the_interval_is_that_of_nadeau_and_bengio():
     verdict = judge([1.0, 2.0, 3.0], overlap=0.5)
-    assert verdict.gain == 2.0
-    assert verdict.error == pytest.approx(np.sqrt(1.0 * (1 / 3 + 0.5)))
-    assert verdict.high - verdict.low == pytest.approx(2 * 4.302652729911275 * verdict.error)  # t with 2 degrees
+    assert verdict["gain"] == 2.0
+    assert verdict["error"] == pytest.approx(np.sqrt(1.0 * (1 / 3 + 0.5)))
+    assert verdict["high"] - verdict["low"] == pytest.approx(2 * t.ppf(0.975, 2) * verdict["error"])
+
+
+@pytest.mark.parametrize(("gain", "word"), [(0.02, "holds"), (0.0, "within noise"), (-0.02, "does not hold")])
+def test_the_table_finds_a_planted_gain(store, tmp_path, gain, word):
+    adult = TABLES["adult"]
+    baseline = 0.8 + 10 * NOISE  # the splits differ far more than the methods
+    of = {method: [Holdout("adult", method, n, FULL.trees, n, None) for n in range(20)] for method in _both(adult)}
+    plant(store, of[adult.best_leave_one_out], baseline)
+    plant(store, of[adult.best_sampling], baseline + gain + NOISE)
+    found = table.summarise(store, FULL)["tables"]
+    assert found["adult"]["repeats"]["sampling_minus_leave_one_out"]["word"] == word
+    assert found["adult"]["repeats"]["sampling_minus_leave_one_out"]["gain"] == pytest.approx(gain)
+    assert found["mercedes"]["repeats"]["sampling_minus_leave_one_out"] is None
+    store.trials[of[adult.best_sampling][0].key] = {"digest": "", "failed": "planted", "seconds": 0.0, "environment": 0}
+    assert table.summarise(store, FULL)["tables"]["adult"]["repeats"]["sampling_minus_leave_one_out"]["n_splits"] == 19
+
+
+def _both(paper_table):
+    return paper_table.best_leave_one_out, paper_table.best_sampling
+
+
+@pytest.mark.parametrize(
+    ("curve", "levels", "expected"),
+    [
+        (curves.DRAWS, (lambda k: 0.65 if k < 2 else 0.67, lambda k: 0.8 + 0.002 * k), [["agrees"], ["agrees"]]),
+        (
+            curves.DRAWS,
+            (lambda k: 0.65 + 0.002 * k, lambda k: 0.8 - 0.002 * k),
+            [["does not agree"], ["does not agree"]],
+        ),
+        (
+            curves.PRIOR,
+            (lambda gamma: 0.66 if gamma > 1e-3 else 0.67, lambda gamma: 0.8 + gamma),
+            [["agrees", "agrees"], ["agrees", "does not agree"]],
+        ),
+    ],
+)
+def test_curves_are_compared_with_the_claims_of_the_paper(store, curve, levels, expected):
+    values = FULL.draws if curve is curves.DRAWS else FULL.gammas
+    for name, level in zip(SYNTHETIC, levels, strict=True):
+        trials = [trial for trial in curve.trials(FULL) if trial.table == name]
+        for number, value in enumerate(values):
+            part = [trial for trial in trials if getattr(trial.method, curve.parameter) == value]
+            plant(store, part, level(value) + 5 * NOISE[:10] + np.roll(NOISE[:10], number) / 10)
+    found = curve.summarise(store, FULL)["tables"]
+    assert [[claim["told"] for claim in found[name]["claims"]] for name in SYNTHETIC] == expected
+
+
+@pytest.mark.parametrize(("share", "word"), [(0.7, "holds"), (0.8, "within noise"), (0.9, "does not hold")])
+def test_the_claim_on_importance_is_judged(store, share, word):
+    trials = [trial for trial in importance.trials(FULL) if trial.holdout.table == "make_hastie_10_2"]
+    for number, trial in enumerate(trials):
+        value = (share if isinstance(trial.holdout.method, Sampling) else 0.8) + NOISE[(3 * number) % 5]
+        plant(store, [trial], [value], "categorical")
+        store.trials[trial.key]["result"]["shares"] = {"x0": 1 - value, "x1": value}
+    found = importance.summarise(store, FULL)["tables"]["make_hastie_10_2"]
+    assert {verdict["word"] for verdict in found["reference_minus_sampling"].values()} == {word}
+
+
+def test_mappings_are_compared_with_the_mean(store):
+    gains = {"mean": 0.0, "weight_of_evidence": 0.03, "mean_precision": 0.0, "polynomial": -0.03}
+    trials = [trial for trial in mappings.trials(FULL) if trial.table == "adult" and "linear" in trial.key]
+    for number, (mapping, gain) in enumerate(gains.items()):
+        part = [trial for trial in trials if trial.method.mapping == mapping]
+        plant(store, part, 0.8 + gain + np.roll(NOISE[:MOST_SPLITS], number))
+    found = mappings.summarise(store, FULL)["tables"]["adult"]["linear"]["mappings"]
+    words = {mapping: part["minus_mean"]["word"] for mapping, part in found.items() if mapping != "mean"}
+    assert words == {"weight_of_evidence": "holds", "mean_precision": "within noise", "polynomial": "does not hold"}
+
+
+def test_the_search_suggests_parameters_of_the_printed_space(data_folder):
+    import optuna
+
+    study = next(trial for trial in search.trials(FULL) if trial.method == "sampling")
+    found = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    method = study.suggest(found.ask(), 10)
+    space = TABLES[study.table].space
+    assert space.gamma[0] <= method.gamma <= space.gamma[1]
+    assert method.mapping in space.mappings

@@ -79,7 +79,7 @@ def require_suitable(estimator: Any, model: str, *, classes: bool) -> None:
 
 
 def choose(estimator: Any) -> str:
-    """Pick a way to fit, by what `make bench-quality` shows on the folds that choose.
+    """Pick a way to fit, by what `make quality` shows on the folds that choose.
 
     Copies are best for linear models, forests and boosters alike. Models that pass over the table many times get a draw
     for each pass; those that take no weights, or make folds of their own, which copies would spoil, become members.

@@ -11,14 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 
-from catbayes.core.table import shown
-from catbayes.core.validation import check_option
-from catbayes.datasets._dataset import Dataset
-from catbayes.datasets._recipes import RECIPES, Recipe
+from catbayes.datasets import Dataset
 from catbayes.errors import InputError
-
-__all__ = ["NAMES", "load"]
+from experiments.recipes import RECIPES, Recipe
 
 NAMES = tuple(sorted(RECIPES))
 """The public tables that `load` knows."""
@@ -27,36 +24,12 @@ NAMES = tuple(sorted(RECIPES))
 def load(name: str, part: str = "train") -> Dataset:
     """Read a public data set, and check its rows and columns.
 
-    Set the environment variable CATBAYES_DATA to a folder that holds the published files, such as `car/car.data`, to
-    read them from there; otherwise they are fetched from OpenML, and scikit-learn keeps them. Question marks and empty
-    cells are missing values.
-
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-    part : {"train", "test", "all"}, default="train"
-        Which rows of "adult", which was published in two parts; the others have "train" only.
-
-    Returns
-    -------
-    Dataset
-        With a pandas table. A binary target is 0 or 1; one of several classes is a label.
-
-    Examples
-    --------
-    >>> from catbayes.datasets import NAMES
-    >>> NAMES
-    ('adult', 'amazon', 'bike_sharing', 'car', 'employee_salaries', 'insurance', 'mercedes', 'nursery')
+    Set the environment variable CATBAYES_DATA to a folder of the published files, such as `car/car.data`, to read them
+    from there; otherwise they are fetched from OpenML, and scikit-learn stores them. Question marks and empty cells are
+    missing values. `part` is "train", "test" or "all": "adult" was published in two parts, the others have "train".
+    The target is 0 or 1, the label of one of several classes, or a number.
     """
-    check_option("name", name, NAMES)
     recipe = RECIPES[name]
-    check_option("part", part, (*recipe.files, "all") if len(recipe.files) > 1 else recipe.files)
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError('datasets.load needs pandas: pip install "catbayes[compare]".') from error
-
     parts = tuple(recipe.files) if part == "all" else (part,)
     folder = os.environ.get("CATBAYES_DATA")
     tables = {key: _read_file(recipe, Path(folder), key) for key in parts} if folder else _fetch(recipe)
@@ -84,7 +57,7 @@ def _read_file(recipe: Recipe, folder: Path, part: str) -> Any:
 
 
 def _fetch(recipe: Recipe) -> dict[str, Any]:
-    """Every part of a data set, from OpenML."""
+    """Fetch all parts of a data set from OpenML."""
     from sklearn.datasets import fetch_openml
 
     try:
@@ -106,9 +79,7 @@ def _fetch(recipe: Recipe) -> dict[str, Any]:
 
 
 def _read(source: Any, names: list[str] | None = None) -> Any:
-    """A table of comma-separated values, its text stripped of blanks; a line that begins with | is a comment."""
-    import pandas
-
+    """Read a table of comma-separated values, its text without blanks around it; lines with | first are comments."""
     table = pandas.read_csv(
         source, names=names, skipinitialspace=True, comment="|", keep_default_na=False, na_values=["", "?"]
     )
@@ -122,10 +93,8 @@ def _check(recipe: Recipe, table: Any, n_rows: int, source: str) -> Any:
     unknown = [name for name in table if name not in {*needed, *recipe.dropped.split()}]
     if missing or unknown or len(table) != n_rows:
         raise InputError(
-            f"{source} has {len(table):,} rows and the columns {shown(list(table))}: expected {n_rows:,} rows"
-            + f" with {shown(missing)}" * bool(missing)
-            + f" without {shown(unknown)}" * bool(unknown)
-            + ". Get the table as it was published."
+            f"{source} has {len(table):,} rows, lacks the columns {missing} and has unknown columns {unknown}. "
+            f"Expected {n_rows:,} rows: get the table as it was published."
         )
     return table
 

@@ -1,21 +1,78 @@
-"""Card transactions whose truth is known: which merchants matter, how much, and that devices do not.
+"""Simulated card transactions with known truth: which merchants matter, how much, and that devices do not.
 
-Every target follows a generalised linear model of its own: a linear predictor adds up the effects of a row's merchant,
-city, channel, hour and amount, and the target is drawn around its inverse link.
+Every target follows a generalised linear model: a linear predictor adds up the effects of a row's merchant, city,
+channel, hour and amount, and the target is drawn around its inverse link.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
-from catbayes.core.validation import Array, Codes, check_count, check_option
-from catbayes.datasets._dataset import Dataset, Task
+from catbayes.errors import InputError
 
-__all__ = ["make_transactions"]
+__all__ = ["Dataset", "make_transactions"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+Task = Literal["binary", "multiclass", "regression", "count"]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Dataset:
+    """A table, the target to predict from it, and what is known of both.
+
+    Parameters
+    ----------
+    name : str
+        What the data set is called.
+    table : frame
+        The columns to predict from; the target is not among them.
+    y : ndarray of shape (row,)
+        The target: 0 or 1, labels, floats or whole numbers, as the task says.
+    target : str
+        Name of the target.
+    task : {"binary", "multiclass", "regression", "count"}
+        What kind of target it is.
+    categorical : tuple of str
+        The columns to encode, integer codes included.
+    source : str
+        Where the table is from, and its licence.
+    truth : ndarray of shape (row,) or (row, class), optional
+        What y was drawn from: the probability of 1, the probabilities of the classes in the order of their sorted
+        labels, or the mean. None for a real table.
+    effects : dict
+        The true effect of each level of each categorical column, `effects["city"]["C042"]`: a number, or one for each
+        class. Empty for a real table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from catbayes.datasets import Dataset
+    >>> table = pd.DataFrame({"city": ["Rome", "Oslo"], "age": [31, 45]})
+    >>> Dataset("trips", table, np.array([0, 1]), "late", "binary", ("city",), "made up")
+    Data set trips: 2 rows, 2 columns, binary target late
+    """
+
+    name: str
+    table: Any
+    y: np.ndarray[Any, Any]
+    target: str
+    task: Task
+    categorical: tuple[str, ...]
+    source: str
+    truth: Array | None = None
+    effects: dict[str, dict[str, float | tuple[float, ...]]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        rows, columns = self.table.shape
+        return f"Data set {self.name}: {rows:,} rows, {columns:,} columns, {self.task} target {self.target}"
+
 
 TASKS: dict[str, Task] = {"fraud": "binary", "outcome": "multiclass", "amount": "regression", "visits": "count"}
 PREDICTORS = ("disputed", "fraud", "amount", "visits")
@@ -29,9 +86,9 @@ YEAR_START, YEAR_SECONDS = np.datetime64("2024-01-01", "us"), 366 * 86_400
 
 
 def make_transactions(
-    n_rows: int = 20_000, target: str = "fraud", *, frame: str = "pandas", random_state: int = 0
+    n_rows: int = 20_000, target: str = "fraud", *, frame: Any = "pandas", random_state: int = 0
 ) -> Dataset:
-    """Draw a year of card transactions, in order of time, and keep the truth that they were drawn from.
+    """Simulate a year of card transactions, in order of time, with known truth.
 
     The columns have what makes categories hard. Merchants are many and most of them rare, one in five has a large
     effect and the others next to none, and they open during the year, so that late rows hold merchants that earlier
@@ -67,10 +124,9 @@ def make_transactions(
     >>> set(data.effects["device"].values())
     {0.0}
     """
-    n_rows = check_count("n_rows", n_rows)
-    check_option("target", target, TASKS)
-    check_option("frame", frame, ("pandas", "polars", "pyarrow"))
-    seeds = np.random.SeedSequence(check_count("random_state", random_state, low=0)).spawn(2 + len(TASKS))
+    if target not in TASKS:
+        raise InputError(f"target={target!r}: expected one of {', '.join(TASKS)}.")
+    seeds = np.random.SeedSequence(random_state).spawn(2 + len(TASKS))
     columns, effects, *targets = map(np.random.default_rng, seeds)
     random = dict(zip(TASKS, targets, strict=True))
 
@@ -91,7 +147,7 @@ def make_transactions(
     table |= {"hour": hour} | ({"amount": amount} if target != "amount" else {})
     return Dataset(
         name="transactions",
-        table=_make_frame(table, frame),
+        table=nw.from_dict(table, backend=frame).to_native(),
         y=y,
         target=target,
         task=TASKS[target],
@@ -103,7 +159,7 @@ def make_transactions(
 
 
 def _draw_levels(random: np.random.Generator, time: Array) -> tuple[dict[str, Codes], dict[str, list[str | None]]]:
-    """Codes of each categorical column, one a row, and the names that they stand for; the last city is missing."""
+    """Draw the codes of each categorical column, and the names that they stand for; the last city is missing."""
     n_rows = len(time)
     n_merchants, n_devices = max(n_rows // 8, 10), max(n_rows // 4, 10)
     # Half of the merchants are open from the start. Popularity falls with rank as Zipf's law says, in any order.
@@ -128,7 +184,7 @@ def _draw_levels(random: np.random.Generator, time: Array) -> tuple[dict[str, Co
 
 
 def _draw_effects(random: np.random.Generator, levels: dict[str, list[str | None]]) -> dict[str, Array]:
-    """Effects of each level on each linear predictor, (level, predictor)."""
+    """Draw effects of each level on each linear predictor, (level, predictor)."""
     n_merchants = len(levels["merchant"])
     spread = np.where(random.random(n_merchants) < 0.2, 2.0, 0.1)[:, None]
     effects = {
@@ -142,7 +198,7 @@ def _draw_effects(random: np.random.Generator, levels: dict[str, list[str | None
 
 
 def _draw_target(random: np.random.Generator, target: str, predictor: Array) -> tuple[Array, np.ndarray[Any, Any]]:
-    """Truth and target of each row, from the linear predictors (row, predictor)."""
+    """Return truth and target of each row, from the linear predictors (row, predictor)."""
     if target == "visits":
         mean = np.exp(predictor[:, PREDICTORS.index("visits")])
         return mean, random.poisson(mean)
@@ -157,15 +213,7 @@ def _draw_target(random: np.random.Generator, target: str, predictor: Array) -> 
 
 def _name_effects(levels: list[str | None], effects: Array, target: str) -> dict[str, float | tuple[float, ...]]:
     if target == "outcome":
-        shown: list[Any] = [(*row, 0.0) for row in effects[:, :2].tolist()]
+        values: list[Any] = [(*row, 0.0) for row in effects[:, :2].tolist()]
     else:
-        shown = effects[:, PREDICTORS.index(target)].tolist()
-    return {level: effect for level, effect in zip(levels, shown, strict=True) if level is not None}
-
-
-def _make_frame(columns: dict[str, Any], frame: str) -> Any:
-    try:
-        library = import_module(frame)
-    except ImportError as error:
-        raise ImportError(f'frame="{frame}" needs {frame}: pip install {frame}.') from error
-    return nw.from_dict(columns, backend=library).to_native()
+        values = effects[:, PREDICTORS.index(target)].tolist()
+    return {level: effect for level, effect in zip(levels, values, strict=True) if level is not None}

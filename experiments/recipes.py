@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from catbayes.datasets._dataset import Task
+from catbayes.datasets import Task
 
 __all__ = ["RECIPES", "Recipe"]
 
