@@ -13,7 +13,7 @@ SOURCE = Path(catbayes.__file__).parent
 CLASSES = {family.__name__ for family in FAMILIES.values()}
 QUOTED = re.compile(rf'"({"|".join(FAMILIES)})"')
 OTHER_MEANINGS = {  # words that are no family where they stand
-    ("core/drawing.py", "normal"): "a sampler",
+    ("core/slots.py", "normal"): "a sampler",
     ("comparison/_result.py", "categorical"): "columns",
 }
 FILES = sorted(

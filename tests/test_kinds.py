@@ -428,8 +428,8 @@ def test_means_only_go_in_one_direction_if_asked(family, direction):
     means = held.fit(table, y).transform(new)[:, 0]
     steps = np.diff(means) * (1 if direction == "increasing" else -1)
     assert (steps >= -1e-9 * np.abs(means).max()).all()
-    before = free.fit(table, y).encoding_.columns[0].posteriors.entries.family
-    after = held.encoding_.columns[0].posteriors.entries.family
+    before = free.fit(table, y).encoding_.columns[0].posteriors.slots.family
+    after = held.encoding_.columns[0].posteriors.slots.family
     np.testing.assert_allclose(after.strength, before.strength, rtol=1e-9)  # as sure as before
     weight = before.strength[:12]
     expected = before.mean()[:12, 0]

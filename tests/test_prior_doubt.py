@@ -99,7 +99,7 @@ def test_features_draws_and_what_is_believed_do_not_change():
     X, y = np.repeat(["a", "b", "c"], 20)[:, None], np.tile([0, 0, 1], 20)
     encoder = SamplingBayesianEncoder(random_state=0).fit(X, y)
     posteriors = encoder.encoding_.columns[0].posteriors
-    known = posteriors.entries.family
+    known = posteriors.slots.family
     assert (posteriors.told().family.strength < 0.1 * known.strength).all()
     np.testing.assert_allclose(posteriors.told().family.mean(), known.mean(), rtol=1e-12)
     told = encoder.posteriors_[0]
@@ -116,7 +116,7 @@ def test_features_draws_and_what_is_believed_do_not_change():
 def test_a_prior_that_was_given_is_taken_as_it_is(prior):
     X, y = np.repeat(["a", "b", "c"], 20)[:, None], np.tile([0, 0, 1], 20)
     posteriors = SamplingBayesianEncoder(prior=prior).fit(X, y).encoding_.columns[0].posteriors
-    assert posteriors.told() is posteriors.entries
+    assert posteriors.told() is posteriors.slots
 
 
 def test_a_loaded_encoder_tells_the_same(tmp_path):

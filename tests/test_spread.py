@@ -6,8 +6,7 @@ from scipy import stats
 
 from cases import PRIORS, as_read, make_target, parameters
 from catbayes import Draws, InputError, SamplingBayesianEncoder
-from catbayes.core.draw_scale import Spread
-from catbayes.core.posteriors import Entries
+from catbayes.core.slots import Slots
 from catbayes.core.target import Target
 from catbayes.families import FAMILIES
 
@@ -34,7 +33,7 @@ def test_draws_vary_as_the_estimate_does_from_sample_to_sample(family, rows):
     share = rows / (rows + float(prior.strength))
     around = share * truth[:, location] + (1 - share) * prior.mean()[location]  # E(mean | θ)
     sampling_variance = ((posterior.mean()[:, location] - around) ** 2).mean(axis=0)
-    factor = Spread(None).factor(Entries(posterior, np.full(len(posterior.strength), float(rows))))
+    factor = Slots(posterior, np.full(len(posterior.strength), float(rows))).factor(None)
     np.testing.assert_allclose(factor, np.sqrt(share))
     drawn = (factor[:, None] ** 2 * posterior.variance()[:, location]).mean(axis=0)
     np.testing.assert_allclose(drawn, sampling_variance, rtol=0.04)
@@ -50,7 +49,7 @@ def test_draws_of_a_mixture_vary_about_as_the_estimate_does(rows):
         y = np.repeat(truth, rows) + random.standard_normal(50_000 * rows) * np.sqrt(np.repeat(noise, rows))
         found.append(prior.update(Target(y, type(prior)).gather(np.repeat(np.arange(50_000), rows), None, 50_001)))
     one, other = (posterior.mean()[:-1, 0] for posterior in found)
-    factor = Spread(None).factor(Entries(found[0].take(np.arange(50_000)), np.full(50_000, float(rows))))
+    factor = Slots(found[0].take(np.arange(50_000)), np.full(50_000, float(rows))).factor(None)
     drawn = (factor**2 * found[0].variance()[:-1, 0]).mean()
     assert drawn == pytest.approx(((one - other) ** 2).mean() / 2, rel=0.15)
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from catbayes._encoder import SamplingBayesianEncoder, read_new
 from catbayes.core.column import EncodedColumn
-from catbayes.core.draw_scale import leave_one_out
-from catbayes.core.posteriors import Entries
+from catbayes.core.slots import Slots
 from catbayes.core.validation import check_count
 from catbayes.errors import InputError
 from catbayes.families import Family
@@ -97,10 +96,10 @@ class PosteriorEmbedding(nn.Module):
             shift, origin = mapping.drawn(theta), theta[posterior.location].item()
             posterior, unseen = posterior.less(origin), unseen.less(origin)
         coarse = torch.tensor(origin).item()  # in the precision of the buffers, which holds the rest as well
-        tables: dict[str, Any] = {"origin": [coarse, origin - coarse], "variance": column.entries.prior_variance}
+        tables: dict[str, Any] = {"origin": [coarse, origin - coarse], "variance": column.posterior.prior_variance}
         kept = column.beside.values
         shift = np.append(np.broadcast_to(shift, column.expectation.shape[1] - kept.shape[1]), np.zeros(kept.shape[1]))
-        tables |= {"count": column.entries.count, "kept": kept, "expectation": column.expectation - shift}
+        tables |= {"count": column.posterior.count, "kept": kept, "expectation": column.expectation - shift}
         for kind, held in (("posterior", posterior), ("unseen", unseen), ("mapping", mapping)):
             tables |= {f"{kind}_{name}": values for name, values in held.arrays().items()}
         if self.eval_draws is not None:
@@ -197,17 +196,17 @@ class PosteriorEmbedding(nn.Module):
         column, posterior = self._columns[number], self._distributions("posterior", number)
         bound = {name: self._buffer(f"mapping_{name}", number) for name in column.mapping.arrays()}
         count, variance = self._buffer("count", number), self._buffer("variance", number)
-        entries = Entries(posterior, count, variance).take(code)
+        slots = Slots(posterior, count, variance).take(code)
         if target is not None:
             unseen = self._distributions("unseen", number)
             if column.posteriors.prior.by_slot:  # each category has its own
                 unseen = unseen.take(code)
             if not self._family.classes:
-                target = (target - self._buffer("origin", number).double().sum()).to(entries.count.dtype)
-            entries = leave_one_out(entries, unseen, target, weight.to(entries.count.dtype))
-        entries = column.spread.settle(entries)
-        theta: Any = entries.family.sample(_TorchRandom(self.generator, entries.count))
-        drawn = replace(column.mapping, **bound).drawn(column.spread.apply(theta, entries))
+                target = (target - self._buffer("origin", number).double().sum()).to(slots.count.dtype)
+            slots = slots.without(target, weight.to(slots.count.dtype), unseen)
+        slots = slots.settle(column.temperature)
+        theta: Any = slots.family.sample(_TorchRandom(self.generator, slots.count))
+        drawn = replace(column.mapping, **bound).drawn(slots.closer(theta, column.temperature))
         return torch.cat([drawn, self._buffer("kept", number)[code]], dim=-1)
 
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from catbayes.core.arrays import TINY
 from catbayes.core.combinations import Index
-from catbayes.core.draw_scale import Spread
-from catbayes.core.drawing import Found, LeftOut, draw, draw_strata
 from catbayes.core.evidence import ColumnEvidence
 from catbayes.core.extra_outputs import Beside
-from catbayes.core.posteriors import Entries, Posteriors
-from catbayes.core.random import Purpose, number_of
+from catbayes.core.posteriors import Posteriors
+from catbayes.core.random import Purpose, number_of, stream
+from catbayes.core.random_keys import Keys
 from catbayes.core.selection import ColumnSpec
+from catbayes.core.slots import RowSlots, Sampler, Slots
 from catbayes.core.target import Target
 from catbayes.core.validation import Array, Codes
 from catbayes.families import Family, no_signal
@@ -36,7 +36,7 @@ class EncodedColumn(ColumnSpec):
 
     posteriors: Posteriors
     mapping: Mapping
-    spread: Spread
+    temperature: float | None  # of its draws; None where it goes by count
     beside: Beside
     names_rare: bool  # whether a model comes to know which one of its many categories a row has
     expectation: Array
@@ -48,15 +48,15 @@ class EncodedColumn(ColumnSpec):
         seen: ColumnEvidence,
         posteriors: Posteriors,
         mapping: Mapping,
-        spread: Spread,
+        temperature: float | None,
         beside: Beside,
         names_rare: bool,
         seed: int,
     ) -> EncodedColumn:
         """Work out what is expected of every slot; the mapping is bound to the column's prior."""
         stream = stream_of(seen)
-        expectation = expect(mapping, posteriors.entries, spread=spread, seed=seed, stream=stream)
-        about = (posteriors, mapping, spread, beside, names_rare, beside.behind(expectation), stream)
+        expectation = expect(mapping, posteriors.slots, temperature, seed=seed, stream_number=stream)
+        about = (posteriors, mapping, temperature, beside, names_rare, beside.behind(expectation), stream)
         column = cls(seen.position, seen.name, seen.parts, *about)
         return replace(column, expectation=column.flattened(column.expectation))
 
@@ -71,7 +71,8 @@ class EncodedColumn(ColumnSpec):
         before[moved] = np.arange(len(moved))
         posteriors = Posteriors.of(index, statistics, prior, self.posteriors.learnt)
         beside = self.beside.take(before)
-        expectation = expect(self.mapping, posteriors.entries, spread=self.spread, seed=seed, stream=self.stream)
+        about: dict[str, Any] = {"seed": seed, "stream_number": self.stream}
+        expectation = expect(self.mapping, posteriors.slots, self.temperature, **about)
         return replace(self, posteriors=posteriors, beside=beside, expectation=beside.behind(expectation))
 
     @property
@@ -80,14 +81,14 @@ class EncodedColumn(ColumnSpec):
         return [*self.mapping.names(), *self.beside.names]
 
     @property
-    def entries(self) -> Entries:
+    def posterior(self) -> Slots:
         """The posterior of every slot, and its rows."""
-        return self.posteriors.entries
+        return self.posteriors.slots
 
     @property
     def family(self) -> Family:
         """The posterior of every slot."""
-        return self.posteriors.entries.family
+        return self.posteriors.slots.family
 
     @property
     def is_silent(self) -> bool:
@@ -122,7 +123,9 @@ class EncodedColumn(ColumnSpec):
             return np.zeros(len(count)), 0.0
         mean, variance = family.mean()[:, family.location], family.variance()[:, family.location]
         between = ((mean - np.average(mean, axis=0, weights=count)) ** 2).sum(axis=1)
-        within = self.spread.factor(self.entries) ** 2 * np.where(np.isfinite(variance), variance, 0.0).sum(axis=1)
+        within = self.posterior.factor(self.temperature) ** 2 * np.where(np.isfinite(variance), variance, 0.0).sum(
+            axis=1
+        )
         return within, float(np.average(between, weights=count))
 
     @property
@@ -130,21 +133,25 @@ class EncodedColumn(ColumnSpec):
         """Whether some outputs are functions of the posterior itself, which nothing random hides."""
         return self.mapping.known(self.family.take(slice(0, 1))) is not None
 
-    def left_out(self, slots: Codes, target: Target, weight: Array | None) -> Found | LeftOut:
+    def left_out(self, slots: Codes, target: Target, weight: Array | None) -> RowSlots:
         """What training rows are drawn from: the posteriors of their slots, each without the row's own target."""
-        about = (self.entries, self.posteriors.prior)
-        return LeftOut.find(*about, slots, target.values, weight, target.n_classes)
+        about = (target.values, weight, self.posteriors.prior.unseen, target.n_classes)
+        return RowSlots.leave_one_out(self.posterior, slots, *about)
 
-    def strata(self, n_draws: int, *, seed: int, spread: Spread | None = None, slots: Any = None) -> Array:
+    def strata(self, n_draws: int, *, seed: int, in_full: bool = False, slots: Any = None) -> Array:
         """All outputs of stratified draws of every slot, or of some, to predict with, (draw, slot, output).
 
-        Another `spread` than that of the training asks for all doubt, and so for that about priors and effects too.
+        `in_full`, draws are those of the whole posterior, whatever the training had, with the uncertainty of the prior
+        and of effects. Columns without signal have no such draws: how far theirs lie apart is of our making, and a
+        scaler in front of a model would make much of it.
         """
-        entries = self.entries if spread is None else self.posteriors.told()
-        entries = entries if slots is None else entries.take(slots)
-        key = (Purpose.PREDICT, self.stream, n_draws)
-        drawn = draw_strata(entries, self.mapping, n_draws, seed=seed, key=key, spread=spread or self.spread)
-        return self.beside.moving(drawn, slice(None) if slots is None else slots, in_full=spread is not None)
+        in_full = in_full and not self.is_silent
+        posterior = self.posteriors.told() if in_full else self.posterior
+        posterior = posterior if slots is None else posterior.take(slots)
+        random = stream(seed, Purpose.PREDICT, self.stream, n_draws)
+        theta = posterior.strata(n_draws, 1.0 if in_full else self.temperature, random)
+        drawn = self.mapping.outputs(theta, posterior.family)
+        return self.beside.moving(drawn, slice(None) if slots is None else slots, in_full=in_full)
 
 
 def stream_of(seen: ColumnEvidence) -> int:
@@ -163,24 +170,52 @@ def stream_of(seen: ColumnEvidence) -> int:
     return number_of(f"{seen.position} ".encode() + shares.astype("<f8").tobytes())
 
 
-def expect(mapping: Mapping, entries: Entries, *, spread: Spread, seed: int, stream: int) -> Array:
-    """All outputs of every entry, the drawn ones by their expectation, (entry, output)."""
-    factor, posterior = spread.factor(entries), entries.family
+def draw_features(
+    rows: RowSlots,
+    mapping: Mapping,
+    temperature: float | None,
+    sampler: Sampler,
+    *,
+    seed: int,
+    key: tuple[int, ...],
+    identity: Keys | None = None,
+    known: RowSlots | None = None,
+) -> Array:
+    """Draw θ for every row and map it, (row, output).
+
+    Outputs that are no function of θ are those of the posteriors that are `known`, or of the rows' own.
+    """
+    features: Array | None = None
+    for some, theta in rows.draw(temperature, sampler, seed=seed, key=key, identity=identity):
+        mapped = mapping.drawn(theta)
+        if features is None:
+            features = np.empty((len(rows), mapped.shape[1]), order="F")
+        features[some] = mapped
+    assert features is not None
+    if known is None and rows.target is None:
+        known = rows
+    table = None if known is None else mapping.known(known.slots.family)
+    return features if known is None or table is None else np.concatenate([features, table[known.at]], axis=1)
+
+
+def expect(mapping: Mapping, posterior: Slots, temperature: float | None, *, seed: int, stream_number: int) -> Array:
+    """All outputs of every slot, the drawn ones by their expectation, (slot, output)."""
+    factor, family = posterior.factor(temperature), posterior.family
     if mapping.quadratic or np.isin(factor, (0.0, 1.0)).all():
-        at_mean = mapping.drawn(posterior.mean())
-        expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, posterior, seed, stream) - at_mean)
-        return mapping.joined(expected, posterior)
+        at_mean = mapping.drawn(family.mean())
+        expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, family, seed, stream_number) - at_mean)
+        return mapping.joined(expected, family)
     # Closed forms are those of the whole posterior.
-    how: dict[str, Any] = {"seed": seed, "key": (Purpose.EXPECTATION, stream), "spread": spread}
-    return np.asarray(draw_strata(entries, mapping, EXPECTATION_STRATA, **how).mean(axis=0))
+    theta = posterior.strata(EXPECTATION_STRATA, temperature, stream(seed, Purpose.EXPECTATION, stream_number))
+    return np.asarray(mapping.outputs(theta, family).mean(axis=0))
 
 
-def _in_full(mapping: Mapping, posterior: Family, seed: int, stream: int) -> Array:
-    """E f(θ) over the whole posterior, (entry, output)."""
-    expected = mapping.expected(posterior)
+def _in_full(mapping: Mapping, family: Family, seed: int, stream_number: int) -> Array:
+    """E f(θ) over the whole posterior, (slot, output)."""
+    expected = mapping.expected(family)
     if expected is not None:
         return expected
-    keys = ((Purpose.EXPECTATION, stream, number) for number in range(EXPECTATION_DRAWS))
-    every = Found.each(Entries(posterior, np.zeros(len(posterior.strength))))
-    draws = (draw(every, mapping, seed=seed, key=key, sampler="exact", spread=Spread()) for key in keys)
+    every = RowSlots.each(Slots(family, np.zeros(len(family.strength))))
+    keys = ((Purpose.EXPECTATION, stream_number, number) for number in range(EXPECTATION_DRAWS))
+    draws = (draw_features(every, mapping, 1.0, "exact", seed=seed, key=key) for key in keys)
     return np.asarray(sum(draws) / EXPECTATION_DRAWS)

@@ -14,10 +14,9 @@ from threadpoolctl import ThreadpoolController
 from catbayes.core.arrays import TINY
 from catbayes.core.categories import Categories
 from catbayes.core.category_outputs import Kept
-from catbayes.core.column import EncodedColumn
+from catbayes.core.column import EncodedColumn, draw_features
 from catbayes.core.combinations import Index
-from catbayes.core.draw_scale import Spread
-from catbayes.core.drawing import Draws, Found, LeftOut, draw
+from catbayes.core.drawing import Draws
 from catbayes.core.evidence import ColumnEvidence, Evidence, settle_family
 from catbayes.core.extra_outputs import Beside
 from catbayes.core.layout import Layout, TrainingDraws
@@ -27,6 +26,7 @@ from catbayes.core.random import Purpose, stream
 from catbayes.core.random_keys import Keys
 from catbayes.core.rows import Rows
 from catbayes.core.selection import Selection
+from catbayes.core.slots import RowSlots
 from catbayes.core.statistics import Statistics
 from catbayes.core.table import spelled
 from catbayes.core.target import Target
@@ -182,14 +182,12 @@ class Encoding(Written):
             mapping = settings.mapping.bind(posteriors.prior.prior, labels)
             beside = Beside.nothing(index.n_slots)
             if settings.effects:
-                beside = beside.and_then(
-                    effects_beside(column, index, labels, settings.draws.spread.temperature, names)
-                )
+                beside = beside.and_then(effects_beside(column, index, labels, settings.draws.factor, names))
             if settings.kept is not None and settings.kept.applies(column, evidence):
                 beside = beside.and_then(settings.kept.table(column, index))
                 mapping = NOTHING if settings.kept.replaces(column, mapping) else mapping
             known = settings.kept is not None and settings.kept.names_rare(column, evidence)
-            return EncodedColumn.of(column, posteriors, mapping, settings.draws.spread, beside, known, seed)
+            return EncodedColumn.of(column, posteriors, mapping, settings.draws.factor, beside, known, seed)
 
         columns = tuple(settings.run(encode, range(len(evidence.columns))))
         effects = [seen.effects for seen in evidence.columns] if settings.effects else []
@@ -309,7 +307,7 @@ class Encoding(Written):
 
         def sample(pair: tuple[EncodedColumn, Codes]) -> list[Array]:
             column, own = pair
-            rows, keys = Found(column.entries, own), self._keys(Purpose.SAMPLE, column, n_draws)
+            rows, keys = RowSlots(column.posterior, own), self._keys(Purpose.SAMPLE, column, n_draws)
             drawn = (self._draw(column, rows, key, seed=seed, identity=identity) for key in keys)
             return [self._completed(column, own, features) for features in drawn]
 
@@ -342,9 +340,9 @@ class Encoding(Written):
         roles = [self._roles(column, rows) for column in self.columns]
         told = [ColumnRows(own, rows.target, rows.weight, others) for own, others in zip(slots, roles, strict=True)]
 
-        kept: dict[int, tuple[Found | LeftOut, Found]] = {}
+        kept: dict[int, tuple[RowSlots, RowSlots]] = {}
 
-        def find(number: int, k: int) -> tuple[Found | LeftOut, Found]:
+        def find(number: int, k: int) -> tuple[RowSlots, RowSlots]:
             # Who asks for one draw has the entries of one column in memory at a time, and who asks for more keeps all.
             found = kept.get(number) or strategy.find(self.columns[number], told[number], split, k)
             if k > 0 and not strategy.renewed(self.columns[number], split):
@@ -353,7 +351,7 @@ class Encoding(Written):
 
         effects: list[tuple[Array, Array]] = []
         if rows.effects is not None:
-            temperature = self.settings.draws.spread.temperature
+            temperature = self.settings.draws.factor
             effects = rows.effects.without(strategy.folds(rows, groups, self.seed), temperature)
 
         every = range(len(self.columns))
@@ -374,16 +372,15 @@ class Encoding(Written):
 
         return TrainingDraws(rows.table, self.layout, lambda k: self.settings.each(lambda n: block(n, k), every))
 
-    def strata(self, n_draws: int, *, spread: Spread | None = None, slots: Sequence[Any] | None = None) -> list[Array]:
+    def strata(self, n_draws: int, *, in_full: bool = False, slots: Sequence[Any] | None = None) -> list[Array]:
         """Stratified draws of every slot of each column, or of some, to predict with, (draw, slot, output).
 
-        A `spread` takes the place of the one that training had, but for columns without signal: how far their draws
-        lie apart is of our making, and a scaler in front of a model would make much of it.
+        `in_full`, they are draws of the whole posterior, whatever the temperature of the training.
         """
         self.settings.refuse_nan("a model that averages over draws")
         chosen = [None] * len(self.columns) if slots is None else slots
         return [
-            column.strata(n_draws, seed=self.seed, spread=None if column.is_silent else spread, slots=some)
+            column.strata(n_draws, seed=self.seed, in_full=in_full, slots=some)
             for column, some in zip(self.columns, chosen, strict=True)
         ]
 
@@ -425,25 +422,19 @@ class Encoding(Written):
     def _draw(
         self,
         column: EncodedColumn,
-        rows: Found | LeftOut,
+        rows: RowSlots,
         key: tuple[int, int, int],
         *,
         seed: int | None = None,
         identity: Keys | None = None,
-        known: Found | None = None,
+        known: RowSlots | None = None,
     ) -> Array:
-        how = self.settings.draws
-        return draw(
-            rows,
-            column.mapping,
-            seed=self.seed if seed is None else seed,
-            key=key,
-            spread=column.spread,
-            sampler=how.sampler,
-            per=how.per,
-            identity=identity,
-            known=known,
-        )
+        how: Any = (column.mapping, column.temperature, self.settings.draws.sampler)
+        seed = self.seed if seed is None else seed
+        if self.settings.draws.per == "category" and rows.target is None:
+            every = RowSlots.each(rows.slots)
+            return draw_features(every, *how, seed=seed, key=key)[rows.at]
+        return draw_features(rows, *how, seed=seed, key=key, identity=identity, known=known)
 
 
 @cache

@@ -16,10 +16,10 @@ from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, check
 from catbayes.core.categories import Categories
 from catbayes.core.column import EncodedColumn
 from catbayes.core.combinations import Index
-from catbayes.core.drawing import Draws, Found, LeftOut
-from catbayes.core.posteriors import Entries
+from catbayes.core.drawing import Draws
 from catbayes.core.random import Purpose, stream
 from catbayes.core.rows import Rows
+from catbayes.core.slots import RowSlots, Slots
 from catbayes.core.statistics import Statistics
 from catbayes.core.table import Table, find_column
 from catbayes.core.target import Target
@@ -93,7 +93,7 @@ class OwnTarget(ABC):
         return False
 
     @abstractmethod
-    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found | LeftOut, Found]:
+    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[RowSlots, RowSlots]:
         """What draw k of each row comes from, and what its known outputs are functions of."""
 
 
@@ -110,9 +110,9 @@ class Include(OwnTarget):
 
     word: ClassVar[str] = "include"
 
-    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found, Found]:
+    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[RowSlots, RowSlots]:
         """The posterior of the category."""
-        found = Found(column.entries, rows.slots)
+        found = RowSlots(column.posterior, rows.slots)
         return found, found
 
 
@@ -155,7 +155,7 @@ class CrossFit(OwnTarget):
         """Folds of `cv`."""
         return read_folds(self.cv, rows.target, rows.y, groups, seed)
 
-    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found | LeftOut, Found]:
+    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[RowSlots, RowSlots]:
         """The posterior of the other folds."""
         found = _cross_fit(column, rows, split.folds)
         return found, found
@@ -195,13 +195,13 @@ class Exclude(CrossFit):
         """Where the order of the rows serves, there is one for each draw."""
         return split.hidden and column.names_rare and not column.posteriors.prior.by_slot
 
-    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found | LeftOut, Found]:
+    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[RowSlots, RowSlots]:
         """The posterior without the row, of the other folds, or of the rows before."""
         if not split.hidden:
             return CrossFit.find(self, column, rows, split, k)
         if self.renewed(column, split):
             return Ordered().find(column, rows, split, k)
-        known = Found(column.entries, rows.slots)
+        known = RowSlots(column.posterior, rows.slots)
         if split.folds:
             known = _cross_fit(column, rows, split.folds, sure=True)
         return column.left_out(rows.slots, rows.target, rows.weight), known
@@ -260,14 +260,14 @@ class Ordered(OwnTarget):
         """Without a time, every draw has an order of its own."""
         return split.rank is None
 
-    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[Found, Found]:
+    def find(self, column: EncodedColumn, rows: ColumnRows, split: Split, k: int) -> tuple[RowSlots, RowSlots]:
         """The posterior of the rows before, in time or in an order of this draw."""
         rank = split.rank
         if rank is None:
             rank = stream(split.seed, Purpose.ORDER, k).permutation(len(rows.slots))
         index = column.posteriors.index
         before = rows.target.gather_before(rows.slots, rank, rows.weight, index.n_slots, index.unseen)
-        found = Found.each(column.posteriors.given(before))
+        found = RowSlots.each(column.posteriors.given(before))
         return found, found
 
 
@@ -293,14 +293,14 @@ def splitter_of(own_target: Any) -> BaseCrossValidator | None:
     return GroupKFold() if is_number(cv) else cv
 
 
-def _cross_fit(column: EncodedColumn, rows: ColumnRows, folds: list[Fold], sure: bool = False) -> Found:
+def _cross_fit(column: EncodedColumn, rows: ColumnRows, folds: list[Fold], sure: bool = False) -> RowSlots:
     """Posteriors of every fold from its training rows, one fold after the other, and each row's place among them.
 
     The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row that
     no fold holds out is encoded as if its category were unseen. If `sure`, what the other folds say counts for as many
     rows as the category has: how precisely it is known is then the same in training as in prediction.
     """
-    index, entries, slots = column.posteriors.index, column.entries, rows.slots
+    index, slots = column.posteriors.index, rows.slots
     place = np.full(len(slots), index.unseen, dtype=np.intp)
     parts = []
     for number, (train, test) in enumerate(folds):
@@ -309,9 +309,9 @@ def _cross_fit(column: EncodedColumn, rows: ColumnRows, folds: list[Fold], sure:
             every, some = column.posteriors.statistics.count, statistics.count
             statistics = statistics.scaled(np.divide(every, some, out=np.ones_like(some), where=some > 0))
         other = column.posteriors.given(statistics, [rows.gather(role, index, train) for role in rows.roles])
-        parts.append(Entries(other.family, other.count, entries.prior_variance))
+        parts.append(Slots(other.family, other.count, column.posterior.prior_variance))
         place[test] = number * index.n_slots + slots[test]
-    return Found(Entries.join(parts), place)
+    return RowSlots(Slots.join(parts), place)
 
 
 def read_order(table: Table, column: Any) -> Codes:

@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from catbayes.core.combinations import Index
 from catbayes.core.prior_uncertainty import doubt_of_prior, wider
+from catbayes.core.slots import Slots
 from catbayes.core.statistics import Statistics
 from catbayes.core.validation import Array
 from catbayes.families import Family
 from catbayes.priors import Prior
 
-__all__ = ["ColumnPrior", "Entries", "Posteriors"]
-
-
-@dataclass(frozen=True, slots=True)
-class Entries:
-    """Distributions of θ, one an entry, and the rows that each has seen."""
-
-    family: Family
-    count: Array
-    # How much the mean of its prior varies with those that it was learnt from, as a multiple of the variance of a
-    # target: 0 but where slots are linked.
-    prior_variance: Array = field(default_factory=lambda: np.zeros(()))
-
-    def take(self, index: Any) -> Entries:
-        """Pick entries, as often as the index asks."""
-        variance = self.prior_variance[index] if self.prior_variance.ndim else self.prior_variance
-        return Entries(self.family.take(index), self.count[index], variance)
-
-    @classmethod
-    def join(cls, parts: Sequence[Entries]) -> Entries:
-        """Put entries one after the other."""
-        variances = [part.prior_variance for part in parts]
-        variance = np.concatenate(variances) if variances[0].ndim else variances[0]
-        family = parts[0].family.join([part.family for part in parts[1:]])
-        return cls(family, np.concatenate([part.count for part in parts]), variance)
+__all__ = ["ColumnPrior", "Posteriors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +43,23 @@ class ColumnPrior:
         """
         return self
 
-    def update(self, statistics: Statistics) -> Entries:
+    def update(self, statistics: Statistics) -> Slots:
         """The posterior of every slot; a slot without rows draws from what an unseen one does."""
-        posterior = self.prior.update(statistics)
-        return Entries(posterior.where(statistics.count > 0, self.unseen), statistics.count)
+        return Slots.update(self.prior, statistics, self.unseen)
 
     def doubt(self, statistics: Statistics, posterior: Family) -> Array:
         """The variance of each posterior, were the prior learnt from these statistics, as a multiple of its own."""
         return doubt_of_prior(self.prior, statistics, posterior)
 
-    def at(self, slots: Any) -> Family:
-        """What rows of some slots draw from if nothing is known of their category."""
-        return self.unseen
-
 
 @dataclass(frozen=True, slots=True)
 class Posteriors:
-    """Categories, statistics, prior and posteriors of one column; entries go by slot."""
+    """Categories, statistics, prior and posteriors of one column."""
 
     index: Index
     statistics: Statistics
     prior: ColumnPrior
-    entries: Entries
+    slots: Slots
     learnt: bool = False  # whether the prior was, from the same statistics
 
     @classmethod
@@ -95,17 +67,17 @@ class Posteriors:
         """Update the prior of every slot by its rows."""
         return cls(index, statistics, prior, prior.update(statistics), learnt)
 
-    def told(self) -> Entries:
+    def told(self) -> Slots:
         """The posteriors as firm as they are: with the doubt about the prior, where it was learnt.
 
         A family that knows no other strengths than its own takes the prior as known.
         """
-        family = self.entries.family
+        family = self.slots.family
         if not self.learnt or type(family).worth is Family.worth:
-            return self.entries
-        return replace(self.entries, family=wider(family, self.prior.doubt(self.statistics, family)))
+            return self.slots
+        return replace(self.slots, family=wider(family, self.prior.doubt(self.statistics, family)))
 
-    def given(self, statistics: Statistics, others: Sequence[Statistics] = ()) -> Entries:
+    def given(self, statistics: Statistics, others: Sequence[Statistics] = ()) -> Slots:
         """Posteriors after other statistics, such as those of the other folds; `others` are those of other roles."""
         return self.prior.given(statistics, others).update(statistics)
 
@@ -120,7 +92,7 @@ class Posteriors:
         kind = np.full(index.n_slots, "seen", dtype=object)
         kind[[index.missing, index.unseen]] = ["missing", "unseen"]
         kind[index.unseen + 1 :] = "parent"
-        chosen, strength = self.told().family.take(slots), self.entries.family.strength[slots]
+        chosen, strength = self.told().family.take(slots), self.slots.family.strength[slots]
         location, tail = chosen.location, (1.0 - coverage) / 2.0
         raw = chosen.observed(self.statistics)[slots]
         columns = {

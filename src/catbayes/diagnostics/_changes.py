@@ -255,7 +255,7 @@ def _compare(encoding: Encoding, number: int, batch: Evidence) -> tuple[Any, Any
     place = np.full(joint.n_slots, -1)
     place[mine] = index.moved(known.index) if index is not known.index else np.arange(known.index.n_slots)
     both = np.flatnonzero((now.count > 0) & (place >= 0))
-    both = both[posteriors.entries.count[place[both]] > 0]
+    both = both[posteriors.slots.count[place[both]] > 0]
     slots, rows = place[both], now.take(both)
     family = posteriors.told().family.take(slots)
     excess = _rows_as_one(encoding.evidence, batch) * posteriors.prior.prior.dispersion(

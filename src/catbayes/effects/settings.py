@@ -124,7 +124,7 @@ class EffectTable:
         return replace(self, mean=self.mean[places], sd=self.sd[places], known=self.known[places])
 
     def spread(self, temperature: float | None) -> Array:
-        """How far from the mean effects are drawn, as posteriors are: see `Spread`.
+        """How far from the mean effects are drawn, as posteriors are: see `Slots.factor`.
 
         It goes by how much the rows of a category tell. The posterior's own standard deviation is larger where the
         target of a category is unusual, and would say so.

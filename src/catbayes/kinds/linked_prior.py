@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from catbayes.core.combinations import Index
-from catbayes.core.posteriors import ColumnPrior, Entries
+from catbayes.core.posteriors import ColumnPrior
 from catbayes.core.prior_uncertainty import doubt_of_mean, relying
+from catbayes.core.slots import Slots
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.validation import Array
 from catbayes.families import Family
@@ -56,12 +57,12 @@ class LinkedPrior(ColumnPrior):
         """The same links in a larger index."""
         return self.of(index, self.links, statistics)
 
-    def update(self, statistics: Statistics) -> Entries:
+    def update(self, statistics: Statistics) -> Slots:
         """Update the prior of each slot; one without rows stays on it."""
         posterior = self.unseen.update(statistics)
         chosen = posterior.where(statistics.count > 0, self.unseen)
         chosen = self.links.constrain(chosen, self.prior, self.index)
-        return Entries(chosen, statistics.count, self.variance)
+        return Slots(chosen, statistics.count, self.variance)
 
     def doubt(self, statistics: Statistics, posterior: Family) -> Array:
         """The same for the mean that all slots are held to; strengths are taken as known.
@@ -76,10 +77,6 @@ class LinkedPrior(ColumnPrior):
         by_rows = (priors[1] - priors[0])[:, -1] / way
         share = relying(posterior, statistics.count) * np.clip(1.0 - by_rows, 0.0, 1.0)
         return doubt_of_mean(posterior, statistics.count, share)
-
-    def at(self, slots: Any) -> Family:
-        """The priors of the slots."""
-        return self.unseen.take(slots)
 
 
 def _moved(statistics: Any, root: Any) -> tuple[Any, Any, float]:

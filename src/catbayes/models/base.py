@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from catbayes._encoder import SamplingBayesianEncoder, input_names, new_seed, read_new
 from catbayes.core.category_outputs import KeepCategories, Kept
-from catbayes.core.draw_scale import Spread
 from catbayes.core.fitted import Encoding
 from catbayes.core.layout import Layout, TrainingDraws
 from catbayes.core.leakage import check_folds, splitter_of
@@ -396,7 +395,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         """Predictions under draws of the whole posterior, whatever the model was trained with, (draw, row, …)."""
         rows = self._read_new(X)
         encoding = rows.encoding
-        draws = [] if encoding is None else encoding.strata(n_draws, spread=Spread(), slots=rows.reduce())
+        draws = [] if encoding is None else encoding.strata(n_draws, in_full=True, slots=rows.reduce())
         return self._corrected(self._stack(rows, rows.drawn(draws)), X)
 
     def _stack(self, rows: NewRows, values: Any) -> Array:

@@ -220,7 +220,7 @@ def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
     correction = np.zeros_like(centre)
     for number, column in enumerate(rows.columns):
         posterior = column.family
-        factor = column.spread.factor(column.entries)[:, None]
+        factor = column.posterior.factor(column.temperature)[:, None]
         for direction in _roots(posterior.covariance()):  # C = Σ_j l_j l_jᵀ, so tr(H C) = Σ_j l_jᵀ H l_j
             around = -2.0 * centre
             for side in (-STEP, STEP):
@@ -249,7 +249,7 @@ def _logistic_correction(model: LogisticRegression, rows: NewRows, centre: Array
     for column, code in zip(rows.columns, rows.codes, strict=True):
         select, place = column.mapping.select, rows.layout.places[column.position]
         covariance = column.family.covariance()[..., select, :][..., select]
-        covariance = covariance * column.spread.factor(column.entries)[:, None, None] ** 2
+        covariance = covariance * column.posterior.factor(column.temperature)[:, None, None] ** 2
         covariance = np.where(np.isfinite(covariance), covariance, 0.0)
         weight = coefficients[:, place][:, : covariance.shape[-1]]  # drawn outputs come first
         variance += (weight @ covariance @ weight.T)[code]

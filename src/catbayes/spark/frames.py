@@ -17,12 +17,10 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DoubleType, StructField, StructType
 
 from catbayes.core.categories import Categories, canonical_list
-from catbayes.core.column import EncodedColumn
-from catbayes.core.draw_scale import Spread, leave_one_out
-from catbayes.core.drawing import Found, Sampler, draw
-from catbayes.core.posteriors import Entries
+from catbayes.core.column import EncodedColumn, draw_features
 from catbayes.core.random import Purpose
 from catbayes.core.random_keys import row_keys
+from catbayes.core.slots import RowSlots, Sampler, Slots
 from catbayes.core.table import check_free
 from catbayes.core.validation import Array, Codes, check_weights
 from catbayes.errors import InputError, warn
@@ -77,11 +75,11 @@ def _with_identity(frame: DataFrame) -> DataFrame:
 
 def _parameters(column: EncodedColumn) -> dict[str, Array]:
     """Posterior parameters and counts of every slot, and its prior if it has its own, by the names of their columns."""
-    entries, families = column.entries, [column.family]
-    found = {_count(column): entries.count}
+    posterior, families = column.posterior, [column.family]
+    found = {_count(column): posterior.count}
     if column.posteriors.prior.by_slot:
-        found[f"{_count(column)}_variance"] = entries.prior_variance
-        families.append(column.posteriors.prior.at(slice(None)))
+        found[f"{_count(column)}_variance"] = posterior.prior_variance
+        families.append(column.posteriors.prior.unseen)
     for family, places in zip(families, _places(column), strict=True):
         for names, values in zip(places, family.arrays().values(), strict=True):
             found |= dict(zip(names, values.reshape(len(values), -1).T, strict=True))
@@ -239,12 +237,12 @@ class _DrawnColumn:
     kept: list[str]
     mapping: Mapping
     unseen: Family
-    spread: Spread
+    temperature: float | None
 
     @classmethod
     def of(cls, column: EncodedColumn, plan: Plan) -> _DrawnColumn:
         """Leave the posteriors behind."""
-        about = (column.mapping, column.posteriors.prior.unseen, column.spread)
+        about = (column.mapping, column.posteriors.prior.unseen, column.temperature)
         return cls(
             column.stream,
             plan.names(column),
@@ -307,15 +305,14 @@ class _Drawing:
         for column in self.columns:
             posterior, *own = (_family(column.family, places, values) for places in column.places)
             variance = values(f"{column.count}_variance") if own else np.zeros(())
-            entries = Entries(posterior, values(column.count), variance)
+            slots = Slots(posterior, values(column.count), variance)
             if target is not None and weight is not None:
-                unseen = own[0] if own else column.unseen
-                entries = leave_one_out(entries, unseen, target.values, weight)
-            rows, purpose = Found.each(entries), Purpose.SAMPLE if target is None else Purpose.TRAIN
-            how: dict[str, Any] = {"seed": self.seed, "sampler": self.sampler, "spread": column.spread}
+                slots = slots.without(target.values, weight, own[0] if own else column.unseen)
+            rows, purpose = RowSlots.each(slots), Purpose.SAMPLE if target is None else Purpose.TRAIN
+            how: Any = (column.mapping, column.temperature, self.sampler)
             keys = [(purpose, column.stream, k) for k in range(self.n_draws)]
             kept = np.array([values(name) for name in column.kept]).reshape(-1, n_rows).T
-            draws = (draw(rows, column.mapping, key=key, identity=identity, **how) for key in keys)
+            draws = (draw_features(rows, *how, seed=self.seed, key=key, identity=identity) for key in keys)
             parts = [np.concatenate([block, kept], axis=1) for block in draws]
             found |= dict(zip(column.names, np.concatenate(parts, axis=1).T, strict=True))
         return found
