@@ -22,7 +22,7 @@ from catbayes import (
 )
 from catbayes.core.statistics import Moments, Tally
 from catbayes.families import FAMILIES, family_of_classes
-from catbayes.families._arithmetic import log_rising
+from catbayes.families.arithmetic import log_rising
 from catbayes.priors import Empirical, Given, Scaled
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}

@@ -27,6 +27,7 @@ from catbayes import (
 )
 from catbayes.core.posteriors import Posteriors
 from catbayes.families import BetaBinomial, BetaNegativeBinomial, DirichletCategorical, GammaPoisson, NormalGamma
+from catbayes.families.arithmetic import around
 from catbayes.kinds.linked_prior import LinkedPrior
 from catbayes.kinds.tree import Tree as Links
 from catbayes.kinds.tree import _variance
@@ -165,18 +166,18 @@ def test_nothing_is_counted_twice():
 
 def test_the_variances_of_a_parent_and_of_its_children_add_up():
     """Var θ = Var E(θ | parent) + E Var(θ | parent), worked out for each family by hand."""
-    beta = BetaBernoulli(np.array([6.0]), np.array([14.0])).around(9.0)
+    beta = around(BetaBernoulli(np.array([6.0]), np.array([14.0])), 9.0)
     assert beta.mean()[0, 0] == pytest.approx(0.3)
     assert beta.variance()[0, 0] == pytest.approx(0.3 * 0.7 / 21 + 0.3 * 0.7 * 20 / 21 / 10, rel=1e-12)
-    dirichlet = DirichletCategorical(np.array([[6.0, 4.0, 10.0]])).around(9.0)
+    dirichlet = around(DirichletCategorical(np.array([[6.0, 4.0, 10.0]])), 9.0)
     assert dirichlet.variance()[0, 0] == pytest.approx(beta.variance()[0, 0], rel=1e-12)
-    gamma = GammaPoisson(np.array([6.0]), np.array([3.0])).around(9.0)
+    gamma = around(GammaPoisson(np.array([6.0]), np.array([3.0])), 9.0)
     assert gamma.variance()[0, 0] == pytest.approx(2.0 / 3 + 2.0 / 9, rel=1e-12)
-    counts = BetaNegativeBinomial(np.array([2.0]), np.array([3.0]), np.array([0.5])).around(9.0)
+    counts = around(BetaNegativeBinomial(np.array([2.0]), np.array([3.0]), np.array([0.5])), 9.0)
     above = (2.0 + 2.0**2 / 0.5) / (3.0 - 2.0)
     within = (2.0 + (2.0**2 + above) / 0.5) / (9.0 - 2.0)  # E (θ + θ²/r) / (ν - 1/r) over the parent's θ
     assert counts.variance()[0, 0] == pytest.approx(above + within, rel=1e-12)
-    normal = NormalGamma(np.array([1.0]), np.array([4.0]), np.array([3.0]), np.array([2.0])).around(9.0)
+    normal = around(NormalGamma(np.array([1.0]), np.array([4.0]), np.array([3.0]), np.array([2.0])), 9.0)
     assert normal.variance()[0, 0] == pytest.approx(2.0 / 2.0 * (1 / 4 + 1 / 9), rel=1e-12)  # E σ² = β / (α - 1)
 
 

@@ -17,6 +17,7 @@ import test_families
 from catbayes import Draws, InputError, PredictiveQuantiles, SamplingBayesianEncoder, Scaled, gather
 from catbayes.core.statistics import Moments
 from catbayes.families import FAMILIES, Family
+from catbayes.families.arithmetic import around
 
 PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
 NAME = "exponential"
@@ -136,7 +137,7 @@ def test_pairs_of_it_are_encoded(registered):
 
 
 def test_variances_of_a_parent_and_of_its_children_add_up(family):
-    child = family(centre=[3.0], strength=[20.0]).around(9.0)
+    child = around(family(centre=[3.0], strength=[20.0]), 9.0)
     within = 9.0 * 20 / 19 / 8  # E θ² / (ν - 1)
     assert child.variance()[0, 0] == pytest.approx(9.0 / 19 + within, rel=1e-12)
 
@@ -173,9 +174,9 @@ def test_what_a_family_does_not_say_is_refused_in_a_sentence(family):
         worth = Family.worth
 
     table, y = make_queue("noise", 200)
-    with pytest.raises(InputError, match=r"Taciturn does not say how it is given another strength.*Leave those out"):
+    with pytest.raises(InputError, match=r"Taciturn does not define another strength.*Leave those out"):
         SamplingBayesianEncoder(["clerk"], family=Taciturn, hierarchy={"clerk": ["day"]}).fit(table, y)
-    with pytest.raises(InputError, match=r"Taciturn does not say the quantiles.*mean_precision"):
+    with pytest.raises(InputError, match=r"Taciturn does not define the quantiles.*mean_precision"):
         SamplingBayesianEncoder("all", family=Taciturn, mapping=PredictiveQuantiles()).fit(table, y)
     with pytest.raises(InputError, match="needs a class target"):
         SamplingBayesianEncoder("all", family=Taciturn, mapping="weight_of_evidence").fit(table, y)

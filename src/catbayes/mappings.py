@@ -59,7 +59,8 @@ class Mapping:
 
     def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Fit the mapping to a family: which parts of θ are used, and how the outputs are named."""
-        select, names = prior.components(labels)
+        select, n_means = prior.location, prior.mean()[..., prior.location].shape[-1]
+        names = tuple(labels or map(str, range(n_means))) if n_means > 1 else ("",)
         if self.drop_first and prior.classes and len(names) > 1:
             select, names = slice(1, None), names[1:]
         return replace(self, labels=names, select=select)

@@ -94,7 +94,7 @@ class PosteriorEmbedding(nn.Module):
             theta = np.zeros_like(usual)
             theta[posterior.location] = usual[posterior.location]
             shift, origin = mapping.drawn(theta), theta[posterior.location].item()
-            posterior, unseen = posterior.less(origin), unseen.less(origin)
+            posterior, unseen = _shifted(posterior, origin), _shifted(unseen, origin)
         coarse = torch.tensor(origin).item()  # in the precision of the buffers, which holds the rest as well
         tables: dict[str, Any] = {"origin": [coarse, origin - coarse], "variance": column.posterior.prior_variance}
         kept = column.beside.values
@@ -241,6 +241,11 @@ class _TorchRandom:
         draw = torch._standard_gamma(shape + 1.0, generator=self._how["generator"])
         less = self.standard_exponential(shape.shape) / shape
         return torch.log(draw) - less.clamp_max(torch.finfo(shape.dtype).max / 4.0)
+
+
+def _shifted(family: Any, origin: float) -> Any:
+    """The distribution of θ where all targets are less by the origin."""
+    return replace(family, centre=family.centre - origin)
 
 
 def _require_drawn(column: EncodedColumn) -> None:

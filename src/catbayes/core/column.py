@@ -19,7 +19,8 @@ from catbayes.core.selection import ColumnSpec
 from catbayes.core.slots import RowSlots, Sampler, Slots
 from catbayes.core.target import Target
 from catbayes.core.validation import Array, Codes
-from catbayes.families import Family, no_signal
+from catbayes.families import Family
+from catbayes.families.arithmetic import no_signal
 from catbayes.kinds.linked_prior import LinkedPrior
 from catbayes.mappings import Mapping
 

@@ -143,7 +143,7 @@ class Evidence(Written):
     @property
     def row_units(self) -> float:
         """The exposure of a row, for a family that makes its priors in units of it; 1 for the others."""
-        return self.exposure if self.family.row_units else 1.0
+        return self.exposure if self.family.exposure and self.family.exposure.row_units else 1.0
 
     def __add__(self, other: Evidence) -> Evidence:
         """Join what two disjoint sets of rows say."""
@@ -260,7 +260,7 @@ class _AlignedColumn:
     def subtract(self, family: type[Family]) -> Statistics:
         """What is left of the first table without the second, if that can have been part of it."""
         left: Statistics = self.mine - self.theirs
-        strange = ~self.mine.holds(self.theirs) | family.impossible(left)
+        strange = ~self.mine.holds(self.theirs) | _is_impossible(left, family)
         if strange.any():
             raise InputError(
                 f"Column {self.column.name!r}: what is to be taken out holds {self.theirs.count[strange][0]:g} rows of "
@@ -277,6 +277,13 @@ class _AlignedColumn:
     def without(self, left: Statistics) -> ColumnEvidence:
         """Drop the categories that had rows and have none now."""
         return self.joined(left).without((left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0)))
+
+
+def _is_impossible(left: Any, family: type[Family]) -> Any:
+    """For each category, whether no rows that the family takes can have these statistics."""
+    if family.support is None or family.log_target:
+        return False
+    return (left.mean < -1e-9) | (left.mean > family.support.most * (1.0 + 1e-9))
 
 
 def _is_blurred(left: Moments, doubt: Array) -> bool:

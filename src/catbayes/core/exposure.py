@@ -28,7 +28,7 @@ def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Targe
     units = numbers_by_row("exposure", exposure, n_rows)
     _check_units(int((~(np.isfinite(units) & (units >= 1.0 / HEAVIEST) & (units <= HEAVIEST))).sum()))
     counts, rows = (units, float(n_rows)) if weight is None else (weight * units, float(weight.sum()))
-    if target.family.whole_events:
+    if target.family.exposure and target.family.exposure.whole_events:
         _warn_of_fractions(int((target.values % 1.0 != 0.0).sum()))
     rates = target.values / units
     check_size(float(rates.min()), float(rates.max()))
@@ -58,8 +58,8 @@ def per_unit_lazily(
     found = collect(frame.select(*(value.alias(name) for name, value in sums.items())))
     bad_rows, all_units, total, n_rows, low, high, fractions = (found[name].to_list()[0] or 0 for name in sums)
     _check_units(how_many(bad_rows, all_units))
-    wanted.check_events(low, high)
-    if wanted.whole_events:
+    wanted.check_target(low, high, events=True)
+    if wanted.exposure and wanted.exposure.whole_events:
         _warn_of_fractions(fractions)
     frame = frame.with_columns((events / units).alias(target), counts.alias(exposure))
     frame = frame if weight is None else frame.drop(weight)
@@ -67,9 +67,9 @@ def per_unit_lazily(
 
 
 def _check_family(family: type[Family] | None) -> None:
-    if family is None or not family.takes_exposure:
+    if family is None or not family.exposure:
         given = "the family is to be found" if family is None else f"the target is for {family.__name__}"
-        takers = " or ".join(f'family="{name}"' for name, known in FAMILIES.items() if known.takes_exposure)
+        takers = " or ".join(f'family="{name}"' for name, known in FAMILIES.items() if known.exposure)
         raise InputError(f"exposure is for counts, and {given}. Set {takers}, or leave exposure out.")
 
 

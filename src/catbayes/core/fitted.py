@@ -147,7 +147,11 @@ class Encoding(Written):
             kind = links_of(index)
             if kind is None:
                 return ColumnPrior.fit(family, settings.prior, speaking, evidence.row_units)
-            family.check_linked()
+            if not family.linkable:
+                raise InputError(
+                    f"{family.__name__} does not support hierarchies and kinds. Leave those out, or choose another "
+                    "family."
+                )
             links = kind.fit(index, statistics, family, settings.prior, speaking, evidence.row_units, others)
             return LinkedPrior.of(index, links, statistics)
 

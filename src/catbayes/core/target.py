@@ -198,7 +198,7 @@ def _read_numbers(y: np.ndarray[Any, Any], family: type[Family], exposed: bool) 
     _check_finite(values)
     low, high = float(values.min()), float(values.max())
     check_size(low, high, log=family.log_target)
-    (family.check_events if exposed else family.check_target)(low, high)
+    family.check_target(low, high, events=exposed)
     if family.log_target:
         return Target(np.log(values), family)
     # The squares of such differences are no numbers.

@@ -239,7 +239,7 @@ def _no_target(known: Evidence, X: Any) -> tuple[Any, float | None]:
     if is_source(X):
         raise InputError("monitor without y takes rows in memory. Bring them here by .collect(), or name their target.")
     one = 1.0 if known.classes is None else known.classes[0]
-    return np.array([one] * Table.of(X).n_rows), 1.0 if known.family.takes_exposure else None
+    return np.array([one] * Table.of(X).n_rows), 1.0 if known.family.exposure else None
 
 
 def _compare(encoding: Encoding, number: int, batch: Evidence) -> tuple[Any, Any]:

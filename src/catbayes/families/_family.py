@@ -1,4 +1,4 @@
-"""What every conjugate family can do."""
+"""What every conjugate family defines."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from catbayes.core.arrays import namespace, where
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
-from catbayes.families._arithmetic import no_signal
 from catbayes.families._normals import Normals
 
 
 class Random(Protocol):
-    """What draws: numpy's generator, one whose numbers go by the identity of the row, or one of torch's tensors.
+    """A source of random numbers: numpy's generator, one keyed by the identity of a row, or one of torch's tensors.
 
     Examples
     --------
@@ -41,14 +39,15 @@ class Random(Protocol):
         """Beta(a, b)."""
 
     def spawn(self, n_children: int, /) -> Sequence[Any]:
-        """Sources independent of this one: a second draw takes one, or rows would depend on how many there are."""
+        """Independent sources: a second draw takes one, or the draw of a row would depend on the number of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The numbers that a target may be: those above zero, zero itself if it says so, and none above `most`.
+    """The numbers that a target may be: those above zero, zero itself if `zero`, and none above `most`.
 
-    `refusal` is what to say of a target with others, whose values go from {lowest} to {highest}.
+    `refusal` is the error for other targets, whose values go from {lowest} to {highest}. Events in units of exposure
+    may be up to `most_events`.
 
     Examples
     --------
@@ -59,11 +58,28 @@ class Support:
     refusal: str
     zero: bool = False
     most: float = np.inf
+    most_events: float = np.inf
 
-    def check(self, lowest: float, highest: float) -> None:
-        """Refuse a target whose lowest or highest value is none of them."""
-        if lowest < 0.0 or (lowest == 0.0 and not self.zero) or highest > self.most:
+    def check(self, lowest: float, highest: float, events: bool = False) -> None:
+        """Refuse a target whose lowest or highest value is not allowed."""
+        if lowest < 0.0 or (lowest == 0.0 and not self.zero) or highest > (self.most_events if events else self.most):
             raise InputError(self.refusal.format(lowest=lowest, highest=highest))
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """How a family takes rows of unequal exposure: y events in e units are a rate y / e that counts for e rows.
+
+    Examples
+    --------
+    >>> from catbayes.families import GammaPoisson
+    >>> GammaPoisson.exposure.whole_events
+    False
+    """
+
+    whole_events: bool = False  # whether events are counted one by one, so that fractions are a mistake
+    row_units: bool = False  # whether a prior is made in the units of exposure that a row has; then see `per`
+    required: str = ""  # the error for a table without exposure, if the family needs it
 
 
 class Family(ABC):
@@ -82,72 +98,38 @@ class Family(ABC):
     __slots__ = ()
 
     classes: ClassVar[bool] = False  # whether the target is a class (a Tally) or a number (Moments)
-    binary: ClassVar[bool] = False  # whether it takes two classes and no more
+    binary: ClassVar[bool] = False  # whether it takes two classes only
     support: ClassVar[Support | None] = None  # the numbers that it takes; all of them if None
     log_target: ClassVar[bool] = False  # whether the number is the logarithm of what was given
-    takes_exposure: ClassVar[bool] = False  # whether y events in e units are a rate y / e that counts for e rows
-    whole_events: ClassVar[bool] = False  # whether those events are counted one by one, so that fractions are a mistake
-    row_units: ClassVar[bool] = False  # whether a prior is made in the units of exposure that a row has; then see `per`
+    exposure: ClassVar[Exposure | None] = None  # how it takes exposure, if it does
+    linkable: ClassVar[bool] = True  # whether categories can be linked by hierarchies and kinds
     parameters: ClassVar[tuple[str, ...]] = ("mean",)  # names of θ's components, where they are fixed
     location: ClassVar[slice] = slice(None)  # the components of θ that are means of the target
-    as_differences: ClassVar[bool] = False  # whether models get means as differences from that of an unseen category
+    as_differences: ClassVar[bool] = False  # whether θ shifts with the target (its field `centre`), so that models get
+    # means as differences from that of an unseen category
     signed: ClassVar[tuple[str, ...]] = ()  # parameters of a prior that may be zero or negative
     free_strength: ClassVar[bool] = False  # whether the strength of a scaled prior may be set apart from the rest of it
 
+    # ------------------------------------------------------------------------ an array of distributions
+
     def __post_init__(self) -> None:
-        """Hold arrays, whatever numbers were given."""
+        """Turn numbers into arrays."""
         for name, values in self.arrays().items():
             if type(values) is np.ndarray and values.dtype == np.float64:
                 continue
             if namespace(values) is np:
                 object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
 
-    @classmethod
-    def check_target(cls, lowest: float, highest: float) -> None:
-        """Refuse a target with values that the family does not take."""
-        if cls.support is not None:
-            cls.support.check(lowest, highest)
-
-    @classmethod
-    def check_events(cls, lowest: float, highest: float) -> None:
-        """Refuse events, of whatever exposure: each may be more than what the family takes in one unit."""
-        if lowest < 0.0:
-            cls.check_target(lowest, highest)
-
-    @classmethod
-    def check_linked(cls) -> None:
-        """Refuse categories that lean on each other, where the family knows of none; most know them."""
-        return
-
-    @classmethod
-    def check_unexposed(cls) -> None:
-        """Refuse a table without exposure, if the family cannot do without."""
-        return
-
-    @classmethod
-    def impossible(cls, statistics: Any) -> Any:
-        """Tell for each category whether no rows that the family takes can have these statistics."""
-        if cls.support is None or cls.log_target:
-            return False
-        return (statistics.mean < -1e-9) | (statistics.mean > cls.support.most * (1.0 + 1e-9))
-
     def arrays(self) -> dict[str, Array]:
         """Its parameters by their names."""
         return {entry.name: getattr(self, entry.name) for entry in fields(cast(Any, self))}  # a dataclass
-
-    def check(self) -> None:
-        """Require usable parameters of a prior that somebody typed."""
-        for name, values in self.arrays().items():
-            if not np.isfinite(values).all() or (name not in self.signed and (values <= 0).any()):
-                accepted = "finite numbers" if name in self.signed else "finite numbers > 0"
-                raise InputError(f"{type(self).__name__}: {name}={values.tolist()}: expected {accepted}.")
 
     def take(self, index: Any) -> Self:
         """Pick entries, as often as the index asks."""
         return type(self)(*(values[index] for values in self.arrays().values()))
 
     def join(self, others: Sequence[Self]) -> Self:
-        """Put the entries of this and other arrays of distributions one after the other."""
+        """Concatenate the entries of this and other arrays of distributions."""
         columns = zip(*(part.arrays().values() for part in (self, *others)), strict=True)
         return type(self)(*map(np.concatenate, columns))
 
@@ -160,23 +142,51 @@ class Family(ABC):
 
         return type(self)(*map(choose, self.arrays().values(), other.arrays().values()))
 
+    # --------------------------------------------------------------------------------- the target
+
+    @classmethod
+    def check_target(cls, lowest: float, highest: float, events: bool = False) -> None:
+        """Refuse a target, or events in units of exposure, with values that the family does not take."""
+        if cls.support is not None:
+            cls.support.check(lowest, highest, events)
+
+    @classmethod
+    def check_unexposed(cls) -> None:
+        """Refuse a table without exposure, if the family needs it."""
+        if cls.exposure is not None and cls.exposure.required:
+            raise InputError(cls.exposure.required)
+
+    @classmethod
+    def observed(cls, statistics: Any) -> Array:
+        """Means or shares of the target, in the place of the means of θ, (category, parameter)."""
+        mean = statistics.mean if cls.classes else statistics.mean[..., None]
+        return np.asarray(mean[..., 1:] if cls.binary else mean)
+
+    # ----------------------------------------------------------------------------------- the prior
+
     @classmethod
     @abstractmethod
     def scaled(cls, total: Any, gamma: float) -> Self:
         """Make the paper's prior: the statistics of the whole table, scaled by γ."""
 
     def for_unseen(self) -> Self:
-        """Where a scaled prior is too weak to be drawn from, the prior that an unseen category draws from."""
+        """Strengthen a scaled prior that is too weak to be drawn from; an unseen category draws from the result."""
         return self
 
     def per(self, units: float) -> Self:
-        """What is believed of a rate in one unit of exposure, of the rate in so many; see `row_units`."""
+        """Turn the distribution of a rate in one unit of exposure into that in `units`; see `Exposure.row_units`."""
         return self
 
     @classmethod
     @abstractmethod
     def empirical(cls, statistics: Any) -> Self:
-        """Find the prior that makes the whole column most likely."""
+        """Estimate the prior by marginal likelihood."""
+
+    def dispersion(self, statistics: Any, row: float = 1.0) -> float:
+        """Variance of targets within categories, for rows of weight `row`, as a multiple of what this prior implies."""
+        return 1.0
+
+    # ---------------------------------------------------------------------------------- strengths
 
     if TYPE_CHECKING:  # a field of one family, a property of the others
 
@@ -193,34 +203,22 @@ class Family(ABC):
         return 0.0
 
     def worth(self, strength: Any) -> Self:
-        """The same means, worth so many observations; of an array of distributions, each of them so many."""
+        """Set the strength, of an array of distributions that of each; means stay."""
         raise InputError(
-            f"{type(self).__name__} does not say how it is given another strength (its method `worth`), which "
-            "hierarchies and kinds need. Leave those out, or choose another family."
+            f"{type(self).__name__} does not define another strength (its method `worth`), which hierarchies and kinds "
+            "need. Leave those out, or choose another family."
         )
 
-    def around(self, strength: Any) -> Self:
-        """The distribution of θ of a child of which nothing is known, about a parent of which this is known.
-
-        Children vary about their parent as the mean of so many rows would. The variances of both add up where the
-        child is worth S ν / (S + ν - v₂), and at most as much as either.
-        """
-        known = self.strength
-        most = np.maximum(known, strength)
-        return self.worth(known * strength / np.maximum(known + strength - self.curvature, most))
-
     def varying_as(self, other: Self) -> Self:
-        """The same means, with what else θ says of the target as in one other distribution; here θ is means alone."""
+        """The same means, with all that θ says of the target but its mean as in one other distribution."""
         return self
 
     @classmethod
-    def of_nodes(cls, told: Any, root: Self) -> Self:
-        """The root of a hierarchy, from what the nodes below it were told by theirs, and from what it was before."""
-        return cls.empirical(told) if told.varies() else root
+    def of_nodes(cls, messages: Any, root: Self) -> Self:
+        """Estimate the root of a hierarchy from the messages of the nodes below it, and from what it was before."""
+        return cls.empirical(messages) if messages.varies() else root
 
-    def dispersion(self, statistics: Any, row: float = 1.0) -> float:
-        """Variance of targets within categories, for rows of weight `row`, as a multiple of what this prior says."""
-        return 1.0
+    # -------------------------------------------------------------------------------- the posterior
 
     @abstractmethod
     def update(self, statistics: Any) -> Self:
@@ -239,62 +237,53 @@ class Family(ABC):
         """Var θ, (…, parameter)."""
 
     def covariance(self) -> Array:
-        """Cov θ, (…, parameter, parameter); diagonal unless a family says otherwise."""
+        """Cov θ, (…, parameter, parameter); diagonal unless a family overrides it."""
         return np.asarray(self.variance()[..., None] * np.eye(self.mean().shape[-1]))
-
-    def less(self, origin: Any) -> Self:
-        """The distribution of θ where all targets, and so their means, are less by so much."""
-        raise InputError(
-            f"{type(self).__name__} does not say how it moves with its targets (its method `less`), so its means are "
-            "never given as differences. Leave `as_differences` False."
-        )
-
-    def components(self, labels: Sequence[str] | None) -> tuple[slice, tuple[str, ...]]:
-        """Where the means are in θ, and what sets each of them apart: labels of classes, or nothing if it is alone."""
-        return self.location, ("",)
-
-    @classmethod
-    def observed(cls, statistics: Any) -> Array:
-        """What was counted or averaged, in the place of the means of θ, (category, parameter)."""
-        return np.asarray(statistics.mean if cls.classes else statistics.mean[..., None])
-
-    def class_betas(self) -> tuple[Array, Array]:
-        """The Beta(α, β) of the probability of each class by itself, (…, class)."""
-        why = f"{type(self).__name__} does not say the odds of its classes" if self.classes else "this one is numeric"
-        raise InputError(
-            f'mapping="weight_of_evidence" needs a class target, and {why}. '
-            'Use "mean", "mean_precision", "polynomial" or "identity".'
-        )
 
     @abstractmethod
     def shape(self) -> tuple[Array, Array]:
         """Skewness and excess kurtosis of the mean parameters, (…, parameter) each; NaN where they do not exist."""
 
     @abstractmethod
-    def quantile(self, probability: float) -> Array:
-        """Quantile of each parameter by itself, (…, parameter)."""
+    def quantile(self, probability: Any) -> Array:
+        """Quantile of each parameter by itself, (…, parameter); of one probability, or of one for each entry."""
+
+    def class_betas(self) -> tuple[Array, Array]:
+        """The Beta(α, β) of the probability of each class by itself, (…, class)."""
+        why = "this one is numeric"
+        if self.classes:
+            why = f"{type(self).__name__} does not define the odds of its classes"
+        raise InputError(
+            f'mapping="weight_of_evidence" needs a class target, and {why}. '
+            'Use "mean", "mean_precision", "polynomial" or "identity".'
+        )
+
+    # --------------------------------------------------------------------------------- new targets
+
+    @abstractmethod
+    def log_marginal(self, statistics: Any) -> Array:
+        """Log-probability of each category's observations under this prior, θ integrated out."""
 
     def predictive_quantile(self, probability: float) -> Array:
         """Quantile of the target of a new row, θ integrated out, one for each entry; classes have none."""
         raise InputError(
-            f"{type(self).__name__} does not say the quantiles of a target (its method `predictive_quantile`). "
+            f"{type(self).__name__} does not define the quantiles of a target (its method `predictive_quantile`). "
             'Use mapping="mean_precision", or another family.'
         )
 
     def tail(self, statistics: Any) -> Array | None:
-        """At most how likely rows are whose mean is as far off as that of these, θ integrated out; None if unknown.
-
-        For each entry, on the side on which they are off, times two.
-        """
+        """Two-sided p-value of the mean of these rows, θ integrated out, for each entry; None if unknown."""
         return None
+
+    # -------------------------------------------------------------------------------------- draws
 
     @abstractmethod
     def sample(self, random: Random) -> Array:
         """Draw θ once for each entry, exactly, (…, parameter)."""
 
-    @abstractmethod
     def transport(self, uniform: Array) -> Array:
-        """Carry independent uniforms, (…, parameter), to draws of θ; the first one rises with the first parameter."""
+        """Turn independent uniforms, (…, parameter), into draws of θ, the first parameter by its quantile."""
+        return self.quantile(uniform)
 
     @abstractmethod
     def normal(self) -> Normals:
@@ -302,38 +291,9 @@ class Family(ABC):
 
     @classmethod
     def inside(cls, theta: Array) -> Array:
-        """Bring draws of a normal to where θ can be, in place; everywhere, unless a family says otherwise."""
+        """Clip draws of a normal to the values that θ can take, in place."""
         return theta
 
     @abstractmethod
     def normal_error(self) -> Array:
         """Bound the Kolmogorov distance of any parameter's distribution to that of `normal`."""
-
-    @abstractmethod
-    def log_marginal(self, statistics: Any) -> Array:
-        """Log-probability of each category's observations under this prior, θ integrated out."""
-
-
-def likeliest_strength(parents: Family, statistics: Any, root: Family) -> float:
-    """The strength of children about their parents, one for each, that makes the children most likely.
-
-    Examples
-    --------
-    >>> from catbayes.families import BetaBernoulli, likeliest_strength
-    >>> from catbayes.core.statistics import Tally
-    >>> parents = BetaBernoulli(alpha=[50.0, 50.0], beta=[50.0, 50.0])
-    >>> children = Tally(np.array([[8.0, 2.0], [1.0, 9.0]]))
-    >>> round(likeliest_strength(parents, children, parents.take(0)), 1)
-    2.0
-    """
-    seen = np.flatnonzero(statistics.count > 0)
-    parents, statistics = parents.take(seen), statistics.take(seen)
-
-    def cost(x: float) -> float:
-        return -float(parents.around(np.exp(x)).varying_as(root).log_marginal(statistics).sum())
-
-    low, high = np.log(1e-2), np.log(no_signal(statistics.count.sum()))
-    best = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
-    if cost(high) - best.fun < 1e-2:  # children that differ by nothing, or of whom one row each cannot tell
-        return float(np.exp(high))
-    return float(np.exp(best.x))

@@ -11,7 +11,9 @@ from scipy.special import betaln
 from catbayes.core.arrays import column
 from catbayes.core.statistics import Tally
 from catbayes.core.validation import Array
-from catbayes.families._arithmetic import (
+from catbayes.families._family import Family, Random
+from catbayes.families._normals import Normals
+from catbayes.families.arithmetic import (
     beta_binomial_tail,
     beta_quantile,
     beta_shape,
@@ -20,8 +22,6 @@ from catbayes.families._arithmetic import (
     left_over,
     small,
 )
-from catbayes.families._family import Family, Random
-from catbayes.families._normals import Normals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,11 +87,6 @@ class BetaBernoulli(Family):
         strength = self.strength
         return column(self.alpha * self.beta / (strength * strength * (strength + 1.0)))
 
-    @classmethod
-    def observed(cls, statistics: Tally) -> Array:
-        """The share of the second class."""
-        return statistics.mean[..., 1:]
-
     def class_betas(self) -> tuple[Array, Array]:
         """That of the second class."""
         return column(self.alpha), column(self.beta)
@@ -101,9 +96,9 @@ class BetaBernoulli(Family):
         skewness, kurtosis = beta_shape(self.alpha, self.beta)
         return column(skewness), column(kurtosis)
 
-    def quantile(self, probability: float) -> Array:
+    def quantile(self, probability: Any) -> Array:
         """Invert the incomplete beta function."""
-        return column(beta_quantile(self.alpha, self.beta, probability))
+        return beta_quantile(column(self.alpha), column(self.beta), probability)
 
     def tail(self, statistics: Tally) -> Array:
         """The number of ones among n rows is beta-binomial; of weights, whole numbers that are less extreme."""
@@ -112,10 +107,6 @@ class BetaBernoulli(Family):
     def sample(self, random: Random) -> Array:
         """θ ~ Beta(α, β)."""
         return column(random.beta(self.alpha, self.beta))
-
-    def transport(self, uniform: Array) -> Array:
-        """Invert the distribution function."""
-        return beta_quantile(self.alpha[..., None], self.beta[..., None], uniform)
 
     def normal(self) -> Normals:
         """θ ~ N(mean, variance), as skewed as the Beta."""

@@ -6,11 +6,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from catbayes.core.arrays import column
 from catbayes.core.statistics import Moments, Tally
 from catbayes.core.validation import Array
-from catbayes.families._arithmetic import dirichlet_maximum
-from catbayes.families._family import Family, Support
+from catbayes.families._family import Exposure, Family, Support
+from catbayes.families.arithmetic import dirichlet_maximum
 from catbayes.families.bernoulli import BetaBernoulli
 
 
@@ -41,8 +40,7 @@ class BetaBinomial(BetaBernoulli):
         zero=True,
         most=1.0,
     )
-    takes_exposure: ClassVar[bool] = True
-    whole_events: ClassVar[bool] = True
+    exposure: ClassVar[Exposure | None] = Exposure(whole_events=True)
 
     @classmethod
     def scaled(cls, total: Any, gamma: float) -> Self:
@@ -70,11 +68,6 @@ class BetaBinomial(BetaBernoulli):
     def tail(self, statistics: Any) -> Array:
         """The same, of events and attempts."""
         return super().tail(_tally(statistics))
-
-    @classmethod
-    def observed(cls, statistics: Any) -> Array:
-        """Events for each attempt."""
-        return column(statistics.mean)
 
     def class_betas(self) -> tuple[Array, Array]:
         """There are no classes."""

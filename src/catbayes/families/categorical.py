@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -11,7 +10,9 @@ import numpy as np
 from catbayes.core.arrays import namespace, positive
 from catbayes.core.statistics import Tally
 from catbayes.core.validation import Array
-from catbayes.families._arithmetic import (
+from catbayes.families._family import Family, Random
+from catbayes.families._normals import Normals, SharedNormals
+from catbayes.families.arithmetic import (
     beta_binomial_tail,
     beta_quantile,
     beta_shape,
@@ -19,8 +20,6 @@ from catbayes.families._arithmetic import (
     left_over,
     log_rising,
 )
-from catbayes.families._family import Family, Random
-from catbayes.families._normals import Normals, SharedNormals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,10 +89,6 @@ class DirichletCategorical(Family):
         spread = mean[..., None] * np.eye(mean.shape[-1]) - mean[..., None] * mean[..., None, :]
         return np.asarray(spread / (self.strength[..., None, None] + 1.0))
 
-    def components(self, labels: Sequence[str] | None) -> tuple[slice, tuple[str, ...]]:
-        """A probability for each class, by its label."""
-        return self.location, tuple(labels or map(str, range(self.alpha.shape[-1])))
-
     def class_betas(self) -> tuple[Array, Array]:
         """Marginally, θ_c ~ Beta(α_c, s - α_c)."""
         return self.alpha, self.strength[..., None] - self.alpha
@@ -102,7 +97,7 @@ class DirichletCategorical(Family):
         """Those of each class by itself."""
         return beta_shape(*self.class_betas())
 
-    def quantile(self, probability: float) -> Array:
+    def quantile(self, probability: Any) -> Array:
         """Those of each class by itself."""
         return beta_quantile(*self.class_betas(), probability)
 

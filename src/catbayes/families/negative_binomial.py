@@ -13,9 +13,9 @@ from scipy.special import betainccinv, betaincinv, digamma, xlogy
 from catbayes.core.arrays import TINY, column, positive, where
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal, small
-from catbayes.families._family import Family, Random, Support
+from catbayes.families._family import Exposure, Family, Random, Support
 from catbayes.families._normals import Normals
+from catbayes.families.arithmetic import left_over, log_rising, maximise, no_signal, small
 
 SUMMED = 1 << 12
 """Counts whose chances are added up, to find quantiles of a new one."""
@@ -48,8 +48,7 @@ class BetaNegativeBinomial(Family):
     support: ClassVar[Support | None] = Support(
         'family="negative_binomial" takes counts ≥ 0, and y holds {lowest:g}: use "normal" for amounts.', zero=True
     )
-    takes_exposure: ClassVar[bool] = True
-    row_units: ClassVar[bool] = True
+    exposure: ClassVar[Exposure | None] = Exposure(row_units=True)
 
     @property
     def curvature(self) -> Array:
@@ -190,9 +189,10 @@ class BetaNegativeBinomial(Family):
             )
         return column(np.where(a > 3.0, skewness, np.nan)), column(np.where(a > 4.0, kurtosis, np.nan))
 
-    def quantile(self, probability: float) -> Array:
+    def quantile(self, probability: Any) -> Array:
         """Invert the incomplete beta function."""
-        return column(self.size * _odds(*self._shapes(), probability))
+        one = self.take((..., None))
+        return np.asarray(one.size * _odds(*one._shapes(), probability))
 
     def predictive_quantile(self, probability: float) -> Array:
         """The smallest y that a new count, which is beta negative binomial, is at or below so often.
@@ -223,11 +223,6 @@ class BetaNegativeBinomial(Family):
         a, b = self._shapes()
         above = random.standard_gamma(b)
         return column(self.size * above / random.spawn(1)[0].standard_gamma(a))  # see DirichletCategorical
-
-    def transport(self, uniform: Array) -> Array:
-        """Invert the distribution function."""
-        one = self.take((..., None))
-        return np.asarray(one.size * _odds(*one._shapes(), uniform))
 
     def normal(self) -> Normals:
         """θ ~ N(mean, variance), as skewed as the beta-prime variable."""

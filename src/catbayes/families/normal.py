@@ -11,9 +11,9 @@ from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtr, stdtrit
 from catbayes.core.arrays import column, namespace, positive, precision, where
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.families._arithmetic import maximise, no_signal, small
-from catbayes.families._family import Family, Random, likeliest_strength
+from catbayes.families._family import Family, Random
 from catbayes.families._normals import Normals
+from catbayes.families.arithmetic import likeliest_strength, maximise, no_signal, small
 
 CERTAIN = 1e12
 """Strength of a mean that is known as well as a number can be."""
@@ -155,10 +155,6 @@ class NormalGamma(Family):
         """(μ₀, α / β)."""
         return _together(self.centre, self.alpha / self.beta)
 
-    def less(self, origin: Any) -> Self:
-        """Move μ₀."""
-        return type(self)(self.centre - origin, self.strength, self.alpha, self.beta)
-
     def variance(self) -> Array:
         """(β / (ν (α - 1)), α / β²); the first is infinite for α ≤ 1."""
         with np.errstate(divide="ignore"):
@@ -171,7 +167,7 @@ class NormalGamma(Family):
             kurtosis = np.where(self.alpha > 2.0, 3.0 / np.abs(self.alpha - 2.0), np.nan)
         return column(np.where(self.alpha > 1.5, 0.0, np.nan)), column(kurtosis)
 
-    def quantile(self, probability: float) -> Array:
+    def quantile(self, probability: Any) -> Array:
         """Marginally, μ is Student's t with 2α degrees of freedom and scale √(β / (α ν)); τ is Gamma(α, rate β)."""
         scale = np.sqrt(self.beta / (self.alpha * self.strength))
         of_mean = self.centre + scale * stdtrit(2.0 * self.alpha, probability)

@@ -12,9 +12,9 @@ from scipy.stats import nbinom
 from catbayes.core.arrays import column
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.families._arithmetic import left_over, log_rising, maximise, no_signal, small
-from catbayes.families._family import Family, Random, Support
+from catbayes.families._family import Exposure, Family, Random, Support
 from catbayes.families._normals import Normals
+from catbayes.families.arithmetic import left_over, log_rising, maximise, no_signal, small
 
 CERTAIN = 1e12
 """Observations after which more of them do not change what a new count may be, and β / (β + 1) is not yet 1."""
@@ -46,8 +46,7 @@ class GammaPoisson(Family):
     support: ClassVar[Support | None] = Support(
         'family="poisson" takes counts ≥ 0, and y holds {lowest:g}: use "normal" for amounts.', zero=True
     )
-    takes_exposure: ClassVar[bool] = True
-    row_units: ClassVar[bool] = True
+    exposure: ClassVar[Exposure | None] = Exposure(row_units=True)
 
     def per(self, units: float) -> Self:
         """In more units there are more events, and fewer of those units."""
@@ -124,9 +123,9 @@ class GammaPoisson(Family):
         """2 / √α and 6 / α."""
         return column(2.0 / np.sqrt(self.alpha)), column(6.0 / self.alpha)
 
-    def quantile(self, probability: float) -> Array:
+    def quantile(self, probability: Any) -> Array:
         """Invert the incomplete gamma function."""
-        return column(gammaincinv(self.alpha, probability) / self.beta)
+        return np.asarray(gammaincinv(column(self.alpha), probability) / column(self.beta))
 
     def predictive_quantile(self, probability: float) -> Array:
         """A new count is negative binomial: α successes, each with probability β / (β + 1)."""
@@ -150,10 +149,6 @@ class GammaPoisson(Family):
     def sample(self, random: Random) -> Array:
         """λ ~ Gamma(α, rate β)."""
         return column(random.standard_gamma(self.alpha) / self.beta)
-
-    def transport(self, uniform: Array) -> Array:
-        """Invert the distribution function."""
-        return np.asarray(gammaincinv(self.alpha[..., None], uniform) / self.beta[..., None])
 
     def normal(self) -> Normals:
         """λ ~ N(α / β, α / β²), of skewness 2 / √α."""

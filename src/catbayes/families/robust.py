@@ -11,10 +11,9 @@ from scipy.special import gammaincinv, logsumexp, ndtr, ndtri
 from catbayes.core.arrays import at_least, column, namespace, positive, precision
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.errors import InputError
-from catbayes.families._arithmetic import maximise, no_signal
 from catbayes.families._family import Family, Random
 from catbayes.families._normals import Normals
+from catbayes.families.arithmetic import maximise, no_signal
 
 N_VARIANCES = 8
 """Variances that a category may have. Twelve, and continuously many, say the same to the second digit."""
@@ -48,6 +47,7 @@ class RobustNormal(Family):
     noise: Array
     log_chance: Array
 
+    linkable: ClassVar[bool] = False  # what a category is worth to another depends on the variance of its rows
     as_differences: ClassVar[bool] = True
     signed: ClassVar[tuple[str, ...]] = ("centre", "log_chance")
 
@@ -146,14 +146,6 @@ class RobustNormal(Family):
         more = (strength / self.strength)[..., None]
         return type(self)(self.centre, self.precision * more, self.noise, self.log_chance)
 
-    @classmethod
-    def check_linked(cls) -> None:
-        """What one category is worth to another is no number of rows here."""
-        raise InputError(
-            'family="robust" knows no hierarchies and kinds: how far one leans on another would depend on how wild the '
-            "rows of each are. Leave those out, or choose another family."
-        )
-
     def _chance(self) -> Array:
         """The chance of each part, (…, part)."""
         xp = namespace(self.log_chance)
@@ -187,10 +179,6 @@ class RobustNormal(Family):
         """That of the parts, by their chances."""
         return column((self._chance() * self.centre).sum(-1))
 
-    def less(self, origin: Any) -> Self:
-        """Move every part."""
-        return type(self)(self.centre - origin, self.precision, self.noise, self.log_chance)
-
     def variance(self) -> Array:
         """Within the parts, and between them."""
         gap = self.centre - self.mean()
@@ -203,9 +191,10 @@ class RobustNormal(Family):
         fourth = (chance * (gap**4 + 6.0 * gap**2 * within + 3.0 * within**2)).sum(-1)
         return column(third) / variance**1.5, column(fourth) / variance**2 - 3.0
 
-    def quantile(self, probability: float) -> Array:
-        """Where the distribution functions of the parts add up to it."""
-        return column(self._inverse(np.asarray(probability), 1.0 / self.precision))
+    def quantile(self, probability: Any) -> Array:
+        """Find where the distribution functions of the parts add up to it."""
+        probability = np.asarray(probability)
+        return column(self._inverse(probability[..., 0] if probability.ndim else probability, 1.0 / self.precision))
 
     def predictive_quantile(self, probability: float) -> Array:
         """A new y is a mixture of normals too."""
@@ -247,10 +236,6 @@ class RobustNormal(Family):
         centre, spread = (self.centre * taken).sum(-1), 1.0 / xp.sqrt((self.precision * taken).sum(-1))
         # The normal has its own generator: see DirichletCategorical.
         return column(centre + spread * random.spawn(1)[0].standard_normal(centre.shape))
-
-    def transport(self, uniform: Array) -> Array:
-        """Invert the distribution function."""
-        return column(self._inverse(uniform[..., 0], 1.0 / self.precision))
 
     def normal(self) -> Normals:
         """θ ~ N(mean, variance)."""

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from catbayes.core.validation import Array
-from catbayes.errors import InputError
-from catbayes.families._family import Support
+from catbayes.families._family import Exposure, Support
 from catbayes.families.poisson import GammaPoisson
 
 
@@ -34,26 +33,17 @@ class GammaExponential(GammaPoisson):
     __slots__ = ()
 
     support: ClassVar[Support | None] = Support(
-        'family="survival" takes 1 where the end was seen and 0 where not, and y holds {lowest:g}.', zero=True
+        'family="survival" takes 1 where the end was seen and 0 where not, and y holds from {lowest:g} to {highest:g}. '
+        "Times go into exposure=.",
+        zero=True,
+        most_events=1.0,
     )
-
-    @classmethod
-    def check_events(cls, lowest: float, highest: float) -> None:
-        """Refuse what cannot say whether the end was seen."""
-        if lowest < 0.0 or highest > 1.0:
-            raise InputError(
-                'family="survival" takes 1 where the end was seen and 0 where not, and y holds from '
-                f"{lowest:g} to {highest:g}. Times go into exposure=."
-            )
-
-    @classmethod
-    def check_unexposed(cls) -> None:
-        """Without times, y says nothing; and times that were given as y would be taken for rates."""
-        raise InputError(
-            'family="survival" needs the times: give them as exposure=, and as y whether the end of each was seen (1) '
-            'or not (0). Models and comparisons take none: use family="poisson" there, with rates as y and times as '
-            "weight."
-        )
+    exposure: ClassVar[Exposure | None] = Exposure(
+        row_units=True,
+        required='family="survival" needs the times: give them as exposure=, and as y whether the end of each was seen '
+        '(1) or not (0). Models and comparisons take none: use family="poisson" there, with rates as y and times as '
+        "weight.",
+    )
 
     def dispersion(self, statistics: Any, row: float = 1.0) -> float:
         """Squares of times, Σ t² = Σ t · `row`, as a multiple of what exponential ones have.

@@ -18,7 +18,8 @@ from scipy.optimize import minimize
 from catbayes.core.combinations import Index
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.validation import Array
-from catbayes.families import Family, no_signal
+from catbayes.families import Family
+from catbayes.families.arithmetic import no_signal
 from catbayes.priors import Empirical, Prior
 
 LOWEST = 1e-3

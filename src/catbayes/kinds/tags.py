@@ -29,7 +29,8 @@ from catbayes.core.statistics import Moments, Statistics
 from catbayes.core.table import spelled
 from catbayes.core.validation import Array, Codes
 from catbayes.errors import InputError
-from catbayes.families import Family, no_signal
+from catbayes.families import Family
+from catbayes.families.arithmetic import no_signal
 from catbayes.kinds.kind import Kind, Read
 from catbayes.kinds.links import (
     LOWEST,

@@ -31,7 +31,8 @@ from catbayes.core.arrays import positive
 from catbayes.core.combinations import Index
 from catbayes.core.statistics import Statistics
 from catbayes.core.validation import Array
-from catbayes.families import Family, likeliest_strength, no_signal
+from catbayes.families import Family
+from catbayes.families.arithmetic import around, likeliest_strength, no_signal
 from catbayes.kinds.links import Links, SlotPriors, minimise, repeated
 from catbayes.priors import Empirical, Prior
 
@@ -80,7 +81,7 @@ class Tree(Links):
             below = level.prior.update(level.statistics)
             variances.append(_variance(level.prior, below, level.variance))
             for strength in reversed(self.strengths[:number]):
-                below = below.around(strength)
+                below = around(below, strength)
             behind.append(below)
         # How much targets vary within a category is the same for all.
         own = levels[0].prior.join(behind).varying_as(self.root)
@@ -90,7 +91,7 @@ class Tree(Links):
         """The distribution of θ at every level of an entry without seen ancestors, leaves first."""
         found = [self.root.take(np.newaxis).worth(np.array([self.strengths[-1]]))]
         for strength in reversed(self.strengths[:-1]):
-            found.insert(0, found[0].around(strength))
+            found.insert(0, around(found[0], strength))
         return found
 
     def _propagate(self, index: Index, statistics: Any) -> list[_Beliefs]:
@@ -109,7 +110,7 @@ class Tree(Links):
             rest, prior = parent.statistics.take(above) - told[number], parent.prior.take(above)
             cavity = prior.update(rest).where(above >= 0, outer[number + 1])
             variance = np.where(above >= 0, _variance(prior, cavity, parent.variance[above]), 0.0)
-            levels.insert(0, _Beliefs(known[number], cavity.around(self.strengths[number]), variance, cavity))
+            levels.insert(0, _Beliefs(known[number], around(cavity, self.strengths[number]), variance, cavity))
         return levels
 
     def _top(self, index: Index, levels: list[_Beliefs]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import betaincinv, betaln, digamma, gammaln, ndtri
 
 from catbayes.core.arrays import TINY, rounding, row_sums, tiny, where
@@ -31,6 +31,31 @@ def no_signal(total: Any) -> float:
     (5000.0, 10.0)
     """
     return float(max(NO_SIGNAL * total, 10.0))
+
+
+def around(parent: Any, strength: Any) -> Any:
+    """The distribution of θ of a child without data, about a parent with this distribution.
+
+    Children vary about their parent as the mean of `strength` rows would. The variances of both add up where the child
+    is worth S ν / (S + ν - v₂), and at most as much as either.
+    """
+    known = parent.strength
+    return parent.worth(known * strength / np.maximum(known + strength - parent.curvature, np.maximum(known, strength)))
+
+
+def likeliest_strength(parents: Any, statistics: Any, root: Any) -> float:
+    """The strength of children about their parents, one for each, that makes the children most likely."""
+    seen = np.flatnonzero(statistics.count > 0)
+    parents, statistics = parents.take(seen), statistics.take(seen)
+
+    def cost(x: float) -> float:
+        return -float(around(parents, np.exp(x)).varying_as(root).log_marginal(statistics).sum())
+
+    low, high = np.log(1e-2), np.log(no_signal(statistics.count.sum()))
+    best = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
+    if cost(high) - best.fun < 1e-2:  # children do not differ, or have too few rows
+        return float(np.exp(high))
+    return float(np.exp(best.x))
 
 
 def left_over(before: Array, taken: Any, weight: Any) -> Array:
