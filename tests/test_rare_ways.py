@@ -51,12 +51,11 @@ from catbayes.comparison._deadline import TimeUp, deadline
 from catbayes.comparison._rows import read_rows
 from catbayes.comparison._scores import written as score_written
 from catbayes.comparison._target import target_values
-from catbayes.core.categories import Categories, _encodes_views
+from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index
 from catbayes.core.one_column import alone
 from catbayes.core.rows import _as_numbers
 from catbayes.core.table import Table, called_columns
-from catbayes.core.words import Dictionary
 from catbayes.core.writing import number
 from catbayes.diagnostics import decompose_loss, leakage
 from catbayes.displays import PriorDisplay
@@ -374,34 +373,6 @@ def test_what_an_engine_cannot_read_is_told_in_its_words_unless_the_file_is_not_
     for blameless in (duckdb.OutOfMemoryException("full"), RuntimeError("ours")):
         with pytest.raises(type(blameless), match=str(blameless)):
             failing(blameless)
-
-
-def test_text_of_polars_has_the_same_numbers_with_any_arrow_or_none(monkeypatch):
-    words = polars.Series(["b", "ä", "a", "b", None, "", "Z"])
-    usual, codes = Categories.of(words)
-
-    def no_such_type(*_, **__):
-        raise KeyError("vu")
-
-    ways = [
-        ("catbayes.core.categories.find_spec", lambda name: None),
-        ("polars.Series.to_arrow", no_such_type),
-    ]
-    for place, changed in ways:
-        with monkeypatch.context() as patch:
-            patch.setattr(place, changed)
-            _encodes_views.cache_clear()
-            assert not _encodes_views()
-            found, same = Categories.of(words)
-            assert found.values == usual.values
-            np.testing.assert_array_equal(same, codes)
-    _encodes_views.cache_clear()
-
-
-def test_rows_without_a_word_are_looked_up_among_many_words():
-    words = Dictionary.of([f"w{number}" for number in range(100)])
-    assert words.find(pyarrow.array([], pyarrow.large_string()), 100).tolist() == []
-    assert words.find(pyarrow.array(["w7", "x"], pyarrow.large_string()), 100).tolist() == [7, 100]
 
 
 def test_an_error_within_the_time_stays_what_it_is():

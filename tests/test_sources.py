@@ -405,16 +405,6 @@ def test_nan_is_no_number_though_the_statistics_of_a_file_leave_it_out(case, sou
         gather(opened, ["city"], **given, engine=source if source in FILE_ENGINES else "auto")
 
 
-def test_times_closer_than_a_microsecond_are_refused_in_memory_and_by_engines():
-    times = polars.Series([0, 1, 2, 2, 5000, 5000]).cast(polars.Datetime("ns"))
-    table = polars.DataFrame({"t": times, "y": [0, 1, 1, 1, 1, 0]})
-    for source in (table, table.lazy()):
-        with pytest.raises(InputError, match=r"1970-01-01T00:00:00.00000000[12], finer than a microsecond"):
-            gather(source, ["t"], "y")
-    rounded = table.with_columns(polars.col("t").dt.round("1us"))
-    same_statistics(gather(rounded, ["t"], "y"), gather(rounded.lazy(), ["t"], "y"))
-
-
 def test_many_classes_are_counted_in_rows():
     random = np.random.default_rng(0)
     table = pandas.DataFrame(

@@ -32,7 +32,6 @@ from catbayes.core.fitted import Encoding, Settings
 from catbayes.core.posteriors import ColumnPrior
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.target import label_array
-from catbayes.core.words import Values
 from catbayes.effects.settings import EffectTable
 from catbayes.effects.slopes import Slope
 from catbayes.errors import InputError
@@ -178,7 +177,7 @@ def _write_source(column: ColumnEvidence) -> dict[str, Any]:
     return {"declared": write_values(source.declared, f"level of column {column.name!r}")}
 
 
-def _read_source(record: dict[str, Any], values: Sequence[Any]) -> Categories:
+def _read_source(record: dict[str, Any], values: tuple[Any, ...]) -> Categories:
     """Categories of one column."""
     if "type" in record:
         return CATEGORIES[record["type"]].from_dict(record, values)
@@ -339,18 +338,14 @@ def _read_column(
     return ColumnEvidence(position, name, parts, index, statistics, _read_effects(record["effects"], part))
 
 
-def _read_values(types: Any, texts: Any) -> tuple[Sequence[Any], int]:
+def _read_values(types: Any, texts: Any) -> tuple[tuple[Any, ...], int]:
     """Categories of one column from their types and texts, and how many of them differ."""
-    import pyarrow.compute
-
     if types.unique().to_pylist() != ["str"]:
         values = tuple(map(read_value, zip(types.to_pylist(), texts.to_pylist(), strict=True)))
         check_spread(values)
         return values, len(set(values))
-    words = texts.cast("large_string").combine_chunks()
-    rising = pyarrow.compute.all(pyarrow.compute.greater(words[1:], words[:-1])).as_py()
-    in_order = rising is not False and not words.null_count  # as we write them; one word alone is neither
-    return (Values(words), len(words)) if in_order else (tuple(words.to_pylist()), len(words.unique()))
+    words = tuple(texts.to_pylist())
+    return words, len(set(words))
 
 
 def _read_effects(record: Any, part: Any) -> EffectTable | None:

@@ -1,40 +1,30 @@
 """Values to codes: what the categories of a column are, and which one each row has.
 
 Slots 0 … V-1 are the categories in sorted order, slot V is *missing*, slot V+1 is *unseen*. Rows are numbered by
-the library that holds them (one hash pass in compiled code); Python only ever sees the distinct values.
+the library that holds them (one hash pass in compiled code); Python only sees the distinct values.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib.util import find_spec
-from itertools import islice, repeat
-from operator import lt
-from typing import Any, ClassVar, NamedTuple
+from itertools import repeat
+from typing import Any, ClassVar
 from uuid import UUID
 
 import narwhals as nw
 import numpy as np
 
-from catbayes.core.table import spelled
-from catbayes.core.times import by_the_clock, cells_of, python_time
+from catbayes.core.text import Text, order_of_list, order_of_text
 from catbayes.core.validation import Array, Codes
-from catbayes.core.views import Views, same_rows, views_of, words_of
-from catbayes.core.words import Dictionary, Values, order_of, order_of_arrow, order_of_list, ranks
 from catbayes.errors import InputError
 
-__all__ = ["Categories", "canonical_list", "declared_levels", "numbers_of"]
+__all__ = ["Categories", "canonical_list", "cells_of", "declared_levels", "numbers_of"]
 
-
-MANY = 10_000
-"""From so many categories on, a dict of them lies all over the memory, and takes long to look up."""
-
-
-TIMES = datetime.date, datetime.timedelta, np.datetime64, np.timedelta64
-"""What tells a time or a span, whichever library it came from."""
+MANY = 1_000
+"""From so many words on, they are looked up by Arrow, which hashes all categories first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +32,8 @@ class Categories:
     """The distinct values of a column, and the slots of its rows."""
 
     values: Sequence[Hashable]
-    declared: tuple[Hashable, ...] | None = None  # all that the type of the column names, in its order, if it was asked
+    declared: tuple[Hashable, ...] | None = None  # all levels of the column's type, in its order, if it was asked
     _index: dict[Hashable, int] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _words: list[Dictionary | None] = field(default_factory=list, init=False, repr=False, compare=False)
 
     listed: ClassVar[bool] = True  # whether a value is one of them or unseen, which any engine can look up
     fixed: ClassVar[bool] = False  # whether they stay when they have no rows any more
@@ -56,26 +45,16 @@ class Categories:
             self._index.update(zip((*self.values, None), range(len(self.values) + 1), strict=True))
         return self._index
 
-    @property
-    def _dictionary(self) -> Dictionary | None:
-        """Slots by word, for many of them at a time; None if there are few, or something else than words."""
-        if not self._words:
-            many = len(self.values) >= MANY and self.is_text
-            self._words.append(Dictionary.of(self.values) if many else None)
-        return self._words[0]
-
     @classmethod
     def of(cls, column: Any) -> tuple[Categories, Codes]:
         """Find the categories of a column, and the slot of each row."""
-        found = _number(column)
-        if found.words is not None:
-            values, slots = _in_order(found.words)
-            categories = cls(values)
-        elif found.plain:
-            return cls(found.values), found.filled()
+        codes, values = _number(column)
+        if isinstance(values, Text):
+            order = order_of_text(values.words)
+            categories, slots = cls(Text(values.words.take(order))), _ranks(order)
         else:
-            categories, slots = cls.of_distinct(found.values)
-        return categories, np.append(slots, np.int32(categories.missing)).take(found.codes, mode="wrap")
+            categories, slots = cls.of_distinct(values)
+        return categories, np.append(slots, np.int32(categories.missing)).take(codes, mode="wrap")
 
     @classmethod
     def of_distinct(cls, values: Sequence[Any]) -> tuple[Categories, Codes]:
@@ -85,14 +64,12 @@ class Categories:
         """
         values = list(values)
         kinds = set(map(type, values))
-        if kinds not in ({str}, {int}):  # values that may be missing, or equal in two spellings
-            values = canonical_list(values)
-            categories = cls(_sorted(set(values) - {None}))
-            return categories, categories._place(np.arange(len(values)), values)
-        if all(map(lt, values, islice(values, 1, None))):  # they came in order
-            return cls(tuple(values)), np.arange(len(values), dtype=np.int32)
-        order = order_of_list(values) if kinds == {str} else order_of(values)
-        return cls(tuple(map(values.__getitem__, order.tolist()))), ranks(order)
+        if kinds in ({str}, {int}):  # they differ, and none is missing
+            order = order_of_list(values, is_text=kinds == {str})
+            return cls(tuple(map(values.__getitem__, order))), _ranks(order)
+        values = canonical_list(values)
+        categories = cls(_sorted({*values} - {None}))
+        return categories, categories._place(np.arange(len(values)), values)
 
     @property
     def missing(self) -> int:
@@ -120,8 +97,7 @@ class Categories:
     @property
     def is_text(self) -> bool:
         """Whether every category is text."""
-        known = isinstance(self.values, Values) and self.values.words is not None  # and nobody has to read them
-        return known or set(map(type, self.values)) <= {str}
+        return isinstance(self.values, Text) or set(map(type, self.values)) <= {str}
 
     @property
     def n_slots(self) -> int:
@@ -130,20 +106,22 @@ class Categories:
 
     def codes(self, column: Any) -> Codes:
         """Slot of each row of another column."""
-        found = _number(column)
-        numbers = self._dictionary if found.words is not None else None
-        if numbers is None:
-            return self._place(found.codes, found.listed())
-        slots = np.append(numbers.find(found.words, self.unseen), np.int32(self.missing))
-        return np.asarray(slots.take(found.codes, mode="wrap"))
+        codes, values = _number(column)
+        own = self.values.words if isinstance(self.values, Text) else None
+        if own is None or not isinstance(values, Text) or len(values) < MANY:
+            return self._place(codes, canonical_list(values))
+        import pyarrow.compute
+
+        found = pyarrow.compute.index_in(values.words, value_set=own).fill_null(self.unseen).to_numpy()
+        return np.asarray(np.append(found, np.int32(self.missing)).take(codes, mode="wrap"))
 
     def slots(self, values: list[Any]) -> Codes:
         """Slot of each of some values, which may repeat."""
         return self._place(np.arange(len(values)), canonical_list(values))
 
-    def strangers(self, column: Any, most: int = 3) -> list[Hashable]:
+    def unseen_values(self, column: Any, most: int = 3) -> list[Hashable]:
         """Some values of the column that are not among the categories, for a message."""
-        values = _number(column).listed()
+        values = canonical_list(_number(column)[1])
         return [value for value in values if value not in self._slot][:most]
 
     def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
@@ -176,58 +154,94 @@ class Categories:
         return np.asarray(np.append(slots, np.int32(self.missing))[codes])  # the last entry, -1, is missing
 
 
+def _ranks(order: Any) -> Codes:
+    """Place of each of some values in their order."""
+    found = np.empty(len(order), dtype=np.int32)
+    found[order] = np.arange(len(order))
+    return found
+
+
 def _sorted(values: Any) -> tuple[Hashable, ...]:
     """Put values in an order that depends on them alone; mixed types go by type name, then by text."""
     try:
         return tuple(sorted(values))
     except TypeError:
-        return tuple(sorted(values, key=lambda value: (type(value).__name__, spelled(value))))
+        return tuple(sorted(values, key=lambda value: (type(value).__name__, str(value))))
 
 
-class _Numbered(NamedTuple):
-    """The number of each row's value among some values, which may repeat; -1, or that of None, is missing."""
-
-    codes: Codes
-    values: Sequence[Any]
-    plain: bool = False  # whether the values are text or whole numbers that differ, in their order
-    words: Any = None  # in the place of values, text that differs, in any order: an Arrow array of large strings
-
-    def listed(self) -> Sequence[Any]:
-        """The values, one spelling for each."""
-        if self.words is not None:
-            return Values(self.words)
-        return self.values if self.plain else canonical_list(list(self.values))
-
-    def filled(self) -> Codes:
-        """Codes of 32 bits in which missing is a number too, behind those of the values."""
-        codes = self.codes.astype(np.int32, copy=False)
-        return np.where(codes < 0, np.int32(len(self.values)), codes) if codes.min(initial=0) < 0 else codes
+# ------------------------------------------------------------------------------------ one spelling for every value
 
 
-def _number(column: Any) -> _Numbered:
-    """Number the values of a column, by the library that holds it."""
-    library = type(column).__module__.partition(".")[0]
-    number = _LIBRARIES.get(library, _numpy)
-    try:
-        return number(column)
-    except TypeError as error:
-        if "hash" not in str(error):
-            raise
-        raise InputError(
-            f"A category must be hashable, and this column holds another cell: {str(error)[:60]}. "
-            "Turn such cells into strings or tuples first."
-        ) from error
-
-
-def canonical_list(values: list[Any]) -> list[Any]:
+def canonical_list(values: Sequence[Any]) -> Sequence[Any]:
     """One spelling for every value."""
-    if set(map(type, values)) <= {str, int, bool, type(None)}:  # nothing to do for the most common kinds
+    if isinstance(values, Text) or set(map(type, values)) <= {str, int, bool, type(None)}:  # the most common kinds
         return values
     return [_canonical(value) for value in values]
 
 
+def _canonical(value: Any) -> Hashable:
+    """One spelling for a value, whichever library it came from; anything missing is None.
+
+    Dates are midnights. A time with a zone is an instant, in UTC: Python compares two times of one zone by the clock,
+    which at the end of summer time is the same for two instants. Times are exact to the microsecond, as in Python.
+    """
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return _canonical(value.astype(f"{value.dtype.kind}8[us]").item())
+    if isinstance(value, np.generic):
+        item = value.item()
+        return item if isinstance(item, np.generic) else _canonical(item)  # numpy alone has long doubles
+    if isinstance(value, UUID):
+        return str(value)  # as databases give it
+    if type(value).__name__ in {"NAType", "NaTType"} or value != value:  # NaN is not itself
+        return None
+    if isinstance(value, datetime.date):
+        return _moment(value)
+    if hasattr(value, "to_pytimedelta"):
+        span: datetime.timedelta = value.to_pytimedelta()
+        return span
+    if isinstance(value, float) and value == 0.0:
+        return 0.0
+    return value  # type: ignore[no-any-return]
+
+
+def _moment(value: Any) -> datetime.datetime:
+    if not isinstance(value, datetime.datetime):
+        return datetime.datetime(value.year, value.month, value.day)
+    moment: datetime.datetime = value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
+    return moment if moment.utcoffset() is None else moment.astimezone(datetime.UTC)
+
+
+def cells_of(column: Any) -> list[Any]:
+    """Cells of a column that its library holds, in Python's types; slow, so ask for distinct ones."""
+    library = type(column).__module__.partition(".")[0]
+    if library == "pyarrow":
+        return _cells_of_arrow(column)
+    if library == "polars":
+        return list(column.to_list())
+    if hasattr(column.dtype, "pyarrow_dtype"):  # of pandas
+        return _cells_of_arrow(column.array.__arrow_array__())
+    if isinstance(column, np.ndarray) and column.dtype.kind in "mM":
+        column = column.astype(f"{column.dtype.kind}8[us]")
+    return list(column.tolist())
+
+
+def _cells_of_arrow(column: Any) -> list[Any]:
+    """Without pandas, Arrow has no type of Python for nanoseconds."""
+    import pyarrow
+
+    kind, temporal = column.type, pyarrow.types
+    if getattr(kind, "unit", None) == "ns":
+        zone = getattr(kind, "tz", None)
+        kind = pyarrow.timestamp("us", zone) if temporal.is_timestamp(kind) else kind
+        kind = pyarrow.duration("us") if temporal.is_duration(kind) else kind
+        column = column.cast(pyarrow.time64("us") if temporal.is_time(kind) else kind, safe=False)
+    return list(column.to_pylist())
+
+
 def declared_levels(column: Any) -> tuple[Hashable, ...] | None:
-    """All levels of a column in the order that its type says: of an ordered categorical or an enum; else None."""
+    """All levels of a column in the order of its type: of an ordered categorical or an enum; else None."""
     series = nw.from_native(column, series_only=True, pass_through=True)
     kind = series.dtype if isinstance(series, nw.Series) else None
     return tuple(canonical_list(list(kind.categories))) if isinstance(kind, nw.Enum) else None
@@ -245,126 +259,98 @@ def numbers_of(column: Any) -> Array:
     return np.array(numbers, dtype=np.float64)
 
 
-def _canonical(value: Any) -> Hashable:
-    """One spelling for a value, whichever library it came from; anything missing is None."""
-    if isinstance(value, str | int):
-        return value
-    if isinstance(value, TIMES):
-        moment: Hashable = python_time(value)
-        return moment
-    if isinstance(value, np.floating):
-        return _canonical(float(value))  # the item of a longdouble is another longdouble
-    if isinstance(value, np.complexfloating):
-        return _canonical(complex(value))
-    if isinstance(value, np.generic):
-        return _canonical(value.item())
-    if isinstance(value, UUID):
-        return str(value)  # as databases give it
-    if type(value).__name__ in {"NAType", "NaTType"}:
-        return None
-    if value != value:  # NaN
-        return None
-    if isinstance(value, float) and value == 0.0:
-        return 0.0
-    return value  # type: ignore[no-any-return]
+# ------------------------------------------------------------------------------------------------ numbering the rows
+
+Numbered = tuple[Codes, Sequence[Any]]
+"""The number of each row's value among some values, which may repeat; -1, or that of None, is missing."""
 
 
-def _numpy(column: Any) -> _Numbered:
+def _number(column: Any) -> Numbered:
+    """Number the values of a column, by the library that holds it."""
+    library = type(column).__module__.partition(".")[0]
+    number = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}.get(library, _numpy)
+    try:
+        return number(column)
+    except TypeError as error:
+        if "hash" not in str(error):
+            raise
+        raise InputError(
+            f"A category must be hashable, and this column holds another cell: {str(error)[:60]}. "
+            "Turn such cells into strings or tuples first."
+        ) from error
+
+
+def _numpy(column: Any) -> Numbered:
     kind = column.dtype.kind if isinstance(column, np.ndarray) else "O"
     if kind in "iu":
         return _integers(column)
     if kind in "bfmM":
         values, codes = np.unique(column, return_inverse=True)
-        return _Numbered(codes, list(values) if kind == "f" else cells_of(values))
-    objects = list(column) if not isinstance(column, np.ndarray) else column.tolist()
-    distinct = dict.fromkeys(objects)
-    if by_the_clock(distinct):
+        return codes, cells_of(values)
+    objects = column.tolist() if isinstance(column, np.ndarray) else list(column)
+    if _has_times(objects):
         objects = canonical_list(objects)
-        distinct = dict.fromkeys(objects)
-    number = {value: code for code, value in enumerate(distinct)}
-    codes = np.fromiter(map(number.__getitem__, objects), dtype=np.intp, count=len(objects))
-    return _Numbered(codes, list(number))
+    number = {value: code for code, value in enumerate(dict.fromkeys(objects))}
+    return np.fromiter(map(number.__getitem__, objects), dtype=np.intp, count=len(objects)), list(number)
 
 
-def _integers(array: np.ndarray[Any, Any]) -> _Numbered:
-    """Whole numbers in a narrow range are their own codes; others are sorted."""
+def _has_times(values: list[Any]) -> bool:
+    """Tell whether there are times, of which Python may take two instants for one."""
+    return any(issubclass(kind, datetime.datetime) for kind in set(map(type, values)))
+
+
+def _integers(array: np.ndarray[Any, Any]) -> Numbered:
+    """Number whole numbers: in a narrow range by counting, which is much faster than sorting."""
     low, high = (int(array.min()), int(array.max())) if len(array) else (0, 0)
     if high - low > 2 * len(array) + 1000 or high > np.iinfo(np.intp).max:
         values, codes = np.unique(array, return_inverse=True)
-        return _Numbered(codes, Values(values), True)
+        return codes, values.tolist()
     shifted = array.astype(np.intp) - low
     present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
     code = np.empty(high - low + 1, dtype=np.int32)
     code[present] = np.arange(len(present))
-    return _Numbered(code.take(shifted), Values(present + low), True)
+    return code.take(shifted), (present + low).tolist()
 
 
-def _pandas(column: Any) -> _Numbered:
+def _pandas(column: Any) -> Numbered:
     if str(column.dtype).startswith(("list", "large_list", "fixed_size_list", "struct", "map")):
         raise TypeError(f"unhashable type: {column.dtype}")
     if getattr(column.dtype, "storage", None) == "pyarrow":  # strings
         return _pyarrow(column.array.__arrow_array__())
     codes, values = column.factorize(use_na_sentinel=True)
     cells = cells_of(values)
-    if column.dtype == object and by_the_clock(cells):
-        return _numpy(column.to_numpy())
-    return _Numbered(codes, cells)
+    return _numpy(column.to_numpy()) if column.dtype == object and _has_times(cells) else (codes, cells)
 
 
-def _polars(column: Any) -> _Numbered:
+def _polars(column: Any) -> Numbered:
     import polars
+
+    if column.dtype == polars.String and find_spec("pyarrow"):
+        return _pyarrow(column.to_arrow())
 
     if column.dtype.is_nested():
         raise TypeError(f"unhashable type: {column.dtype}")
     if column.null_count():
-        known = _polars(column.drop_nulls())
         codes = np.full(len(column), -1, dtype=np.intp)
-        codes[column.is_not_null().to_numpy()] = known.codes
-        return known._replace(codes=codes)
-    text = column.dtype == polars.String
-    if text and _encodes_views():
-        return _pyarrow(column.to_arrow(compat_level=polars.CompatLevel.newest()))
-    numbers = (column.cast(polars.Categorical) if text else column).to_physical()
-    machine = numbers.dtype.is_float() or numbers.dtype.is_integer() or numbers.dtype == polars.Boolean
-    if not machine or "128" in str(numbers.dtype):
+        codes[column.is_not_null().to_numpy()], values = _polars(column.drop_nulls())
+        return codes, values
+    numbers = (column.cast(polars.Categorical) if column.dtype == polars.String else column).to_physical()
+    is_number = numbers.dtype.is_float() or numbers.dtype.is_integer() or numbers.dtype == polars.Boolean
+    if not is_number or "128" in str(numbers.dtype):
         return _numpy(column.to_list())  # decimals, bytes, objects
-    found = _numpy(numbers.to_numpy())
+    codes, values = _numpy(numbers.to_numpy())
     if column.dtype.is_integer():
-        return found
-    row = np.empty(len(found.values), dtype=np.intp)
-    row[found.codes] = np.arange(len(column))  # some row of each code
-    distinct = column[row]
-    if not text:
-        return _Numbered(found.codes, cells_of(distinct))
-    order = distinct.arg_sort()
-    return _Numbered(ranks(order.to_numpy()).take(found.codes), tuple(distinct[order].to_list()), True)
+        return codes, values
+    row = np.empty(len(values), dtype=np.intp)
+    row[codes] = np.arange(len(column))  # some row of each code
+    return codes, cells_of(column[row])
 
 
-@cache
-def _encodes_views() -> bool:
-    """Whether there is an Arrow that numbers text as polars holds it, which saves a copy, and polars a detour."""
-    import polars
-
-    if find_spec("pyarrow") is None:
-        return False
+def _pyarrow(column: Any) -> Numbered:
     import pyarrow
-
-    try:
-        polars.Series(["a"]).to_arrow(compat_level=polars.CompatLevel.newest()).dictionary_encode()
-    except (pyarrow.ArrowException, KeyError):  # old ones have no such type
-        return False
-    return True
-
-
-def _pyarrow(column: Any) -> _Numbered:
-    import pyarrow
-    import pyarrow.compute
 
     if pyarrow.types.is_nested(column.type):
         raise TypeError(f"unhashable type: {column.type}")
-    views = views_of(column) if str(column.type) == "string_view" and isinstance(column, pyarrow.Array) else None
-    if views is not None:
-        return _short_text(views)
     declared = pyarrow.types.is_dictionary(column.type)
     try:
         encoded = column if declared else column.dictionary_encode()
@@ -372,41 +358,12 @@ def _pyarrow(column: Any) -> _Numbered:
         return _numpy(column.to_pylist())
     if isinstance(encoded, pyarrow.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
-    gaps = encoded.null_count > 0
-    codes = (encoded.indices.cast("int64").fill_null(-1) if gaps else encoded.indices).to_numpy(zero_copy_only=False)
-    if declared:  # a dictionary may list values that no row has
-        values = cells_of(encoded.dictionary)
-        found = _integers(codes)
-        return _Numbered(found.codes, [None if code < 0 else values[code] for code in found.values])
-    if not _is_text(column.type):
-        return _Numbered(codes, cells_of(encoded.dictionary))
-    return _Numbered(codes, [], words=encoded.dictionary.cast("large_string"))
-
-
-def _short_text(views: Views) -> _Numbered:
-    """Text that lies in its views, by these."""
-    first = same_rows(views)
-    distinct = np.flatnonzero(first == np.arange(len(first)))
-    number = np.empty(len(first), dtype=np.int32)
-    number[distinct] = np.arange(len(distinct))
-    return _Numbered(number.take(first), [], words=words_of(views[distinct]))
-
-
-def _in_order(words: Any) -> tuple[Values, Codes]:
-    """Text of Arrow in its order, and the place of each in it."""
-    import pyarrow
-
-    order = order_of_arrow(words)
-    return Values(words.take(pyarrow.array(order))), ranks(order)
-
-
-def _is_text(kind: Any) -> bool:
-    """Whether a type of Arrow is one of its strings."""
-    return str(kind) in ("string", "large_string", "string_view")
-
-
-_LIBRARIES: dict[str, Callable[[Any], _Numbered]] = {
-    "pandas": _pandas,
-    "polars": _polars,
-    "pyarrow": _pyarrow,
-}
+    indices = encoded.indices.cast("int64").fill_null(-1) if encoded.null_count else encoded.indices
+    codes = indices.to_numpy(zero_copy_only=False)
+    if not declared and str(column.type) in ("string", "large_string", "string_view"):
+        return codes, Text(encoded.dictionary.cast("large_string"))
+    values = cells_of(encoded.dictionary)
+    if not declared:
+        return codes, values
+    codes, present = _integers(codes)  # a dictionary may list values that no row has
+    return codes, [None if place < 0 else values[place] for place in present]

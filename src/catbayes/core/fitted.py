@@ -263,7 +263,7 @@ class Encoding(Written):
         self.settings.refuse_missing(int((codes == categories.missing).sum()), name)
         unseen = codes == categories.unseen
         if unseen.any() and self.settings.unseen == "error":
-            self.settings.refuse_unseen(categories.strangers(values), name)
+            self.settings.refuse_unseen(categories.unseen_values(values), name)
         elif unseen.all():
             _warn_of_other_types(categories, values, name)
         return codes
@@ -458,7 +458,7 @@ def _settle_missing(column: ColumnEvidence, settings: Settings) -> Statistics:
 
 def _warn_of_no_level(levels: Categories, values: Any, name: Any) -> None:
     """Say so where values have no place in an order, in which their neighbours would tell of them."""
-    strangers = levels.strangers(values)
+    strangers = levels.unseen_values(values)
     if strangers and levels.values:
         warn(
             f"Column {name!r} holds {strangers}, none of its levels: such rows are encoded by the prior. Name all "
@@ -480,7 +480,7 @@ def _warn_of_other_types(categories: Categories, values: Any, name: Any) -> None
     def kinds(cells: Any) -> set[str]:
         return {kind(cell) for cell in cells}
 
-    known, new = kinds(categories.values), kinds(categories.strangers(values))
+    known, new = kinds(categories.values), kinds(categories.unseen_values(values))
     if known and new and not known & new:
         warn(
             f"Column {name!r} held {', '.join(sorted(known))} values at fit and holds {', '.join(sorted(new))} values "

@@ -9,10 +9,9 @@ from typing import Any
 
 import narwhals as nw
 
-from catbayes.core.categories import canonical_list
+from catbayes.core.categories import canonical_list, cells_of
 from catbayes.core.combinations import Index
 from catbayes.core.table import Table, find_column, find_columns
-from catbayes.core.times import cells_of
 from catbayes.errors import InputError, warn
 from catbayes.kinds import Kind, Shared
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from catbayes.core.arrays import TINY
-from catbayes.core.categories import Categories, canonical_list
+from catbayes.core.categories import Categories, canonical_list, cells_of
 from catbayes.core.combinations import Index
 from catbayes.core.evidence import ColumnEvidence
 from catbayes.core.selection import ColumnSpec
@@ -24,9 +23,7 @@ from catbayes.core.target import (
     label_array,
     no_dates,
 )
-from catbayes.core.times import cells_of
-from catbayes.core.validation import HEAVIEST, Array, Codes
-from catbayes.core.words import Values, order_of_arrow, ranks
+from catbayes.core.validation import HEAVIEST, Array
 from catbayes.errors import InputError
 from catbayes.families import (
     Family,
@@ -210,12 +207,7 @@ class Query:
 
         def place() -> ColumnEvidence:
             if len(keys) == 1:  # its values are distinct
-                values = keys[0]
-                if isinstance(values, Values):  # text, and a missing one comes last
-                    order = _order_of_text(values.words)
-                    known[spec.position], slots = Categories(Values(values.words.take(order).drop_null())), ranks(order)
-                else:
-                    known[spec.position], slots = Categories.of_distinct(values)
+                known[spec.position], slots = Categories.of_distinct(keys[0])
                 index = Index.of_column(known[spec.position])
             else:
                 for part, own in zip(spec.parts, keys, strict=True):
@@ -261,7 +253,7 @@ class Query:
         sums = nw.len().alias("total"), *(nw.col(name).sum() for name in counted)
         groups = frame.group_by(*keys, drop_null_keys=False).agg(*sums)
         groups = groups.with_columns(nw.col(name).cast(nw.Float64) for name in ("total", *counted))
-        found = _collect_groups(groups, keys)
+        found = collect(groups)
         weights = [_numbers(found, name) for name in counted]
         if not self.weighted:
             weights.insert(0, _numbers(found, "total") - np.sum(weights, axis=0))
@@ -285,7 +277,7 @@ class Query:
         y = nw.col(TARGET)
         if not self.weighted and not frame.implementation.is_dask():
             wanted = nw.len().alias("count"), y.mean().alias("mean"), y.var(ddof=0).alias("variance")
-            found = _collect_groups(frame.group_by(*keys, drop_null_keys=False).agg(*wanted), keys)
+            found = collect(frame.group_by(*keys, drop_null_keys=False).agg(*wanted))
             count = _numbers(found, "count")
             moments = Moments(count, _numbers(found, "mean"), count * _numbers(found, "variance"))
             return [_values(found[key]) for key in keys], moments
@@ -317,48 +309,15 @@ def _numbers(groups: nw.DataFrame[Any], name: str) -> Array:
 
 
 def _values(key: nw.Series[Any]) -> Sequence[Any]:
-    """Values of a key; text stays as Arrow holds it."""
-    if key.dtype.is_temporal():
-        return cells_of(key.to_native())
-    if key.dtype != nw.String or not find_spec("pyarrow"):
-        return key.to_list()
-    return Values(_whole(key.to_arrow()).cast("large_string"))
-
-
-def _whole(array: Any) -> Any:
-    """An array of Arrow in one chunk."""
-    return array.combine_chunks() if hasattr(array, "combine_chunks") else array
-
-
-def _collect_groups(groups: nw.LazyFrame[Any], keys: list[str]) -> nw.DataFrame[Any]:
-    """Run the query; text comes as it is, because its order is found while the engine is at the next column."""
-    return collect(groups) if _is_text(groups, keys) else _collect_sorted(groups, keys)
+    """Values of a key, in Python's types, one spelling for each."""
+    return canonical_list(cells_of(key.to_native())) if key.dtype.is_temporal() else key.to_list()
 
 
 def _collect_sorted(groups: nw.LazyFrame[Any], keys: list[str]) -> nw.DataFrame[Any]:
     """Run the query; Python sees the groups only, in their order."""
-    if _is_text(groups, keys):
-        found = collect(groups)
-        return found[_order_of_text(_whole(found[keys[0]].to_arrow()))]
     if groups.implementation.is_pyspark():  # which would shuffle them once more
         return collect(groups).sort(*keys, nulls_last=True)
     return collect(groups.sort(*keys, nulls_last=True))
-
-
-def _is_text(groups: nw.LazyFrame[Any], keys: list[str]) -> bool:
-    """Whether there is one key, which is text, and an Arrow to sort it by."""
-    return len(keys) == 1 and groups.collect_schema()[keys[0]] == nw.String and find_spec("pyarrow") is not None
-
-
-def _order_of_text(key: Any) -> Codes:
-    """The numbers of different words in their order, a missing one last: faster than engines sort them."""
-    import pyarrow.compute
-
-    lacking = np.asarray(pyarrow.compute.is_null(key).to_numpy(zero_copy_only=False))
-    place = np.argsort(lacking, kind="stable")
-    return np.append(
-        place[: len(key) - lacking.sum()][order_of_arrow(key.drop_null().cast("large_string"))], np.flatnonzero(lacking)
-    )
 
 
 def collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:

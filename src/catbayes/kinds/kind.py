@@ -76,9 +76,9 @@ class Read(Categories, ABC):
         """Slot of each row of another column."""
         return Categories.codes(self, self.cells(column))
 
-    def strangers(self, column: Any, most: int = 3) -> list[Hashable]:
+    def unseen_values(self, column: Any, most: int = 3) -> list[Hashable]:
         """Some cells that are not among the categories."""
-        return Categories.strangers(self, self.cells(column), most)
+        return Categories.unseen_values(self, self.cells(column), most)
 
     def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
         """Join two sets of categories."""

@@ -181,7 +181,7 @@ class Resembling(Categories):
         """Where the slots of some spellings are."""
         return np.append(self._of_values(part.values), [self.missing, self.unseen]).astype(np.intp)
 
-    def strangers(self, column: Any, most: int = 3) -> list[Hashable]:
+    def unseen_values(self, column: Any, most: int = 3) -> list[Hashable]:
         """Some values that resemble nothing."""
         values = Categories.of(column)[0].values
         return [value for value, slot in zip(values, self._of_values(values), strict=True) if slot == self.unseen][
