@@ -22,8 +22,7 @@ import catbayes
 USERS = {
     "catbayes": "What most users need",
     "catbayes.kinds": "Kinds of columns",
-    "catbayes.displays": "Plots",
-    "catbayes.diagnostics": "Diagnostics",
+    "catbayes.inspect": "Diagnostics and plots",
     "catbayes.comparison": "Comparing encoders",
     "catbayes.report": "The report",
     "catbayes.datasets": "Data sets",

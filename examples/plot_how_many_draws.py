@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from catbayes import SamplingClassifier
 from catbayes.datasets import make_transactions
-from catbayes.displays import DrawsDisplay
+from catbayes.inspect import DrawsDisplay
 
 payments = make_transactions(6_000)
 X, y = payments.table.drop(columns=["time", "device"]), payments.y

@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from catbayes import SamplingBayesianEncoder
-from catbayes.diagnostics import leakage
+from catbayes.inspect import leakage
 
 random = np.random.default_rng(0)
 X, y = random.integers(400, size=(4000, 1)), random.integers(2, size=4000)
@@ -53,7 +53,7 @@ for name, encoded in (("left out", left_out), ("drawn", drawn)):
     print(f"{name:8}  AUC on training encodings {training:.2f}, on new rows {held_out:.2f}")
 
 # %%
-# The truth is 0.5 for both. `catbayes.diagnostics.leakage` does this with folds and an interval, for any encoder.
+# The truth is 0.5 for both. `catbayes.inspect.leakage` does this with folds and an interval, for any encoder.
 leakage(encoder, X, y)
 
 # %%

@@ -21,7 +21,7 @@ from sklearn.preprocessing import TargetEncoder
 from statsmodels.datasets import fertility
 
 from catbayes import SamplingRegressor
-from catbayes.displays import PosteriorDisplay
+from catbayes.inspect import PosteriorDisplay
 
 wide = fertility.load_pandas().data.rename(columns={"Country Name": "country"})
 years = [name for name in wide if name.isdigit()]

@@ -16,8 +16,7 @@ import pandas as pd
 
 from catbayes import SamplingBayesianEncoder
 from catbayes.datasets import make_transactions
-from catbayes.diagnostics import shrinkage
-from catbayes.displays import PosteriorDisplay, ShrinkageDisplay
+from catbayes.inspect import PosteriorDisplay, ShrinkageDisplay, shrinkage
 
 payments = make_transactions(20_000)
 columns = ["merchant", "city", "device"]

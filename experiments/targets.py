@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 from catbayes import SamplingBayesianEncoder, fade, gather
-from catbayes.diagnostics import monitor
+from catbayes.inspect import monitor
 from experiments.page import put, table
 from experiments.public import load
 from experiments.scores import Array

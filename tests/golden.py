@@ -82,7 +82,7 @@ from catbayes import (
     gather,
     load,
 )
-from catbayes.diagnostics import decompose_loss, shrinkage
+from catbayes.inspect import decompose_loss, shrinkage
 from catbayes.mappings import MAPPINGS
 
 FILE = Path(__file__).with_name("golden.json")
@@ -673,7 +673,7 @@ def predicted(
     found["one column"] = made.predict_draws(new, columns=["shop"])
     loss = decompose_loss(made, table[FEW], table[target])
     found["loss"] = [loss.total, loss.of_average, loss.penalty, *loss.shares.values(), loss.between_members]
-    found["shrinkage"] = shrinkage(made).frame()
+    found["shrinkage"] = shrinkage(made).drop(columns="signal")
     for name in ("coef_", "feature_importances_"):
         if hasattr(made, name):
             found[f"by_column {name}"] = np.stack([*map(np.asarray, made.by_column(getattr(made, name)).values())])

@@ -6,7 +6,7 @@ import polars
 import pytest
 
 from catbayes import InputError, SamplingBayesianEncoder, gather
-from catbayes.diagnostics import Changes, monitor
+from catbayes.inspect import Changes, monitor
 from catbayes.kinds import Bins, Ordinal
 
 N_CATEGORIES = 20

@@ -7,9 +7,8 @@ import pytest
 from catbayes import BetaBernoulli, SamplingBayesianEncoder, load
 from catbayes.core.prior_uncertainty import doubt_of_mean, doubt_of_prior, relying, wider
 from catbayes.core.statistics import Moments
-from catbayes.diagnostics import monitor
-from catbayes.displays import PosteriorDisplay
 from catbayes.families import NormalGamma
+from catbayes.inspect import PosteriorDisplay, monitor
 
 MEAN = {"bernoulli": 0.3, "normal": 0.0, "poisson": 2.0}
 

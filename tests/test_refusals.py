@@ -28,8 +28,7 @@ from catbayes import (
     encode,
     gather,
 )
-from catbayes.diagnostics import decompose_loss
-from catbayes.displays import PriorDisplay
+from catbayes.inspect import PriorDisplay, decompose_loss
 from catbayes.kinds import Bins, Ordinal, Spellings
 
 

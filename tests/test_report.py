@@ -11,7 +11,7 @@ import pytest
 import catbayes
 from catbayes import SamplingBayesianEncoder, compare
 from catbayes.comparison import TimeUp
-from catbayes.diagnostics import leakage
+from catbayes.inspect import leakage
 from catbayes.report import render, summarise, write
 
 NASTY = [
@@ -45,7 +45,7 @@ def comparison():
 
 @pytest.fixture(scope="module", autouse=True)
 def few_draws():
-    """The curve over draws is what takes long, and tests/test_displays.py looks after it."""
+    """The curve over draws is what takes long, and tests/test_inspect.py looks after it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("catbayes.report._summary.DRAWS", (1, 2))
         patch.setattr("catbayes.report._summary.N_ROUNDS", 5)

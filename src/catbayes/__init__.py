@@ -107,10 +107,9 @@ _MODULES = {
 }
 _SUBMODULES = (
     "datasets",
-    "diagnostics",
-    "displays",
     "errors",
     "families",
+    "inspect",
     "kinds",
     "mappings",
     "priors",

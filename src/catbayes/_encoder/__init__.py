@@ -5,7 +5,6 @@ from typing import Any
 
 from catbayes._encoder._bounds import require_regular, size_of
 from catbayes._encoder._file import build_encoder, load_table
-from catbayes._encoder._frames import describe
 from catbayes._encoder._reading import fitted_encoding, input_names, new_seed, read_new, read_table, read_y
 from catbayes._encoder._settings import read_settings, write_settings
 from catbayes._encoder._targets_file import build_targets
@@ -19,7 +18,6 @@ __all__ = [
     "ConjugateMomentEncoder",
     "MultiTargetEncoder",
     "SamplingBayesianEncoder",
-    "describe",
     "fitted_encoding",
     "input_names",
     "load",

@@ -11,7 +11,7 @@ import click
 
 from catbayes import __version__
 from catbayes.cli._wording import flags_of, in_flags
-from catbayes.core.writing import printable
+from catbayes.comparison._text import printable
 from catbayes.errors import InputError
 
 INTERRUPTED = 130

@@ -21,7 +21,7 @@ from catbayes.cli._completing import by_name, columns_of_tables
 from catbayes.cli._wording import flags_of, in_flags
 from catbayes.comparison import ENCODERS, MEASURES, Comparison, behind, written
 from catbayes.comparison import compare as compare_encoders
-from catbayes.core.writing import printable
+from catbayes.comparison._text import printable
 from catbayes.errors import InputError, InputWarning
 from catbayes.families import FAMILIES
 from catbayes.io.atomic import check_output

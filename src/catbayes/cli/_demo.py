@@ -14,8 +14,8 @@ from catbayes.cli._comparing import run_compare, show
 from catbayes.comparison import Comparison
 from catbayes.core.statistics import Tally
 from catbayes.datasets import Dataset, make_transactions
-from catbayes.diagnostics import shrinkage
 from catbayes.families import family_of_classes
+from catbayes.inspect import shrinkage
 from catbayes.io.atomic import check_output
 from catbayes.report import write as write_report
 
@@ -118,7 +118,7 @@ def _about_priors(encoder: Any) -> list[str]:
     found = shrinkage(encoder)
     told = [
         f"{name}: {verdict}" if verdict.startswith("no signal") else f"{name}: {strength:,.0f} payments"
-        for name, strength, verdict in zip(found.columns, found.prior_strength, found.verdicts, strict=True)
+        for name, strength, verdict in zip(found["column"], found["prior_strength"], found["verdict"], strict=True)
     ]
     return [
         "- How much the others weigh was learned for each column; nobody had to guess it:",

@@ -14,11 +14,11 @@ import narwhals as nw
 from catbayes._encoder import SamplingBayesianEncoder, load
 from catbayes.cli._command import bar, chosen_columns, split_names
 from catbayes.cli._completing import columns_of_model, columns_of_tables
+from catbayes.comparison._text import column as written_below
+from catbayes.comparison._text import printable
+from catbayes.comparison._text import texts as names_as_text
 from catbayes.core.category_outputs import KeepCategories
 from catbayes.core.table import did_you_mean
-from catbayes.core.writing import column as written_below
-from catbayes.core.writing import printable
-from catbayes.core.writing import texts as names_as_text
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES
 from catbayes.io.atomic import check_output, replacing

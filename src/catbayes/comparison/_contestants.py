@@ -32,9 +32,9 @@ from catbayes.comparison._native import LIGHTGBM, NATIVE
 from catbayes.comparison._rows import Rows
 from catbayes.comparison._scaling import TargetUnits, filled, standardised
 from catbayes.core.drawing import Draws
-from catbayes.core.one_column import seed_if_none
 from catbayes.core.table import did_you_mean
 from catbayes.errors import InputError
+from catbayes.inspect.one_column import seed_if_none
 from catbayes.models.classifier import SamplingClassifier
 from catbayes.models.regressor import SamplingRegressor
 from catbayes.priors import Scaled

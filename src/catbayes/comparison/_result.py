@@ -11,11 +11,11 @@ import numpy as np
 from catbayes.comparison._rows import Rows
 from catbayes.comparison._running import TIME_UP, Cell
 from catbayes.comparison._scores import MEASURES, OF_TASK, written
+from catbayes.comparison._text import html_of, text_of
 from catbayes.core.validation import Array
-from catbayes.core.writing import html_of, text_of
-from catbayes.displays.plotting import GREY, drawable, height_of_rows, label_rows, new_axes
 from catbayes.errors import InputError
-from catbayes.models.scoring import corrected_interval, overlap_of
+from catbayes.inspect.plotting import GREY, drawable, height_of_rows, label_rows, new_axes
+from catbayes.inspect.scoring import corrected_interval, overlap_of
 
 COVERAGE = 0.95
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from catbayes.comparison._target import is_missing, note_on_classes, read_labels, target_values
+from catbayes.comparison._text import number
 from catbayes.core.random import Purpose, stream
 from catbayes.core.table import Table, no_column, shown
 from catbayes.core.validation import check_count
-from catbayes.core.writing import number
 from catbayes.errors import InputError
 from catbayes.families import Family
 from catbayes.io.opening import is_source, read_arrow

@@ -15,7 +15,7 @@ from sklearn.metrics import (
 )
 
 from catbayes.core.validation import Array
-from catbayes.models.scoring import all_classes, area_under_curve
+from catbayes.inspect.scoring import all_classes, area_under_curve
 
 N_BINS = 10
 

@@ -15,7 +15,6 @@ from catbayes.core.selection import ColumnSpec
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.target import join_classes, label_array
 from catbayes.core.validation import Array, Codes
-from catbayes.core.writing import Written, counted, number
 from catbayes.effects.settings import EffectTable
 from catbayes.errors import InputError
 from catbayes.families import Family, family_of_classes
@@ -32,7 +31,7 @@ TRACE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ColumnEvidence(Written, ColumnSpec):
+class ColumnEvidence(ColumnSpec):
     """One column, or an interaction of several: its categories, and what each of them says about the target."""
 
     index: Index
@@ -53,9 +52,6 @@ class ColumnEvidence(Written, ColumnSpec):
         slots = np.append(kept, [self.index.missing, self.index.unseen])
         return replace(self, index=self.index.keep(kept), statistics=self.statistics.take(slots), effects=None)
 
-    def _sentence(self) -> str:
-        return f"Evidence of column {self.name!r}: {counted(len(self.values), 'category', 'categories')}"
-
 
 class Candidate(NamedTuple):
     """An interaction that was weighed: its columns, its gain in log-likelihood, and the verdict."""
@@ -72,7 +68,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Evidence(Written):
+class Evidence:
     """What a table says about its target: all that an encoder needs of it, and mergeable.
 
     `+` joins what disjoint sets of rows say, `-` takes rows out again, and `discounted` lets all of it fade. The
@@ -105,20 +101,9 @@ class Evidence(Written):
         """Add up the rows, once."""
         object.__setattr__(self, "total", self.columns[0].statistics.total())
 
-    def _sentence(self) -> str:
-        kind = "numbers" if self.classes is None else counted(len(self.classes), "class", "classes")
-        unit = "of weight" if self.weighted else "rows"
-        named = kind if self.target is None else f"{self.target}, {kind}"
-        return f"Evidence of {number(self.total.count[0])} {unit} about {named} ({self.family.__name__}):"
-
-    def _table(self) -> dict[str, Any]:
-        most = [column.statistics.count.max(initial=0.0) for column in self.columns]
-        return {
-            "column": [column.name for column in self.columns],
-            "categories": [len(column.values) for column in self.columns],
-            "missing": [column.statistics.count[column.index.missing] for column in self.columns],
-            "rows of the largest": most,
-        }
+    def __repr__(self) -> str:
+        columns = [column.name for column in self.columns]
+        return f"Evidence(columns={columns}, rows={self.total.count[0]:g}, family={self.family.__name__})"
 
     @property
     def texts(self) -> tuple[Any, ...]:

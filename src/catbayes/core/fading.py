@@ -13,7 +13,6 @@ from catbayes.core.evidence import Evidence
 from catbayes.core.posteriors import ColumnPrior
 from catbayes.core.statistics import Statistics
 from catbayes.core.validation import Array, is_number
-from catbayes.core.writing import Written, number
 from catbayes.errors import InputError
 from catbayes.priors import resolve_prior
 
@@ -24,7 +23,7 @@ WORTH_IT = 2.0
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Faded(Written):
+class Faded:
     """Batches joined, the old ones faded.
 
     Attributes
@@ -78,12 +77,8 @@ class Faded(Written):
         """
         return np.asarray(0.5 ** (np.asarray(age, dtype=np.float64) / self.half_life))
 
-    def _sentence(self) -> str:
-        told = "nothing is forgotten" if np.isinf(self.half_life) else f"half of it after {number(self.half_life)}"
-        return f"Evidence of {number(self.evidence.total.count[0])} of weight, {told} (gain {number(self.gain)}):"
-
-    def _table(self) -> dict[str, Any]:
-        return self.evidence._table()
+    def __repr__(self) -> str:
+        return f"Faded(half_life={self.half_life:g}, gain={self.gain:g}, evidence={self.evidence!r})"
 
 
 def fade(

@@ -31,7 +31,6 @@ from catbayes.core.statistics import Statistics
 from catbayes.core.table import spelled
 from catbayes.core.target import Target
 from catbayes.core.validation import Array, Codes, check_option
-from catbayes.core.writing import Written, counted
 from catbayes.effects.outputs import effects_beside
 from catbayes.effects.settings import Effects
 from catbayes.errors import InputError, called_from, caller, warn
@@ -117,7 +116,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Encoding(Written):
+class Encoding:
     """A fitted encoder as a value: what was learnt, and how rows are encoded by it."""
 
     settings: Settings
@@ -127,10 +126,6 @@ class Encoding(Written):
     layout: Layout  # where the outputs go
     seed: int
     library: Any = None  # that the table came in, and that frames are given in
-
-    def _sentence(self) -> str:
-        columns, rows = counted(len(self.columns), "column"), counted(self.evidence.total.count[0], "row")
-        return f"Encoding of {columns} by {self.family.__name__}, from {rows}"
 
     # ------------------------------------------------------------------------------------- made of evidence
 

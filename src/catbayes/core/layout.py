@@ -11,7 +11,6 @@ import numpy as np
 from catbayes.core.column import EncodedColumn
 from catbayes.core.table import Table
 from catbayes.core.validation import Array
-from catbayes.core.writing import Written, counted
 from catbayes.effects.settings import EffectTable
 from catbayes.effects.slopes import Slope
 from catbayes.errors import InputError
@@ -106,7 +105,7 @@ def _numbers(values: Any) -> Array:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TrainingDraws(Written):
+class TrainingDraws:
     """The features that a model trains on, one draw after the other: `features(k)` is draw k, the same at every call.
 
     Examples
@@ -123,10 +122,6 @@ class TrainingDraws(Written):
     table: Table
     layout: Layout
     blocks: Callable[[int], Iterable[Array]]  # draw k of every encoded column, (row, output) each
-
-    def _sentence(self) -> str:
-        outputs = counted(self.layout.places[-1].stop, "output")
-        return f"Training draws of {counted(self.table.n_rows, 'row')} and {outputs}; features(k) is draw k"
 
     def features(self, k: int = 0) -> np.ndarray[Any, Any]:
         """Draw k of the training rows, (row, output), with the columns that are not encoded."""

@@ -14,13 +14,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from catbayes._encoder import SamplingBayesianEncoder, describe
+from catbayes._encoder import SamplingBayesianEncoder
 from catbayes.comparison import ENCODERS, MEASURES, Comparison, Rows, TimeUp, deadline, written
 from catbayes.comparison import behind as behind_the_best
+from catbayes.comparison._text import counted, in_rows, number
 from catbayes.core.random import Purpose, stream
-from catbayes.core.writing import counted, in_rows, number
-from catbayes.diagnostics import Leakage, leakage, monitor
-from catbayes.displays import DrawsDisplay
+from catbayes.inspect import DrawsDisplay, LeakageDisplay, leakage, monitor, shrinkage
 from catbayes.models.classifier import SamplingClassifier
 from catbayes.models.regressor import SamplingRegressor
 
@@ -64,7 +63,7 @@ def summarise(comparison: Comparison, time_budget: float | None = None) -> dict[
     end = None if time_budget is None else time.monotonic() + time_budget
     encoder = SamplingBayesianEncoder(list(rows.categorical), family=rows.family, random_state=comparison.seed)
     encoder.fit(rows.X, rows.y)
-    described = {column.name: describe(column) for column in encoder.encoding_.columns}
+    described = {record["column"]: record for record in shrinkage(encoder).to_dict("records")}
     names = sorted(rows.categorical, key=lambda name: -described[name]["signal"])  # the most informative first
     leaks = partial(_leakage, prior=encoder.encoding_.columns[0].posteriors.prior.prior)
     return {
@@ -212,17 +211,17 @@ def _column(frame: Any, name: str, described: dict[str, Any], rows: Rows) -> dic
         for key in ("raw_mean", "mean", "lower", "upper", "shrinkage")
     }
     unseen = int(np.flatnonzero(kinds == "unseen")[0])
-    shrinkage = numbers["shrinkage"][:, 0]
+    weights = numbers["shrinkage"][:, 0]
     return {
         "name": name,
         "categories": len(seen),
         "shown": len(kept),
-        "rare": int((shrinkage[seen] > RARE).sum()),
+        "rare": int((weights[seen] > RARE).sum()),
         "strength": in_rows(described["prior_strength"]),
         "classes": [""] if n_classes == 1 else [str(label) for label in rows.classes or ()],
         "names": [_shortened(labels[i]) if kinds[i] == "seen" else None for i in kept],
         "counts": [float(counts[i]) for i in kept],
-        "shrinkage": _rounded(shrinkage[kept]),
+        "shrinkage": _rounded(weights[kept]),
         "prior": [_numbers(numbers, [unseen], k, ("mean", "lower", "upper")) for k in range(n_classes)],
         "values": [_numbers(numbers, kept, k, ("raw_mean", "mean", "lower", "upper")) for k in range(n_classes)],
     }
@@ -320,8 +319,8 @@ def _leakage(rows: Rows, seed: int, most: int, *, prior: Any) -> dict[str, Any]:
     return {"score": found[0].score, "rows": len(y), "lines": [_leak(i, *found) for i in range(len(found[0].columns))]}
 
 
-def _leak(i: int, plain: Leakage, ours: Leakage) -> dict[str, Any]:
-    def told(which: Leakage) -> dict[str, Any]:
+def _leak(i: int, plain: LeakageDisplay, ours: LeakageDisplay) -> dict[str, Any]:
+    def told(which: LeakageDisplay) -> dict[str, Any]:
         return {"gap": f"{which.gap[i]:+.3f}", "interval": f"{which.lower[i]:+.3f} to {which.upper[i]:+.3f}"} | {
             "verdict": which.verdicts[i]
         }

@@ -1,4 +1,4 @@
-"""One look for all plots: axes to draw on, names that can be drawn, rows of marks, and where the legend goes."""
+"""The common look of the plots: axes, names that matplotlib can draw, rows of marks and legends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LONGEST_NAME = 30
 
 
 def new_axes(ax: Any, size: tuple[float, float]) -> Any:
-    """The axes that were given, or those of a new figure, in inches."""
+    """Return the given axes, or those of a new figure of a size in inches."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -21,7 +21,7 @@ def new_axes(ax: Any, size: tuple[float, float]) -> Any:
 
 
 def drawable(name: Any) -> str:
-    """A name that matplotlib can draw: on one line, not too long, and no `$` taken for mathematics."""
+    """Turn a name into one short line without special characters; `$` would start mathematics."""
     if name is None or name != name:
         return "(missing)"
     text = " ".join("".join(letter if letter.isprintable() else " " for letter in str(name)).split())
@@ -38,12 +38,12 @@ def label_rows(ax: Any, names: list[str]) -> None:
 
 
 def height_of_rows(n_rows: int) -> float:
-    """Inches for so many rows, the axis and the legend."""
+    """Return the height in inches of n rows with the axis and the legend."""
     return 1.5 + 0.32 * max(n_rows, 2)
 
 
 def write_thousands(ax: Any) -> None:
-    """Write large numbers at the axes as people do: 40,000."""
+    """Write large numbers at the axes with separators: 40,000."""
     from matplotlib.ticker import ScalarFormatter, StrMethodFormatter
 
     for axis in (ax.xaxis, ax.yaxis):
@@ -53,7 +53,7 @@ def write_thousands(ax: Any) -> None:
 
 
 def title_above(ax: Any, title: str) -> None:
-    """Say what a plot is about, on the left, over the legend if that stands above the axes."""
+    """Write a title on the left, above the legend if that is above the axes."""
     legend = ax.get_legend()
     n_lines = 0 if legend is None else -(-len(legend.get_texts()) // 2)
     is_above = legend is not None and legend.get_bbox_to_anchor().y0 >= ax.bbox.y1
@@ -61,5 +61,5 @@ def title_above(ax: Any, title: str) -> None:
 
 
 def legend_above(ax: Any) -> None:
-    """Put the legend where no mark can be, over the names on the left if it is wide."""
+    """Put the legend above the axes, where it covers no mark."""
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize="small")

@@ -1,18 +1,20 @@
-"""What is believed of each category, and how firmly."""
+"""Posteriors of the categories of a column, with their intervals or densities."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from catbayes.core.validation import Array, check_number, check_option
-from catbayes.core.writing import counted, number
-from catbayes.displays._beliefs import class_labels, read_column
-from catbayes.displays._display import Display
-from catbayes.displays.plotting import GREY, drawable, height_of_rows, label_rows, legend_above
+from catbayes._encoder import fitted_encoding
+from catbayes.core.table import no_column
+from catbayes.core.validation import Array, Codes, check_number, check_option
 from catbayes.errors import InputError
+from catbayes.families import Family
+from catbayes.inspect._display import Display
+from catbayes.inspect.plotting import GREY, drawable, height_of_rows, label_rows, legend_above
 
 KINDS = ("interval", "density")
 NUMBERS = ("count", "raw_mean", "mean", "lower", "upper")
@@ -20,16 +22,72 @@ MOST_CATEGORIES = 12
 PROBABILITIES = np.linspace(0.002, 0.998, 250)
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
+class Posteriors:
+    """The posteriors of one column and class: a record with one row per category, and their distributions."""
+
+    record: dict[str, Any]
+    family: Family  # of all slots
+    slots: Codes  # of the rows of the record
+    component: int  # of θ
+    target: str
+    library: Any
+
+    def quantiles(self, rows: Any, probabilities: Sequence[float] | Array) -> Array:
+        """Quantiles of some rows of the record, (row, probability)."""
+        chosen = self.family.take(self.slots[rows])
+        return np.stack([chosen.quantile(p)[:, self.component] for p in probabilities], axis=1)
+
+
+def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9) -> Posteriors:
+    """Read the posteriors of a column from a fitted encoder or model, for one class: by default the last."""
+    encoding = fitted_encoding(estimator)
+    columns = {entry.name: entry.posteriors for entry in encoding.columns}
+    if column not in columns:
+        raise no_column(column, list(columns))
+    fitted, labels = columns[column], _labels(encoding)
+    record = fitted.record(labels or None, coverage)
+    shown = labels[-1:] if len(labels) == 2 else labels  # of two classes, the second has the probability
+    if class_ is not None and class_ not in shown:
+        raise InputError(f"class_={class_!r}: expected {f'one of {shown}' if shown else 'None for a numeric target'}.")
+    width = max(len(shown), 1)
+    place = width - 1 if class_ is None else shown.index(class_)
+    return Posteriors(
+        record={name: values[place::width] for name, values in record.items()},
+        family=fitted.told().family,
+        slots=fitted.possible(),
+        component=place,
+        target=_description(encoding, shown[place] if shown else None),
+        library=encoding.library,
+    )
+
+
+def _labels(encoding: Any) -> list[Any]:
+    classes = encoding.evidence.classes
+    return [] if classes is None else classes.tolist()
+
+
+def _description(encoding: Any, label: Any) -> str:
+    """Describe what the numbers of a column are: a probability, a mean or a rate."""
+    evidence = encoding.evidence
+    name = None if evidence.target is None else drawable(evidence.target)
+    if evidence.classes is not None:
+        return f"probability of {'class' if name is None else f'{name} ='} {drawable(label)}"
+    log = "the logarithm of " if name is None else "log "
+    unit = " per unit of exposure" if evidence.exposure != 1.0 else ""
+    return f"mean of {log if encoding.family.log_target else ''}{name or 'the target'}{unit}"
+
+
+@dataclass(eq=False, repr=False)
 class PosteriorDisplay(Display):
-    """Intervals or densities of the mean of the target, category by category, and of an unseen one.
+    """Posterior intervals or densities of the target's mean in each category, and in an unseen one.
 
     `plot(**style)` styles the points of the intervals, or the filled densities, each drawn to the same height.
 
     Examples
     --------
     >>> from catbayes import BetaBernoulli, SamplingBayesianEncoder
-    >>> from catbayes.displays import PosteriorDisplay
+    >>> from catbayes.inspect import PosteriorDisplay
     >>> X, y = [["Oslo"]] * 8 + [["Rome"]] * 4, [1] * 6 + [0] * 6
     >>> encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=1)).fit(X, y)
     >>> display = PosteriorDisplay.from_estimator(encoder, 0)
@@ -48,9 +106,9 @@ class PosteriorDisplay(Display):
     quantiles: Array  # (category, probability), at PROBABILITIES
     coverage: float
     kind: str
-    target: str
-    n_categories: int = 0  # in the column; those shown may be fewer
-    library: Any = field(default=None, repr=False)
+    target: str | None
+    n_categories: int  # of the column; fewer may be shown
+    library: Any = None
 
     @classmethod
     def from_estimator(
@@ -63,19 +121,19 @@ class PosteriorDisplay(Display):
         class_: Any = None,
         coverage: float = 0.9,
     ) -> PosteriorDisplay:
-        """Take the posteriors of a fitted encoder or sampling model.
+        """Read the posteriors of a fitted encoder or sampling model.
 
         Parameters
         ----------
         estimator : fitted encoder, SamplingClassifier or SamplingRegressor
-            Whose posteriors to show.
+            One of this library.
         column : name or position
             An encoded column.
         categories : list, optional
-            Which to show, in this order, None for missing values; by default 12 of them by their mean, from the one
-            that owes the prior least to the one that owes it most.
+            Which to show, in this order, None for missing values; by default 12 of them, sorted by their mean,
+            from the least shrunk to the most shrunk.
         kind : "interval", "density"
-            What to draw.
+            What `plot` draws.
         class_ : label, optional
             The class whose probability is shown, of three or more; by default the last.
         coverage : float from 0 to 1, default=0.9
@@ -122,33 +180,27 @@ class PosteriorDisplay(Display):
         Examples
         --------
         >>> from catbayes import SamplingBayesianEncoder
-        >>> from catbayes.displays import PosteriorDisplay
+        >>> from catbayes.inspect import PosteriorDisplay
         >>> X, y = [["Oslo"]] * 9 + [["Rome"]] * 9, ["bus", "car", "car"] * 3 + ["bus", "bus", "walk"] * 3
         >>> found = PosteriorDisplay.by_class(SamplingBayesianEncoder(prior=0).fit(X, y), 0)
         >>> {label: display.mean[:2].round(2).tolist() for label, display in found.items()}  # of Rome, and of Oslo
         {'bus': [0.58, 0.33], 'car': [0.08, 0.58], 'walk': [0.33, 0.08]}
         """
-        labels = class_labels(estimator)
+        labels = _labels(fitted_encoding(estimator))
         if not labels:
             raise InputError("The target is a number and has no classes: use PosteriorDisplay.from_estimator.")
+        labels = labels[-1:] if len(labels) == 2 else labels
         last = cls.from_estimator(estimator, column, **settings)
         settings |= {"categories": last.categories[:-1]}  # and the unseen one
         return {label: cls.from_estimator(estimator, column, class_=label, **settings) for label in labels}
-
-    def _chosen(self) -> str:
-        """How many categories are shown, the unseen one aside."""
-        shown, total = len(self.categories) - 1, max(self.n_categories, len(self.categories) - 1)
-        every = counted(total, "category", "categories")
-        return every if shown == total else f"{number(shown)} of {every}"
-
-    def _sentence(self) -> str:
-        return f"What is believed of {self._chosen()} of {self.column!r}, the {self.target}:"
 
     def _record(self) -> dict[str, Any]:
         return {"category": self.categories, "kind": self.kinds} | {name: getattr(self, name) for name in NUMBERS}
 
     def _title(self) -> str:
-        return f"{drawable(self.column)}, {self._chosen()}"
+        shown = len(self.categories) - 1  # without the unseen one
+        part = "" if shown == self.n_categories else f"{shown} of "
+        return f"{drawable(self.column)}, {part}{self.n_categories:,} categories"
 
     def _size(self) -> tuple[float, float]:
         return 7.2, height_of_rows(len(self.categories)) * (1.0 if self.kind == "interval" else 1.25)
@@ -166,9 +218,9 @@ class PosteriorDisplay(Display):
             ax.plot(self.mean, place, label=f"posterior mean, {self.coverage:.0%} interval", **style)
         else:
             self._draw_densities(ax, {"color": "C0", "alpha": 0.6, "linewidth": 0.8} | style)
-        as_counted = {"marker": "|", "linestyle": "", "color": "black", "markersize": 11}
-        ax.plot(self.raw_mean, place, label="mean as counted", **as_counted)
-        self._keep_to_beliefs(ax, place)
+        observed = {"marker": "|", "linestyle": "", "color": "black", "markersize": 11}
+        ax.plot(self.raw_mean, place, label="observed mean", **observed)
+        self._limit_to_posteriors(ax, place)
         for row, count in enumerate(self.count):
             ax.text(1.02, row, f"{count:,g}", transform=ax.get_yaxis_transform(), va="center", color="0.35")
         ax.text(1.02, -0.75, "rows", transform=ax.get_yaxis_transform(), va="bottom", color="0.35")
@@ -176,8 +228,8 @@ class PosteriorDisplay(Display):
         ax.set_xlabel(self.target)
         legend_above(ax)
 
-    def _keep_to_beliefs(self, ax: Any, place: Any) -> None:
-        """Show the range of what is believed; what was counted beyond it, as of one row, is an arrow at the edge."""
+    def _limit_to_posteriors(self, ax: Any, place: Any) -> None:
+        """Show the range of the posteriors; an observed mean outside of it is an arrow at the edge."""
         ends = np.array([self.lower, self.upper]) if self.kind == "interval" else self.quantiles[:, [0, -1]]
         low, high = float(ends.min()), float(ends.max())
         pad = 0.04 * (high - low) or 0.5
@@ -203,10 +255,7 @@ class PosteriorDisplay(Display):
 
 
 def _spread_over(shrinkage: Array) -> list[int]:
-    """Some places in a list that is sorted by the prior's share, from the first to the last at even steps of it.
-
-    Among categories that owe the prior the same, ranks grow as they do on a logarithmic scale.
-    """
+    """Choose places in a sorted array at even steps of its values; among equal values, at logarithmic steps."""
     total = len(shrinkage)
     if total <= MOST_CATEGORIES:
         return list(range(total))
@@ -220,7 +269,7 @@ def _spread_over(shrinkage: Array) -> list[int]:
 
 
 def _choose(record: dict[str, Any], categories: Any, column: Any) -> list[int]:
-    """Rows of the categories asked for, or of those that show how the prior acts by their mean; the unseen one last."""
+    """Rows of the given categories, or of a range from least to most shrunk; the unseen one last."""
     known = [row for row, kind in enumerate(record["kind"]) if kind != "unseen"]
     if categories is None:
         ordered = sorted(known, key=lambda row: (record["shrinkage"][row], -record["count"][row]))
@@ -228,8 +277,8 @@ def _choose(record: dict[str, Any], categories: Any, column: Any) -> list[int]:
         rows = sorted((ordered[place] for place in chosen), key=lambda row: -record["mean"][row])
     else:
         names = [record["category"][row] for row in known]
-        strangers = [name for name in categories if name not in names]
-        if strangers:
-            raise InputError(f"categories names {strangers[0]!r}, which column {column!r} does not hold.")
+        unknown = [name for name in categories if name not in names]
+        if unknown:
+            raise InputError(f"categories names {unknown[0]!r}, which is not in column {column!r}.")
         rows = [known[names.index(name)] for name in categories]
     return [*rows, record["kind"].index("unseen")]

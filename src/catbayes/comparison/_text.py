@@ -1,15 +1,12 @@
-"""Numbers as people write them, and values that show themselves: a sentence and a table, as text and as HTML."""
+"""Numbers, names and tables as text and as HTML."""
 
 from __future__ import annotations
 
 import html
 import math
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import Any
 
-MOST_LINES = 13
 LONGEST = 60
 FIGURES = 4  # of the largest number of a column
 
@@ -69,45 +66,6 @@ NAMES = ("column", "category", "class")
 def texts(heading: str, values: list[Any]) -> list[Any]:
     """Values to be written below a heading; names that are numbers are no quantities."""
     return [None if v is None or v != v else str(v) for v in values] if heading in NAMES else values
-
-
-class Written:
-    """A value with a sentence and a table, which a terminal shows as text and a notebook as HTML."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def _sentence(self) -> str:
-        """What it is, with the numbers that matter."""
-
-    def _table(self) -> Mapping[str, Sequence[Any]]:
-        """Columns by their headings, of which the first rows are shown; nothing where the sentence says it all."""
-        return {}
-
-    def _cells(self) -> tuple[list[str], list[list[str]], str]:
-        """Headings, lines, and what is left out."""
-        table = {name: texts(name, list(islice(iter(values), MOST_LINES))) for name, values in self._table().items()}
-        lines = [list(line) for line in zip(*map(column, table.values()), strict=True)]
-        left = max((len(values) for values in self._table().values()), default=0) - len(lines)
-        return list(table), lines, f"… and {counted(left, 'line')} more in frame()" if left > 0 else ""
-
-    def __repr__(self) -> str:
-        names, lines, rest = self._cells()
-        grid = text_of(names, lines, _to_the_right(self._table()))
-        return "\n".join([self._opening(lines), *(grid if lines else []), *([rest] if rest else [])])
-
-    def _repr_html_(self) -> str:
-        names, lines, rest = self._cells()
-        return html_of([self._opening(lines)], names, lines, [rest] if rest else [], _to_the_right(self._table()))
-
-    def _opening(self, lines: list[list[str]]) -> str:
-        """The sentence, which announces a table only if one follows."""
-        return self._sentence() if lines else self._sentence().removesuffix(":")
-
-
-def _to_the_right(table: Mapping[str, Sequence[Any]]) -> list[bool]:
-    shown = {name: list(islice(iter(values), MOST_LINES)) for name, values in table.items()}
-    return [name not in NAMES and all(v is None or _is_number(v) for v in values) for name, values in shown.items()]
 
 
 def text_of(headings: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Encoding one column by itself, or some together, with anybody's encoder."""
+"""Encode one column by itself, or several together, with an encoder of any library."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_encoder(encoder: Any) -> None:
 
 
 def alone(encoder: Any, table: Table, position: int, *, classes: bool, seed: int) -> Any:
-    """Clone an encoder for a table of this one column; with a seed, and without what it makes of several."""
+    """Clone an encoder for a table of this one column, with a seed and without interactions."""
     encoder = clone(encoder)
     known = encoder.get_params(deep=False)
     encoder.set_params(**{name: None for name in ("interactions", "hierarchy") if name in known})
@@ -54,8 +54,8 @@ def seed_if_none(encoder: Any, *, classes: bool, seed: int) -> Any:
     known = encoder.get_params(deep=False)
     if known.get("random_state", 0) is None:
         encoder.set_params(random_state=seed)
-    seedless = isinstance(encoder, TargetEncoder) and known.get("random_state", "deprecated") == "deprecated"
-    if seedless and is_number(encoder.cv):  # from scikit-learn 1.9 on the seed belongs to its folds
+    seed_in_folds = isinstance(encoder, TargetEncoder) and known.get("random_state", "deprecated") == "deprecated"
+    if seed_in_folds and is_number(encoder.cv):  # from scikit-learn 1.9 on the seed belongs to its folds
         folds = StratifiedKFold if classes else KFold
         encoder.set_params(cv=folds(encoder.cv, shuffle=True, random_state=seed))
     return encoder

@@ -1,4 +1,4 @@
-"""Scores of folds: the area under the curve for any number of classes, and intervals that know that folds overlap."""
+"""Scores of folds: AUC for any number of classes, and intervals corrected for overlapping training sets."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from catbayes.core.validation import Array, Codes
 
 
 def area_under_curve(y: Codes, probabilities: Array) -> float:
-    """Area under the ROC curve of each class against the rest, averaged over those that y holds; NaN for one."""
+    """Area under the ROC curve of each class against the rest, averaged over the classes in y; NaN for one."""
     present = [label for label in range(probabilities.shape[1]) if 0 < (y == label).sum() < len(y)]
     areas = [roc_auc_score(y == label, probabilities[:, label]) for label in present]
     return float(np.mean(areas)) if areas else float("nan")
 
 
 def all_classes(model: Any, X: Any, n_classes: int) -> Array:
-    """Probabilities with a column for every class, though the model may not have met all of them."""
+    """Probabilities with a column for every class, even if the model was not fitted on all of them."""
     probabilities = np.zeros((len(X), n_classes))
     probabilities[:, np.asarray(model.classes_, dtype=np.intp)] = model.predict_proba(X)
     return probabilities

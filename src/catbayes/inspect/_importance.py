@@ -1,27 +1,27 @@
-"""How much a model leans on each column (the paper's figure 3)."""
+"""Importance of each column for a model, under another encoding and under draws (the paper's figure 3)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import TargetEncoder
 
 from catbayes._encoder import read_table, read_y
-from catbayes.core.one_column import alone, check_encoder, outputs, part
 from catbayes.core.table import Table, name_of
 from catbayes.core.validation import Array
-from catbayes.displays._display import Display
-from catbayes.displays.plotting import drawable, height_of_rows, label_rows, legend_above
 from catbayes.errors import InputError
-from catbayes.models.backends import last_step
+from catbayes.inspect._display import Display
+from catbayes.inspect.one_column import alone, check_encoder, outputs, part
+from catbayes.inspect.plotting import drawable, height_of_rows, label_rows, legend_above
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class ImportanceDisplay(Display):
-    """How much a model leans on each column, on another encoding and on draws (the paper's figure 3).
+    """Feature importances of each column, under another encoding and under draws (the paper's figure 3).
 
     Importances are those of the estimator, summed over the outputs of a column, as shares of their total.
     `plot(**style)` styles the bars.
@@ -31,7 +31,7 @@ class ImportanceDisplay(Display):
     >>> import numpy as np
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from catbayes import SamplingBayesianEncoder, SamplingClassifier
-    >>> from catbayes.displays import ImportanceDisplay
+    >>> from catbayes.inspect import ImportanceDisplay
     >>> random = np.random.default_rng(0)
     >>> X, y = random.integers(40, size=(200, 2)), random.integers(2, size=200)
     >>> forest = RandomForestClassifier(20, random_state=0)
@@ -41,13 +41,13 @@ class ImportanceDisplay(Display):
     ([0, 1], 1.0, 1.0)
     """
 
-    columns: list[Any]
+    columns: list[Any]  # interactions are tuples
     encoded: list[bool]
     reference: Array
     sampling: Array
     reference_name: str = "TargetEncoder"
     target: str | None = None
-    library: Any = field(default=None, repr=False)
+    library: Any = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, reference: Any = None) -> ImportanceDisplay:
@@ -60,8 +60,8 @@ class ImportanceDisplay(Display):
         X, y
             Table and target.
         reference : transformer, optional
-            The other encoder, scikit-learn's TargetEncoder if None. It encodes the columns that the model does, one at
-            a time, by `fit_transform`.
+            The other encoder, scikit-learn's TargetEncoder if None. It encodes the same columns, one at a time, by
+            `fit_transform`.
 
         Returns
         -------
@@ -78,28 +78,29 @@ class ImportanceDisplay(Display):
         check_encoder(reference)
         model = clone(estimator).fit(X, y)
         target, table, y = name_of(y), read_table(X, model), read_y(y)
-        names = [] if model.encoder_ is None else list(model.encoder_.columns_)
-        encoded = [name in names for name in table.names]
+        encoded = [] if model.encoder_ is None else list(model.encoder_.columns_)
         classes = is_classifier(estimator)
-        blocks = [_block(reference, table, position, y, own, classes) for position, own in enumerate(encoded)]
+        blocks = [_block(reference, table, i, y, name in encoded, classes) for i, name in enumerate(table.names)]
         plain = clone(estimator.estimator)
         if plain.get_params().get("random_state", 0) is None:
             plain.set_params(random_state=0)
         plain.fit(np.hstack(blocks), y)
-        stops = np.cumsum([block.shape[1] for block in blocks])
-        places = [slice(stop - block.shape[1], stop) for stop, block in zip(stops, blocks, strict=True)]
+        while isinstance(plain, Pipeline):
+            plain = plain.steps[-1][1]
+        column_of = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
+        features = {name: column_of == i for i, name in enumerate(table.names)}
+        n_features = len(model.get_feature_names_out())
+        own = {name: share > 0 for name, share in model.by_column(np.eye(n_features)).items()}
+        columns = [*table.names, *(name for name in own if name not in table.names)]  # interactions last
         return cls(
-            columns=table.names,
-            encoded=encoded,
-            reference=_shares(last_step(plain), places),
-            sampling=_shares(model, model._layout.places),
+            columns=columns,
+            encoded=[name in encoded or name not in table.names for name in columns],
+            reference=_shares(plain, features, columns),
+            sampling=_shares(model, own, columns),
             reference_name=type(reference).__name__,
             target=target,
             library=table.backend,
         )
-
-    def _sentence(self) -> str:
-        return f"Share of the importance of each column, encoded by {self.reference_name} (reference) and by draws:"
 
     def _record(self) -> dict[str, Any]:
         numbers = {"reference": self.reference, "sampling": self.sampling}
@@ -119,20 +120,20 @@ class ImportanceDisplay(Display):
         legend_above(ax)
 
 
-def _block(encoder: Any, table: Table, position: int, y: Any, own: bool, classes: bool) -> Array:
+def _block(encoder: Any, table: Table, position: int, y: Any, encoded: bool, classes: bool) -> Array:
     """The features of one column: its encoding, or its numbers."""
-    if own:
+    if encoded:
         encoder = alone(encoder, table, position, classes=classes, seed=position)
         return outputs(encoder.fit_transform(part(table, [position]), y))
     return np.asarray(table.values(position), dtype=np.float64)[:, None]
 
 
-def _shares(fitted: Any, places: list[slice]) -> Array:
-    """Importances summed over the outputs of each column, as shares of their total."""
+def _shares(fitted: Any, features: dict[Any, Array], columns: list[Any]) -> Array:
+    """Importances summed over the features of each column, as shares of their total; 0 for a column without any."""
     importances = np.asarray(getattr(fitted, "feature_importances_", ()), dtype=np.float64)
-    if importances.shape != (places[-1].stop,):
+    if importances.shape != next(iter(features.values())).shape:
         raise InputError(
             f"{type(fitted).__name__} has no feature_importances_, one for each feature: use a forest or boosted trees."
         )
-    sums = np.array([importances[place].sum() for place in places])
+    sums = np.array([importances[features[name]].sum() if name in features else 0.0 for name in columns])
     return np.asarray(sums / (sums.sum() or 1.0))

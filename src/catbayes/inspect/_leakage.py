@@ -1,9 +1,9 @@
-"""Does a training encoding give y back? What it tells of y, less what held-out rows support."""
+"""Leakage: how much better a training encoding predicts y than held-out rows support."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,51 +16,55 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from catbayes._encoder import read_table, read_y
-from catbayes.core.one_column import alone, check_encoder, outputs, part, together
 from catbayes.core.random import Purpose, stream
-from catbayes.core.table import Table, find_columns, make_frame
+from catbayes.core.table import Table, find_columns, name_of
 from catbayes.core.target import Target, read_target
 from catbayes.core.validation import Array, Codes, check_count
-from catbayes.core.writing import Written
 from catbayes.errors import InputError
-from catbayes.models.scoring import all_classes, area_under_curve, corrected_interval, overlap_of
+from catbayes.inspect._display import Display, library_of
+from catbayes.inspect.one_column import alone, check_encoder, outputs, part, together
+from catbayes.inspect.plotting import GREY, drawable, height_of_rows, label_rows
+from catbayes.inspect.scoring import all_classes, area_under_curve, corrected_interval, overlap_of
 
 REPEATS = 2
 COVERAGE = 0.9
 ROWS_PER_LEAF = 20
+COLORS = {"leaks": "C3", "no leak found": "C0", "cannot tell": GREY}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Leakage(Written):
-    """How much better the training encoding of columns tells y than their held-out encoding does.
+@dataclass(eq=False, repr=False)
+class LeakageDisplay(Display):
+    """Score of the training encoding of each column, less that of its held-out encoding.
+
+    `plot(**style)` styles the points.
 
     Attributes
     ----------
     columns : list
         Names of the columns, or their positions in an array.
     score : "AUC" or "R²"
-        What `trained` and `held_out` are: 0.5 or 0 says that the encoding tells nothing.
+        What `trained` and `held_out` are; 0.5 or 0 is that of an uninformative encoding.
     trained, held_out : ndarray of shape (n_columns,)
         Scores on training encodings and on held-out ones, averaged over folds.
     gap, lower, upper : ndarray of shape (n_columns,)
         `trained` - `held_out`, and its 90 % interval.
     verdicts : list of str
-        "leaks": the interval lies above 0, and the gap above 0.01. "cannot tell": the interval holds 0 and reaches
+        "leaks": the interval is above 0, and the gap above 0.01. "cannot tell": the interval contains 0 and reaches
         above 0.05, so more rows are needed. "no leak found": anything else.
-    together : Leakage or None
-        The same for all columns at once, as one entry that has the tuple of their names: leaks that are too small to be
-        seen in one column add up. None where there is one column only.
+    together : LeakageDisplay or None
+        The same for all columns at once, as one entry with the tuple of their names: small leaks of several columns
+        add up. None if there is only one column.
 
     Examples
     --------
     >>> import numpy as np
     >>> from catbayes import SamplingBayesianEncoder
-    >>> from catbayes.diagnostics import leakage
+    >>> from catbayes.inspect import LeakageDisplay
     >>> random = np.random.default_rng(0)
-    >>> X, y = random.integers(9, size=(200, 2)), random.integers(2, size=200)
-    >>> found = leakage(SamplingBayesianEncoder(), X, y, cv=2)
-    >>> found.columns, found.score, found.gap.shape
-    ([0, 1], 'AUC', (2,))
+    >>> X, y = random.integers(100, size=(500, 1)), random.integers(2, size=500)
+    >>> display = LeakageDisplay.from_estimator(SamplingBayesianEncoder(own_target="include", prior=0), X, y, cv=3)
+    >>> display.score, display.verdicts
+    ('AUC', ['leaks'])
     """
 
     columns: list[Any]
@@ -71,44 +75,62 @@ class Leakage(Written):
     lower: Array
     upper: Array
     verdicts: list[str]
-    together: Leakage | None = None
-    library: Any = field(default=None, repr=False)
+    together: LeakageDisplay | None = None
+    target: str | None = None
+    library: Any = None
 
-    def record(self) -> dict[str, Any]:
-        """All of it as columns, one entry for each column of the table."""
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **settings: Any) -> LeakageDisplay:
+        """Measure the leakage of an encoder that is not fitted; the same as `leakage`.
+
+        Parameters
+        ----------
+        estimator, X, y, **settings
+            As for `catbayes.inspect.leakage`.
+
+        Returns
+        -------
+        LeakageDisplay
+            Numbers and a verdict for each column.
+        """
+        return leakage(estimator, X, y, **settings)
+
+    def _record(self) -> dict[str, Any]:
         numbers = {name: getattr(self, name) for name in ("trained", "held_out", "gap", "lower", "upper")}
         scores = [self.score] * len(self.columns)
         return {"column": self.columns, "score": scores, **numbers, "verdict": self.verdicts}
 
-    def frame(self) -> Any:
-        """All of it as a frame, one row for each column, in the library that the table came in."""
-        return make_frame(self.record(), self.library)
+    def _size(self) -> tuple[float, float]:
+        return 6.8, height_of_rows(len(self.columns))
 
-    def _sentence(self) -> str:
-        sentence = f"{self.score} of training encodings and of held-out ones, and what the gap between them says"
-        if self.together is None:
-            return f"{sentence}:"
-        lower, upper = self.together.lower[0], self.together.upper[0]
-        gap = f"{self.together.gap[0]:+.4f} ({lower:+.4f} to {upper:+.4f}), {self.together.verdicts[0]}"
-        return f"{sentence}; of all columns together it is {gap}:"
+    def _draw(self, ax: Any, style: dict[str, Any]) -> None:
+        place = np.arange(len(self.columns))
+        colors = [COLORS[verdict] for verdict in self.verdicts]
+        ax.axvline(0.0, color=GREY, linewidth=1)
+        ax.hlines(place, self.lower, self.upper, color=colors, linewidth=2, alpha=0.6)
+        ax.scatter(self.gap, place, **({"color": colors, "zorder": 3} | style))
+        for row, verdict in enumerate(self.verdicts):
+            text = {"transform": ax.get_yaxis_transform(), "va": "center", "color": colors[row]}
+            ax.text(1.02, row, verdict, **text)
+        label_rows(ax, [drawable(name) for name in self.columns])
+        ax.set_xlabel(f"{self.score} on training rows less {self.score} on held-out rows, with 90 % interval")
 
-    def _table(self) -> dict[str, Any]:
-        return {name: values for name, values in self.record().items() if name != "score"}
 
-
-def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5, random_state: int = 0) -> Leakage:
+def leakage(
+    encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5, random_state: int = 0
+) -> LeakageDisplay:
     """Measure whether an encoder lets a row's own target into its training features.
 
     Each column is encoded by itself, without interactions and hierarchies, and then all of them together. In every
-    fold, `encoder.fit_transform` encodes the training rows; a decision tree learns y from the encodings of one half of
-    them and is scored on the other half (`trained`), and on the held-out rows (`held_out`), and the same with the
-    halves exchanged. Held-out rows are encoded by one draw if the encoder has `sample`, since its training encodings
-    are draws too, and else by `transform`. A model can use no more of a column than held-out rows support: the rest,
-    `gap`, is what it is misled by.
+    fold, `encoder.fit_transform` encodes the training rows. A decision tree learns y from the encodings of one half of
+    them and is scored on the other half (`trained`) and on the held-out rows (`held_out`); then the halves are
+    exchanged. Held-out rows are encoded by one draw if the encoder has `sample`, since its training encodings are
+    draws too, and otherwise by `transform`. A model cannot use more of a column than held-out rows support: the
+    difference, `gap`, misleads it.
 
-    A tree is asked, and no monotone measure, because a leak may run backwards: leave-one-out means fall where the own
-    target rises. The tree sees this column alone. Models that also see the category by another route can read more. Of
-    all columns together a linear model is asked, standardised: what each of them tells too much is added up.
+    A tree also finds leaks that run backwards: leave-one-out means fall where the row's own target rises. It sees only
+    this column; a model that sees the category in another way can find more. All columns together are scored by a
+    linear model, which adds up the small leaks of each.
 
     The folds are repeated twice, and their training sets overlap; the interval is Student's, with the variance of the
     mean enlarged to s² (1/J + n_test/n_train) for J folds (Nadeau and Bengio, Machine Learning 52, 2003).
@@ -116,16 +138,15 @@ def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5,
     Parameters
     ----------
     encoder : transformer
-        With `fit_transform(X, y)` and `transform(X)`, not fitted: one of ours, scikit-learn's TargetEncoder, or any
-        of category_encoders. It is cloned.
+        With `fit_transform(X, y)` and `transform(X)`, not fitted: one of this library, scikit-learn's TargetEncoder, or
+        any of category_encoders. It is cloned.
     X : table of shape (n_rows, n_columns)
         Array, or frame of pandas, polars or pyarrow.
     y : array-like of shape (n_rows,)
-        Target. Classes are scored by AUC, one against the rest and averaged, numbers by R²; which of them y holds is
-        read as `SamplingBayesianEncoder` reads it, and by the encoder's `family` if it has one.
+        Target. Classes are scored by AUC, one against the rest and averaged, numbers by R².
     columns : "auto", "all", or list of names or positions
-        What to measure. "auto" takes the columns that the encoder names in its own `columns`, and else string, object,
-        categorical, enum and boolean ones, or all of an array.
+        What to measure. "auto" takes the encoder's own `columns`, or the string, object, categorical, enum and boolean
+        columns, or all of an array.
     cv : int, default=5
         Number of folds.
     random_state : int, default=0
@@ -133,14 +154,14 @@ def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5,
 
     Returns
     -------
-    Leakage
-        Numbers and a verdict for each column.
+    LeakageDisplay
+        Numbers and a verdict for each column, and `plot()`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from catbayes import SamplingBayesianEncoder
-    >>> from catbayes.diagnostics import leakage
+    >>> from catbayes.inspect import leakage
     >>> random = np.random.default_rng(0)
     >>> X, y = random.integers(500, size=(2000, 1)), random.integers(2, size=2000)  # noise, four rows a category
     >>> leakage(SamplingBayesianEncoder(), X, y).verdicts
@@ -151,6 +172,7 @@ def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5,
     check_encoder(encoder)
     check_count("cv", cv, 2)
     check_count("random_state", random_state, 0)
+    about = {"target": name_of(y), "library": library_of(X)}
     table, y = read_table(X, encoder), read_y(y)
     if table.n_rows < 4 * ROWS_PER_LEAF:
         raise InputError(f"X has {table.n_rows} rows: expected {4 * ROWS_PER_LEAF} or more to find a leak in.")
@@ -160,17 +182,17 @@ def leakage(encoder: Any, X: Any, y: Any, *, columns: Any = "auto", cv: int = 5,
     positions = find_columns(table.names, table.categorical(), columns)
     kind = RepeatedKFold if target.classes is None else RepeatedStratifiedKFold
     splits = list(kind(n_splits=cv, n_repeats=REPEATS, random_state=random_state).split(y, target.values))
-    measured = _Measured(table, y, target, splits, random_state)
+    folds = _Folds(table, y, target, splits, random_state)
     names = [table.names[position] for position in positions]
-    found = measured.found(names, [measured.scores(encoder, [position]) for position in positions])
+    found = folds.compare(names, [folds.scores(encoder, [position]) for position in positions], about)
     if len(positions) == 1:
         return found
-    return replace(found, together=measured.found([tuple(names)], [measured.scores(encoder, positions)]))
+    return replace(found, together=folds.compare([tuple(names)], [folds.scores(encoder, positions)], about))
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
-    """The rows that are measured, and their folds."""
+class _Folds:
+    """The rows and their folds."""
 
     table: Table
     y: Any
@@ -178,11 +200,11 @@ class _Measured:
     splits: list[tuple[Codes, Codes]]
     seed: int
 
-    def found(self, columns: list[Any], scores: list[Array]) -> Leakage:
-        """What the scores of some columns, (fold, 2) each, say."""
+    def compare(self, columns: list[Any], scores: list[Array], about: dict[str, Any]) -> LeakageDisplay:
+        """Compare training and held-out scores, (fold, 2) for each column."""
         trained, held_out = np.moveaxis(np.array(scores), 2, 0)  # (column, fold)
         gap, _, half = corrected_interval(trained - held_out, overlap_of(self.splits), COVERAGE)
-        return Leakage(
+        return LeakageDisplay(
             columns=columns,
             score="R²" if self.target.classes is None else "AUC",
             trained=trained.mean(axis=1),
@@ -191,7 +213,7 @@ class _Measured:
             lower=gap - half,
             upper=gap + half,
             verdicts=[_verdict(*bounds) for bounds in zip(gap, gap - half, gap + half, strict=True)],
-            library=self.table.backend,
+            **about,
         )
 
     def scores(self, encoder: Any, positions: Sequence[int]) -> Array:
@@ -199,7 +221,7 @@ class _Measured:
         one, classes = len(positions) == 1, self.target.classes is not None
         scores = []
         for number, (train, test) in enumerate(self.splits):
-            # One generator a column and fold: its first number seeds the encoder, the rest shuffles the rows.
+            # One generator per column and fold: its first number seeds the encoder, the rest shuffles the rows.
             random = stream(self.seed, Purpose.LEAKAGE, positions[0] if one else self.table.n_columns, number)
             own_seed = int(random.integers(np.iinfo(np.int32).max))
             if one:
@@ -214,18 +236,18 @@ class _Measured:
         return np.array(scores)
 
     def _fold(self, model: Any, features: Array, held_out: Array, train: Codes, test: Codes, halves: Any) -> Array:
-        """Learn from each half of the training rows, and be scored on the other half and on the held-out rows."""
+        """Learn from each half of the training rows; score on the other half and on the held-out rows."""
         values, n_classes = self.target.values, None if self.target.classes is None else len(self.target.classes)
         pairs = []
         for learn, check in (halves, halves[::-1]):
             fitted = clone(model).fit(features[learn], values[train[learn]])
             sides = ((features[check], values[train[check]]), (held_out, values[test]))
-            pairs.append([_score(fitted, told, of, n_classes) for told, of in sides])
+            pairs.append([_score(fitted, encoded, truth, n_classes) for encoded, truth in sides])
         return np.asarray(np.mean(pairs, axis=0))
 
 
 def _model(one: bool, classes: bool) -> Any:
-    """A tree for one column, which finds what runs backwards; a linear model for several, which adds them up."""
+    """A tree for one column, which finds leaks that run backwards; a linear model for several, which adds them up."""
     if one:
         tree = DecisionTreeClassifier if classes else DecisionTreeRegressor
         return tree(min_samples_leaf=ROWS_PER_LEAF, random_state=0)

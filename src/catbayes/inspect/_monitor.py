@@ -1,0 +1,269 @@
+"""Monitoring: values that were never seen, and categories whose rate has changed since the fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from catbayes._encoder import fitted_encoding, read_table
+from catbayes.core.evidence import Evidence
+from catbayes.core.fitted import Encoding
+from catbayes.core.table import Table, make_frame
+from catbayes.core.validation import Array, Codes, check_number
+from catbayes.errors import InputError
+from catbayes.io.gathering import Given, gather_selected
+from catbayes.io.opening import is_source
+
+STRENGTHS = (4.0, 16.0, 64.0)
+"""Rows that a changed rate is known from: the fewer, the further it may have moved."""
+SHARES = ("unseen", "missing", "missing_before")
+NUMBERS = ("counts", "before", "now", "bayes_factors", "chances")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Changes:
+    """Differences of a batch from the training rows: unseen and missing values, and categories that changed.
+
+    Attributes
+    ----------
+    columns : list
+        Names of the encoded columns.
+    rows : float
+        Rows of the batch, or their weight.
+    unseen, missing, missing_before : ndarray of shape (n_columns,)
+        Share of the batch with unseen values, share with missing values, and that share at fit; of the exposure, if
+        rows have one.
+    of_column : ndarray of int
+        Number of the column of each category that occurs in both: these are compared.
+    categories : list
+        Those categories; None for missing values.
+    counts : ndarray
+        Their rows in the batch, or their weight, in units of exposure if rows have one, as in `posteriors_`.
+    before, now : ndarray
+        Posterior mean of each, and the mean of its rows in the batch; NaN with three classes or more.
+    bayes_factors : ndarray
+        How many times likelier its rows are if its θ has moved than if it has not.
+    chances : ndarray
+        Upper bound of the probability of rows that differ as much if nothing has changed, for each category.
+    false_alarms : float
+        Share of batches without change in which some category may be reported.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.inspect import monitor
+    >>> shops = np.repeat(["north", "south", "west"], 400)[:, None]
+    >>> encoder = SamplingBayesianEncoder().fit(shops, np.tile([0, 0, 0, 1], 300))
+    >>> batch = np.repeat(["north", "south", "new"], [200, 200, 100])[:, None]
+    >>> found = monitor(encoder, batch, np.append(np.tile([0, 0, 0, 1], 50), np.tile([0, 1], 150)))
+    >>> found.unseen.tolist(), found.changed().tolist()
+    ([0.2], ['south'])
+    """
+
+    columns: list[Any]
+    rows: float
+    unseen: Array
+    missing: Array
+    missing_before: Array
+    of_column: Codes
+    categories: list[Any]
+    counts: Array
+    before: Array
+    now: Array
+    bayes_factors: Array
+    chances: Array
+    false_alarms: float
+    library: Any = None
+
+    @property
+    def alarms(self) -> Any:
+        """Which of the categories have changed, with Bonferroni's correction for their number."""
+        return self.chances * len(self.chances) <= self.false_alarms
+
+    @property
+    def surest(self) -> Any:
+        """Numbers of the categories, the least likely first: alarms before the others."""
+        return np.lexsort((-self.bayes_factors, self.chances))
+
+    def changed(self) -> Any:
+        """Return the categories that have changed, the surest first.
+
+        Returns
+        -------
+        ndarray of object
+            Their names.
+        """
+        names = np.empty(len(self.categories), dtype=object)
+        names[:] = self.categories
+        return names[self.surest[: int(self.alarms.sum())]]
+
+    def frame(self) -> Any:
+        """Return all compared categories as a frame, the surest changes first.
+
+        Returns
+        -------
+        frame
+            Column, category, rows, both means, Bayes factor, chance, and whether it has changed; in the library of the
+            table.
+        """
+        order = self.surest
+        record = {
+            "column": [self.columns[self.of_column[i]] for i in order],
+            "category": [self.categories[i] for i in order],
+            "count": self.counts[order],
+            "before": self.before[order],
+            "now": self.now[order],
+            "bayes_factor": self.bayes_factors[order],
+            "chance": self.chances[order],
+            "changed": self.alarms[order],
+        }
+        return make_frame(record, self.library)
+
+    def by_column(self) -> Any:
+        """Return the shares of all columns as a frame.
+
+        Returns
+        -------
+        frame
+            Column, shares of unseen and missing values, share of missing values at fit, and the numbers of categories
+            that are compared and that have changed.
+        """
+        n_columns = len(self.columns)
+        record = {
+            "column": self.columns,
+            "unseen": self.unseen,
+            "missing": self.missing,
+            "missing_before": self.missing_before,
+            "compared": np.bincount(self.of_column, minlength=n_columns),
+            "changed": np.bincount(self.of_column[self.alarms], minlength=n_columns),
+        }
+        return make_frame(record, self.library)
+
+    def __repr__(self) -> str:
+        return f"Changes in {self.rows:,.0f} rows\n{self.by_column()}"
+
+
+def monitor(
+    encoder: Any, X: Any, y: Any = None, sample_weight: Any = None, exposure: Any = None, *, false_alarms: float = 0.01
+) -> Changes:
+    """Compare a batch of new rows with what a fitted encoder knows; the encoder stays as it is.
+
+    The Bayes factor of a category is p(its rows | θ has moved) / p(its rows | the posterior of θ), where a θ that has
+    moved is one known from 4, 16 or 64 rows only. A category has changed if its chance, the probability of a mean at
+    least that far off under the posterior predictive distribution, is at most `false_alarms` over the number of
+    categories. For a family without this distribution (its method `tail`), the chance is 1 over the Bayes factor, which
+    reaches k with a probability of at most 1/k. Targets that vary more than the family expects get less weight.
+
+    Parameters
+    ----------
+    encoder : fitted encoder, SamplingClassifier or SamplingRegressor
+        One of this library.
+    X : table, anything that `gather` reads, or Evidence
+        The batch.
+    y, sample_weight, exposure
+        Its target, weights and exposure: arrays, or names of columns as for `gather`. Without y there are only the
+        shares of unseen and missing values.
+    false_alarms : float, default=0.01
+        Share of batches without change in which some category may be reported.
+
+    Returns
+    -------
+    Changes
+        Shares for each column, and a Bayes factor for each category.
+
+    Examples
+    --------
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.inspect import monitor
+    >>> encoder = SamplingBayesianEncoder().fit([["a"], ["b"], ["b"], [None]] * 50, [0, 1, 0, 0] * 50)
+    >>> monitor(encoder, [["a"], [None], [None], ["c"]])
+    Changes in 4 rows
+       column  unseen  missing  missing_before  compared  changed
+    0       0    0.25      0.5            0.25         0        0
+    """
+    encoding = fitted_encoding(encoder)
+    check_number("false_alarms", false_alarms, 0.0, 1.0)
+    known, has_target = encoding.evidence, True
+    if isinstance(X, Evidence):
+        batch = known.discounted(0.0) + X  # with the classes of both
+    else:
+        X = X if is_source(X) else read_table(X, encoder).native
+        if y is None:
+            has_target, y, exposure = False, *_no_target(known, X)
+        batch = gather_selected(X, encoding.settings.selection, Given(y, sample_weight, exposure), known)
+    if known.classes is not None and batch.classes is not None:
+        new = [label for label in batch.classes.tolist() if label not in known.classes.tolist()]
+        if new:
+            raise InputError(f"y has classes that fit never saw, such as {new[:3]}: fit again.")
+    found = [_compare(encoding, i, batch) for i in range(len(encoding.columns))]
+    compared = [categories for _, categories in found] if has_target else []
+    shares = {name: np.array([share[name] for share, _ in found]) for name in SHARES}
+    numbers = {name: np.concatenate([part[name] for part in compared] or [np.empty(0)]) for name in NUMBERS}
+    return Changes(
+        columns=[column.name for column in encoding.columns],
+        rows=float(batch.total.count[0]) / batch.exposure,
+        **shares,
+        of_column=np.repeat(np.arange(len(compared)), [len(part["categories"]) for part in compared]),
+        categories=[name for part in compared for name in part["categories"]],
+        **numbers,
+        false_alarms=false_alarms,
+        library=encoding.library,
+    )
+
+
+def _no_target(known: Evidence, X: Any) -> tuple[Any, float | None]:
+    """Make a target and an exposure where only shares are wanted."""
+    if is_source(X):
+        raise InputError("monitor without y takes rows in memory. Bring them here by .collect(), or name their target.")
+    one = 1.0 if known.classes is None else known.classes[0]
+    return np.array([one] * Table.of(X).n_rows), 1.0 if known.family.exposure else None
+
+
+def _compare(encoding: Encoding, number: int, batch: Evidence) -> tuple[dict[str, float], dict[str, Any]]:
+    """Compare a column: its shares, and the categories that occur in both, with their Bayes factors."""
+    column, fresh, known = encoding.columns[number], batch.columns[number], encoding.evidence.columns[number]
+    joint, mine, theirs = known.index.union(fresh.index)
+    before, now = known.statistics.place(mine, joint.n_slots), fresh.statistics.place(theirs, joint.n_slots)
+    total, missing = max(float(now.count.sum()), np.finfo(np.float64).tiny), joint.incomplete()
+    shares = {
+        "unseen": now.count[(before.count <= 0) & ~missing].sum() / total,
+        "missing": now.count[missing].sum() / total,
+        "missing_before": before.count[missing].sum() / before.count.sum(),
+    }
+    index, posteriors = column.posteriors.index, column.posteriors
+    place = np.full(joint.n_slots, -1)
+    place[mine] = index.moved(known.index) if index is not known.index else np.arange(known.index.n_slots)
+    both = np.flatnonzero((now.count > 0) & (place >= 0))
+    both = both[posteriors.slots.count[place[both]] > 0]
+    rows, family = now.take(both), posteriors.told().family.take(place[both])
+
+    weight = batch.row_weight * encoding.evidence.exposure / batch.exposure  # the dispersion includes the exposure
+    dispersion = weight * posteriors.prior.prior.dispersion(known.statistics, encoding.evidence.row_weight)
+    fewer = rows.scaled(1.0 / max(dispersion, 1.0))
+    log_factor = _log_of_changed(family, fewer, encoding.evidence.exposure) - family.log_marginal(fewer)
+    likelier = np.flatnonzero(log_factor > 0.0)
+    chances = np.ones(len(both))
+    tail = family.take(likelier).tail(fewer.take(likelier))
+    chances[likelier] = np.exp(-log_factor[likelier]) if tail is None else tail
+
+    means, observed, labels = family.mean()[:, family.location], family.observed(rows), joint.labels()
+    one = means.shape[1] == 1
+    return shares, {
+        "categories": [labels[slot] for slot in both],
+        "counts": rows.count,
+        "before": means[:, 0] if one else np.full(len(both), np.nan),
+        "now": observed[:, 0] if one else np.full(len(both), np.nan),
+        "bayes_factors": np.exp(np.minimum(log_factor, 700.0)),
+        "chances": chances,
+    }
+
+
+def _log_of_changed(family: Any, rows: Any, units: float) -> Array:
+    """Log-probability of rows whose θ has moved: it is known from a few rows only."""
+    worth = (np.minimum(strength * units, family.strength) for strength in STRENGTHS)
+    found = [family.worth(strength).log_marginal(rows) for strength in worth]
+    return np.asarray(logsumexp(found, axis=0) - np.log(len(STRENGTHS)))

@@ -1,0 +1,711 @@
+"""Leakage, shrinkage and loss have their defined values, and each display draws the numbers that it holds."""
+
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas
+import polars
+import pytest
+from category_encoders import LeaveOneOutEncoder
+from matplotlib.collections import LineCollection
+from scipy.stats import beta
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.preprocessing import TargetEncoder
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from catbayes import (
+    BetaBernoulli,
+    ConjugateMomentEncoder,
+    DirichletCategorical,
+    InputError,
+    MultiTargetEncoder,
+    NormalGamma,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    SamplingRegressor,
+    gather,
+)
+from catbayes.inspect import (
+    DecompositionDisplay,
+    DrawsDisplay,
+    ImportanceDisplay,
+    LeakageDisplay,
+    PosteriorDisplay,
+    PriorDisplay,
+    ShrinkageDisplay,
+    decompose_loss,
+    leakage,
+    shrinkage,
+)
+from sales import DRAWN, PLAIN, make_table
+
+LEAKING = SamplingBayesianEncoder(own_target="include", draws=0.0, prior=1e-3)
+NASTY = ["$\\frac{$", "$5", "a $b$ c", "line\nbreak", "x" * 200, "שלום", "", "_hidden", "\\alpha $", "%s {}", "\ud800"]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """A column with signal, one without, and a number; two classes."""
+    random = np.random.default_rng(0)
+    city, shop = random.integers(15, size=300), random.integers(40, size=300)
+    y = np.where(random.random(300) < 1 / (1 + np.exp(-random.normal(size=15)[city])), "yes", "no")
+    X = pandas.DataFrame({"city": city.astype(str), "shop": shop.astype(str), "age": random.normal(size=300)})
+    X.loc[:9, "city"] = None
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def encoder(table):
+    return SamplingBayesianEncoder(random_state=0).fit(*table)
+
+
+def lines_of(ax, label):
+    (line,) = (line for line in ax.get_lines() if line.get_label().startswith(label))
+    return line.get_xdata(), line.get_ydata()
+
+
+# ------------------------------------------------------------------------------------------------ leakage
+
+
+def noise(rows_per_category=4, n_rows=2000, seed=0):
+    """A column without signal, and a target that is 1 in three rows of ten."""
+    random = np.random.default_rng(seed)
+    codes = random.integers(n_rows // rows_per_category, size=n_rows)
+    return codes[:, None], (random.random(n_rows) < 0.3).astype(int), random
+
+
+class Oracle(TransformerMixin, BaseEstimator):
+    """Encodes training rows by their own target, and new rows by 0."""
+
+    def fit(self, X, y):
+        return self
+
+    def fit_transform(self, X, y):
+        return np.asarray(y, dtype=float)[:, None]
+
+    def transform(self, X):
+        return np.zeros((len(X), 1))
+
+
+class SamplingOracle(Oracle):
+    def sample(self, X, n_draws):
+        return np.ones((n_draws, len(X), 1))
+
+    def transform(self, X):
+        raise AssertionError("training encodings are draws, so held-out rows are drawn as well")
+
+
+@pytest.mark.parametrize("encoder", [Oracle(), SamplingOracle()])
+def test_an_encoding_that_is_the_target_has_a_gap_of_one_half(encoder):
+    X, y, _ = noise(n_rows=300)
+    found = leakage(encoder, X, y)
+    for numbers, expected in ((found.trained, 1.0), (found.held_out, 0.5), (found.lower, 0.5), (found.upper, 0.5)):
+        np.testing.assert_allclose(numbers, expected)
+    assert found.verdicts == ["leaks"]
+
+
+@pytest.mark.parametrize(
+    ("encoder", "rows", "verdict"),
+    [
+        (LEAKING, 4, "leaks"),
+        (SamplingBayesianEncoder(own_target="include", prior=0), 4, "leaks"),
+        (LeaveOneOutEncoder(), 20, "leaks"),
+        (SamplingBayesianEncoder(own_target="include", draws=0.0), 4, "no leak found"),  # encoded by a constant
+        (SamplingBayesianEncoder(), 4, "no leak found"),
+        (SamplingBayesianEncoder(prior=0), 4, "no leak found"),
+        (SamplingBayesianEncoder(), 20, "no leak found"),
+        (TargetEncoder(), 4, "no leak found"),
+        (ConjugateMomentEncoder(), 20, "no leak found"),
+    ],
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else str(value),
+)
+def test_noise_leaks_only_if_the_own_target_is_included(encoder, rows, verdict):
+    X, y, _ = noise(rows, n_rows=4000)
+    assert leakage(encoder, X, y).verdicts == [verdict]
+
+
+def test_a_column_with_signal_predicts_well_and_does_not_leak():
+    codes, _, random = noise(40)
+    y = (random.random(2000) < 1 / (1 + np.exp(-2 * random.normal(size=50)[codes[:, 0]]))).astype(int)
+    found = leakage(SamplingBayesianEncoder(), codes, y)
+    assert found.verdicts == ["no leak found"]
+    assert found.held_out[0] > 0.7
+
+
+@pytest.mark.parametrize("target", ["numbers", "classes"])
+def test_leaks_of_numbers_and_several_classes_are_found(target):
+    X, _, random = noise(4)
+    y = random.normal(size=2000) if target == "numbers" else random.choice(["a", "b", "c"], size=2000)
+    found = leakage(LEAKING, X, y)
+    assert (found.score, found.verdicts) == ("R²" if target == "numbers" else "AUC", ["leaks"])
+    assert leakage(SamplingBayesianEncoder(), X, y).verdicts == ["no leak found"]
+
+
+class SmallLeaks(Oracle):
+    """Noise, with a little of the own target in each column: too little to be found in one."""
+
+    def fit_transform(self, X, y):
+        return self.transform(X) + 0.06 * y[:, None]
+
+    def transform(self, X):
+        return np.random.default_rng(len(X)).normal(size=X.shape)
+
+
+def test_small_leaks_of_many_columns_are_found_in_all_together():
+    random = np.random.default_rng(0)
+    X, y = random.integers(9, size=(1500, 25)), random.normal(size=1500)
+    found = leakage(SmallLeaks(), X, y, cv=3)
+    assert "leaks" not in found.verdicts
+    assert (found.together.columns, found.together.verdicts) == ([tuple(range(25))], ["leaks"])
+    assert leakage(SmallLeaks(), X[:, :1], y, cv=3).together is None
+    X, y = random.integers(100, size=(1500, 12)), random.integers(3, size=1500)
+    assert leakage(SamplingBayesianEncoder(), X, y, cv=3).together.verdicts != ["leaks"]
+    assert leakage(LEAKING, X, y, cv=3).together.verdicts == ["leaks"]
+
+
+def test_interactions_are_measured_in_all_columns_together():
+    X, y, _ = noise(4, n_rows=300)
+    table = pandas.DataFrame({"town": X[:, 0].astype(str), "country": (X[:, 0] // 9).astype(str)})
+    found = leakage(SamplingBayesianEncoder(interactions=[("town", "country")]), table, y, cv=2)
+    assert found.columns == ["town", "country"]
+    assert np.isfinite(found.together.gap).all()
+
+
+def test_leakage_measures_the_given_columns_or_those_of_the_encoder():
+    X, y, _ = noise(4, n_rows=300)
+    table = pandas.DataFrame({"a": X[:, 0], "b": X[:, 0], "c": X[:, 0].astype(str)})
+    assert leakage(SamplingBayesianEncoder(["b", "a"]), table, y, cv=2).columns == ["b", "a"]
+    assert leakage(SamplingBayesianEncoder(["b", "a"]), table, y, columns=["c"], cv=2).columns == ["c"]
+    assert leakage(TargetEncoder(), table, y, cv=2).columns == ["c"]
+    assert leakage(LeaveOneOutEncoder(), table, y, columns=["a"], cv=2).columns == ["a"]
+
+
+def test_leakage_is_the_same_for_every_container():
+    X, y, random = noise(4, n_rows=600)
+    table = {"first": X[:, 0].astype(str), "age": random.normal(size=600), "second": random.choice(["a", "b"], 600)}
+    one, two = (leakage(LEAKING, make(table), y, cv=2) for make in (pandas.DataFrame, polars.DataFrame))
+    assert one.columns == two.columns == ["first", "second"]  # age is no category
+    np.testing.assert_array_equal(one.gap, two.gap)
+    array = leakage(LEAKING, np.array([table["first"], table["second"]], dtype=object).T, y, cv=2)
+    assert array.columns == [0, 1]
+    np.testing.assert_allclose(array.trained[0], one.trained[0])
+
+
+@pytest.mark.parametrize("encoder", [SamplingBayesianEncoder(), TargetEncoder()])
+def test_a_seed_repeats_the_measurement_and_the_encoder_stays_as_it_is(encoder):
+    X, y, _ = noise(4, n_rows=300)
+    before = encoder.get_params()
+    one, two, other = (leakage(encoder, X, y, cv=2, random_state=seed).gap for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one, two)
+    assert other != one
+    assert encoder.get_params() == before
+    assert not hasattr(encoder, "n_features_in_")
+
+
+def test_few_rows_give_no_verdict_or_an_error():
+    X, y, _ = noise(4, n_rows=120)
+    assert leakage(SamplingBayesianEncoder(prior=0), X, y).verdicts == ["cannot tell"]
+    with pytest.raises(InputError, match="40 rows: expected 80"):
+        leakage(SamplingBayesianEncoder(), X[:40], y[:40])
+    with pytest.raises(InputError, match="expected a transformer"):
+        leakage(SamplingBayesianEncoder, X, y)
+
+
+def test_leakage_is_drawn_as_measured(table):
+    X, y = table
+    display = LeakageDisplay.from_estimator(SamplingBayesianEncoder(own_target="include", random_state=0), X, y, cv=2)
+    ax = display.plot().ax_
+    np.testing.assert_array_equal(ax.collections[1].get_offsets()[:, 0], display.gap)
+    intervals = [line[:, 0] for line in ax.collections[0].get_segments()]
+    np.testing.assert_array_equal(intervals, np.c_[display.lower, display.upper])
+    assert [text.get_text() for text in ax.texts] == display.verdicts
+
+
+# ------------------------------------------------------------------------------------------------ shrinkage
+
+
+def test_shrinkage_is_the_share_of_the_prior():
+    X = pandas.DataFrame({"city": ["a"] * 12 + ["b"] * 4 + ["c"] * 3 + [None]})
+    encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=3)).fit(X, [0, 1] * 10)
+    found = shrinkage(encoder).iloc[0]
+    counts = np.array([12, 4, 3, 1])
+    assert (found["column"], found["categories"], found["rows"]) == ("city", 4, 20)
+    assert (found["prior_mean"], found["prior_strength"]) == (0.25, 4)
+    assert found["mostly_prior"] == 2  # c and missing: b has as many rows as the prior
+    assert found["rows_mostly_prior"] == 4 / 20
+    assert found["mean_shrinkage"] == pytest.approx((counts * 4 / (4 + counts)).sum() / 20)
+    table = encoder.posteriors_["city"].query("kind != 'unseen'")
+    assert found["mean_shrinkage"] == pytest.approx(np.average(table["shrinkage"], weights=table["count"]))
+    centre = np.average(table["mean"], weights=table["count"])
+    assert found["signal"] == pytest.approx(np.sqrt(np.average((table["mean"] - centre) ** 2, weights=table["count"])))
+
+
+@pytest.mark.parametrize(
+    ("strength", "verdict"), [(0.5, "mostly data"), (5, "partly"), (60, "mostly prior"), (1e6, "no signal")]
+)
+def test_the_verdict_depends_on_the_strength_of_the_prior(strength, verdict):
+    X, y = polars.DataFrame({"c": ["a"] * 10 + ["b"] * 10}), np.arange(20) / 3
+    prior = NormalGamma(centre=1, strength=strength, alpha=3, beta=2)
+    found = shrinkage(SamplingBayesianEncoder(prior=prior).fit(X, y))
+    assert isinstance(found, polars.DataFrame)
+    assert found["mean_shrinkage"][0] == pytest.approx(strength / (strength + 10))
+    assert found["prior_mean"][0] == 1.0
+    assert found["verdict"][0].startswith(verdict)
+
+
+def test_categories_that_do_not_differ_have_no_signal():
+    X, y = np.repeat(np.arange(30), 10)[:, None], np.tile([1, 1, 1, 0, 0, 0, 0, 0, 0, 0], 30)
+    found = shrinkage(SamplingBayesianEncoder().fit(X, y))
+    assert found["verdict"][0].startswith("no signal")
+    assert found["signal"][0] == 0.0
+
+
+def test_shrinkage_reads_several_classes_and_models():
+    X = [["a"], ["b"]] * 10
+    classes = SamplingBayesianEncoder(prior=DirichletCategorical(alpha=[1, 1, 2])).fit(X, [0, 1, 2, 0] * 5)
+    assert np.isnan(shrinkage(classes)["prior_mean"][0])
+    assert shrinkage(classes)["prior_strength"][0] == 4.0
+    model = SamplingRegressor(Ridge(), random_state=0).fit(X, np.arange(20.0))
+    assert shrinkage(model).equals(shrinkage(model.encoder_))
+    with pytest.raises(NotFittedError):
+        shrinkage(SamplingBayesianEncoder())
+    with pytest.raises(InputError, match="no encoded columns"):
+        shrinkage(Ridge().fit([[0], [1]], [0, 1]))
+
+
+def test_shrinkage_is_drawn_with_the_prior_and_areas_by_count(encoder):
+    display = ShrinkageDisplay.from_estimator(encoder, "shop")
+    known = encoder.posteriors_["shop"]
+    ax = display.plot(alpha=0.3).ax_
+    (points,) = ax.collections
+    seen = known[known["kind"] == "seen"]
+    np.testing.assert_array_equal(points.get_offsets(), seen[["raw_mean", "mean"]])
+    assert np.corrcoef(points.get_sizes(), seen["count"])[0, 1] > 1 - 1e-12
+    assert points.get_alpha() == 0.3
+    assert lines_of(ax, "prior mean")[1] == [known["mean"].iloc[-1]] * 2
+
+
+# ------------------------------------------------------------------------------------------------ loss
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_loss_over_draws_is_that_of_the_average_and_the_penalty(weighted):
+    X, y = make_table()
+    weight = np.random.default_rng(0).uniform(size=600) if weighted else None
+    model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+    parts = decompose_loss(model, X, y, weight, n_draws=7)
+    draws = model.predict_draws(X, n_draws=7)
+    total = np.average(np.mean((y - draws) ** 2, axis=0), weights=weight)
+    assert parts.total == pytest.approx(total, rel=1e-12)
+    assert parts.of_average == pytest.approx(np.average((y - draws.mean(axis=0)) ** 2, weights=weight), rel=1e-12)
+    assert parts.penalty == pytest.approx(np.average(draws.var(axis=0), weights=weight), rel=1e-9)
+    assert sum(parts.shares.values()) == pytest.approx(parts.penalty, rel=1e-9)
+    if not weighted:
+        alone = DecompositionDisplay.from_predictions(y, draws)
+        assert (alone.total, alone.penalty) == (pytest.approx(parts.total), pytest.approx(parts.penalty))
+
+
+@pytest.mark.filterwarnings("ignore:FrozenEstimator takes no sample_weight")
+def test_shares_of_a_linear_model_are_the_variances_of_its_columns():
+    X, y = make_table(n_rows=3000, n_categories=300)
+    fitted = SamplingRegressor(LinearRegression(), DRAWN, n_draws=2, random_state=0, **PLAIN).fit(X, y).estimator_
+    model = SamplingRegressor(FrozenEstimator(fitted), DRAWN, n_draws=1, random_state=1, **PLAIN).fit(X, y)
+    parts = decompose_loss(model, X, y, n_draws=500)
+    for number, column in enumerate(["city", "shop"]):
+        sd = model.encoder_.posteriors_[column].set_index("category")["sd"]
+        variance = (sd[X[column]] ** 2).mean() * model.coef_[number] ** 2
+        alone = model.predict_draws(X, columns=[column], n_draws=500).var(axis=0).mean()
+        assert alone == pytest.approx(variance, rel=0.1)
+        # The draws of two columns are slightly correlated, and the covariance is shared.
+        assert parts.shares[column] == pytest.approx(variance, abs=0.1 * parts.penalty)
+
+
+def test_the_disagreement_of_members_is_no_share_of_a_column():
+    X, y = make_table()
+    tree = DecisionTreeRegressor(max_features=1, max_depth=4)
+    model = SamplingRegressor(tree, fit_with="members", n_draws=5, random_state=0).fit(X, y)
+    parts = decompose_loss(model, X, y)
+    alone = model.predict_draws(X, columns=[]).var(axis=0).mean()
+    assert parts.between_members == pytest.approx(alone, rel=1e-9)
+    assert sum(parts.shares.values()) + parts.between_members == pytest.approx(parts.penalty, rel=1e-9)
+
+
+def test_the_log_loss_splits_in_the_same_way():
+    X, y = make_table()
+    labels = np.array(["no", "yes"])[(y > 0).astype(int)]
+    model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, labels)
+    parts = decompose_loss(model, X, labels, n_draws=6)
+    own = model.predict_draws(X, n_draws=6)[:, np.arange(600), (y > 0).astype(int)]
+    assert parts.total == pytest.approx(-np.log(own).mean(), rel=1e-12)
+    assert parts.of_average == pytest.approx(-np.log(own.mean(axis=0)).mean(), rel=1e-12)
+    assert parts.penalty > 0
+    assert sum(parts.shares.values()) == pytest.approx(parts.penalty, rel=1e-9)
+    assert parts.plot().ax_.get_yticklabels()[0].get_text().startswith("log-loss")
+
+
+def test_the_loss_of_a_calibrated_model_is_that_of_calibrated_draws():
+    X, y = make_table()
+    overconfident = DecisionTreeClassifier(random_state=0)  # predicts 0 or 1
+    model = SamplingClassifier(overconfident, predict_with="mean", calibrate=3, random_state=0)
+    model.fit(X[:300], y[:300] > 0)
+    new, truth = X[300:], y[300:] > 0
+    np.testing.assert_allclose(model.predict_draws(new, columns=[])[0], model.predict_proba(new), rtol=1e-12)
+    parts = decompose_loss(model, new, truth)
+    assert parts.of_average < log_loss(truth, np.full(300, truth.mean())) + 0.05
+    assert sum(parts.shares.values()) == pytest.approx(parts.penalty, rel=1e-9)
+
+
+def test_the_loss_refuses_other_models_and_targets():
+    X, y = make_table()
+    model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+    with pytest.raises(InputError, match="expected one for each row"):
+        decompose_loss(model, X, y[:1])
+    with pytest.raises(InputError, match="expected a fitted SamplingClassifier"):
+        decompose_loss(Ridge().fit([[0]], [0]), X, y)
+    labels = SamplingClassifier(LogisticRegression(), n_draws=2).fit(X, y > 0)
+    with pytest.raises(InputError, match="not fitted on"):
+        decompose_loss(labels, X, ["maybe"] * 600)
+
+
+def test_the_parts_of_a_loss_are_drawn_as_shares(table):
+    X, y = table
+    target = (y == "yes") + X["age"].to_numpy()
+    model = SamplingRegressor(Ridge(), fit_with="members", n_draws=4, random_state=0).fit(X, target)
+    parts = DecompositionDisplay.from_estimator(model, X, target)
+    frame = parts.frame().set_index("part")
+    np.testing.assert_allclose(frame["loss"].sum(), parts.total)
+    np.testing.assert_allclose(frame["share"].sum(), 1)
+    assert dict(zip(frame["column"]["penalty"], frame["loss"]["penalty"], strict=True)) == parts.shares
+    widths = [bars[0].get_width() for bars in parts.plot().ax_.containers]
+    np.testing.assert_allclose(widths[:2], [100 * parts.of_average / parts.total, 100 * parts.penalty / parts.total])
+    rest = np.array([*parts.shares.values(), parts.between_members])
+    np.testing.assert_allclose(widths[2:], 100 * rest / parts.penalty)
+
+
+# ------------------------------------------------------------------------------------------------ posteriors
+
+
+def test_posteriors_are_those_of_the_encoder_and_are_drawn(table, encoder):
+    display = PosteriorDisplay.from_estimator(encoder, "city")
+    known = encoder.posteriors_["city"]
+    frame = display.frame()
+    assert len(frame) == 13  # twelve of sixteen, and the unseen one
+    assert frame["kind"].tolist()[-1] == "unseen"
+    seen = known.loc[known["kind"] != "unseen", "count"]
+    assert {seen.max(), seen.min()} <= set(frame["count"][:-1])
+    both = frame[:-1].merge(known, on=["category", "kind"], suffixes=("", "_known"))
+    assert len(both) == 12
+    for name in ("count", "raw_mean", "mean", "lower", "upper"):
+        np.testing.assert_allclose(both[name], both[f"{name}_known"])
+    ax = display.plot().ax_
+    np.testing.assert_array_equal(lines_of(ax, "posterior mean")[0], frame["mean"])
+    np.testing.assert_array_equal(lines_of(ax, "observed mean")[0], frame["raw_mean"])
+    (bars,) = (child for child in ax.collections if isinstance(child, LineCollection))
+    np.testing.assert_array_equal([line[:, 0] for line in bars.get_segments()], frame[["lower", "upper"]])
+    assert ax.get_xlabel() == "probability of class yes"
+    assert ax.get_title(loc="left") == "city, 12 of 16 categories"
+    assert [text.get_text() for text in ax.texts][:-1] == [f"{count:g}" for count in frame["count"]]
+
+
+def test_categories_are_shown_from_the_least_to_the_most_shrunk():
+    """Ten of a thousand categories are neither frequent nor rare, and the prior matters most for these."""
+    counts = [*[1_000] * 200, *[3, 5, 8, 12, 20, 30, 50, 80, 120, 200], *[1] * 790]
+    city = np.repeat(np.arange(1_000).astype(str), counts)
+    rates = np.random.default_rng(0).beta(5, 5, 1_000)
+    y = np.random.default_rng(1).random(len(city)) < np.repeat(rates, counts)
+    encoder = SamplingBayesianEncoder(prior=BetaBernoulli(5, 5)).fit(city[:, None], y)
+    display = PosteriorDisplay.from_estimator(encoder, 0)
+    assert {1_000, 1} <= set(display.count[:-1])
+    assert len(set(counts[200:210]) & set(display.count[:-1])) >= 7
+    assert (np.diff(display.mean[:-1]) <= 0).all()
+
+
+def test_categories_coverage_and_class_can_be_chosen(table, encoder):
+    display = PosteriorDisplay.from_estimator(encoder, "city", categories=["3", None, "1"], coverage=0.5)
+    assert display.categories == ["3", None, "1", None]
+    assert display.kinds == ["seen", "missing", "seen", "unseen"]
+    wide = PosteriorDisplay.from_estimator(encoder, "city", categories=["3", None, "1"], coverage=0.99)
+    assert (wide.upper - wide.lower > display.upper - display.lower).all()
+    several = SamplingBayesianEncoder(random_state=0).fit(table[0], np.arange(300) % 3)
+    known = several.posteriors_["city"].query("kind == 'seen' and category == '1'")
+    for class_ in (0, 1, 2, None):
+        display = PosteriorDisplay.from_estimator(several, "city", categories=["1"], class_=class_)
+        own = known[known["class"] == (2 if class_ is None else class_)]
+        np.testing.assert_allclose([display.mean[0], display.upper[0]], own[["mean", "upper"]].iloc[0])
+
+
+@pytest.mark.parametrize(
+    ("column", "settings", "message"),
+    [
+        ("city", {"categories": ["Atlantis"]}, "'Atlantis', which is not in column 'city'"),
+        ("age", {}, "no column 'age'"),
+        ("city", {"class_": "maybe"}, r"class_='maybe': expected one of \['yes'\]"),
+    ],
+)
+def test_unknown_columns_categories_and_classes_are_refused(encoder, column, settings, message):
+    with pytest.raises(InputError, match=message):
+        PosteriorDisplay.from_estimator(encoder, column, **settings)
+
+
+@pytest.mark.parametrize("strength", [0.8, 20])
+def test_densities_are_those_of_the_posterior(strength):
+    prior = BetaBernoulli(alpha=strength / 2, beta=strength / 2)
+    encoder = SamplingBayesianEncoder(prior=prior).fit([["a"]] * 5 + [["b"]] * 9, [0, 1] * 7)
+    display = PosteriorDisplay.from_estimator(encoder, 0, kind="density")
+    law = beta(strength / 2, strength / 2)
+    np.testing.assert_allclose(display.quantiles[-1], law.ppf(np.linspace(0.002, 0.998, 250)), atol=1e-9)
+    fill = display.plot().ax_.collections[-1].get_paths()[0].vertices  # the unseen one
+    height = 2.3 - fill[:, 1]
+    inner = (np.abs(fill[:, 0] - 0.5) < 0.2) & (height > 1e-9)
+    assert inner.sum() > 20
+    ratio = height[inner] / law.pdf(fill[inner, 0])
+    np.testing.assert_allclose(ratio, ratio.mean(), rtol=0.02)
+
+
+def test_displays_by_class_show_the_same_categories_and_add_up_to_one():
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({"city": random.integers(0, 40, 900).astype(str)})
+    y = random.choice(["bus", "car", "walk"], 900)
+    found = PosteriorDisplay.by_class(SamplingBayesianEncoder().fit(X, y), "city", kind="density")
+    assert list(found) == ["bus", "car", "walk"]
+    assert len({tuple(display.categories) for display in found.values()}) == 1
+    np.testing.assert_allclose(sum(display.mean for display in found.values()), 1.0)
+    assert [display.target for display in found.values()] == [f"probability of class {label}" for label in found]
+    assert list(PosteriorDisplay.by_class(SamplingBayesianEncoder().fit(X, y == "bus"), "city")) == [True]
+    with pytest.raises(InputError, match="has no classes"):
+        PosteriorDisplay.by_class(SamplingBayesianEncoder().fit(X, random.normal(size=900)), "city")
+
+
+# ------------------------------------------------------------------------------------------------ scores
+
+
+def test_scores_by_draws_are_those_of_cross_validation(table):
+    X, y = table
+    model = SamplingClassifier(LogisticRegression(), random_state=0)
+    display = DrawsDisplay.from_estimator(model, X, y, n_draws=(1, 3), cv=3, scoring="roc_auc")
+    for number, scores in zip((1, 3), display.scores, strict=True):
+        one = SamplingClassifier(LogisticRegression(), n_draws=number, random_state=0)
+        folds = StratifiedKFold(3).split(X, y)
+        expected = [cross_val_score(one, X, y, cv=[fold], scoring="roc_auc")[0] for fold in folds]
+        np.testing.assert_allclose(scores, expected)
+    frame, ax = display.frame(), display.plot(color="red").ax_
+    np.testing.assert_allclose(frame["sd"], display.scores.std(axis=1))
+    at, drawn = lines_of(ax, "mean over folds")
+    np.testing.assert_array_equal(at, [1, 3])
+    np.testing.assert_array_equal(drawn, frame["mean"])
+    band = ax.collections[0].get_paths()[0].vertices[:, 1]
+    bounds = (frame["mean"] - frame["sd"]).min(), (frame["mean"] + frame["sd"]).max()
+    np.testing.assert_allclose([band.min(), band.max()], bounds)
+    with pytest.raises(InputError, match="expected a SamplingClassifier"):
+        DrawsDisplay.from_estimator(LogisticRegression(), X, y)
+
+
+def test_all_settings_are_scored_on_the_same_random_folds(table):
+    model = SamplingClassifier(LogisticRegression(), random_state=0)
+    display = DrawsDisplay.from_estimator(model, *table, n_draws=(2, 2), cv=KFold(3, shuffle=True))
+    np.testing.assert_array_equal(*display.scores)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "normal"])
+def test_the_likelihood_is_largest_at_the_empirical_prior(table, family):
+    X, y = table
+    y = (y == "yes").astype(int) if family == "bernoulli" else np.random.default_rng(0).normal(size=300) + (y == "yes")
+    encoder = SamplingBayesianEncoder(family=family)
+    display = PriorDisplay.from_estimator(encoder, X, y, column="city")
+    assert display.best_strength[0] == shrinkage(encoder.fit(X, y))["prior_strength"][0]
+    assert display.best_value[0] >= display.values.max() - 1e-3
+    near = PriorDisplay.from_estimator(encoder, X, y, column="city", strengths=[display.best_strength[0]])
+    np.testing.assert_allclose(near.values[0], display.best_value)
+    at, drawn = lines_of(display.plot().ax_, "city: best at")
+    np.testing.assert_array_equal(at, display.strengths)
+    np.testing.assert_allclose(drawn, display.values[0] - display.best_value[0])
+
+
+def test_a_column_without_signal_is_marked_at_the_edge():
+    X, y = np.repeat(np.arange(30), 10)[:, None], np.tile([1, 1, 1, 0, 0, 0, 0, 0, 0, 0], 30)
+    ax = PriorDisplay.from_estimator(SamplingBayesianEncoder(), X, y).plot().ax_
+    assert lines_of(ax, "0: best beyond 3,000 rows")[0].max() == 3000
+    assert ax.get_lines()[-1].get_xdata() == [3000]
+
+
+def test_scores_by_gamma_are_those_of_cross_validation(table):
+    X, y = table
+    model = SamplingClassifier(LogisticRegression(), random_state=0)
+    display = PriorDisplay.from_estimator(model, X, y, strengths=[0, 0.1], cv=2)
+    for prior, value in zip((0, 0.1, "empirical"), [*display.values[0], display.best_value[0]], strict=True):
+        model = SamplingClassifier(LogisticRegression(), SamplingBayesianEncoder(prior=prior), random_state=0)
+        np.testing.assert_allclose(value, cross_val_score(model, X, y, cv=2).mean())
+    ax = display.plot().ax_
+    np.testing.assert_array_equal(lines_of(ax, "mean over folds")[1], display.frame()["mean"])
+    assert lines_of(ax, "empirical prior")[1] == [display.best_value[0]] * 2
+
+
+# ------------------------------------------------------------------------------------------------ importances
+
+
+def test_importances_are_those_of_the_two_forests(table):
+    X, y = table[0], (table[1] == "yes").astype(int)
+    forest = RandomForestClassifier(20, random_state=3)
+    model = SamplingClassifier(forest, SamplingBayesianEncoder(mapping="polynomial"), random_state=0, **PLAIN)
+    display = ImportanceDisplay.from_estimator(model, X, y, reference=LeaveOneOutEncoder())
+    each = model.fit(X, y).estimator_.feature_importances_
+    np.testing.assert_allclose(display.sampling, [each[:2].sum(), each[2:4].sum(), each[4]])
+    features = LeaveOneOutEncoder(["city", "shop"]).fit_transform(X, y).to_numpy()
+    plain = RandomForestClassifier(20, random_state=3).fit(features, y)
+    np.testing.assert_allclose(display.reference, plain.feature_importances_)
+    assert display.frame()["encoded"].tolist() == [True, True, False]
+    ax = display.plot().ax_
+    order = np.argsort(-display.reference)
+    for bars, shares in zip(ax.containers, (display.reference, display.sampling), strict=True):
+        np.testing.assert_allclose([bar.get_width() for bar in bars], shares[order])
+
+
+def test_importances_include_those_of_interactions(table):
+    encoder = SamplingBayesianEncoder(interactions=[("city", "shop")])
+    model = SamplingClassifier(RandomForestClassifier(20, random_state=3), encoder, random_state=0)
+    display = ImportanceDisplay.from_estimator(model, *table)
+    assert display.columns == ["city", "shop", "age", ("city", "shop")]
+    assert display.sampling[-1] > 0 == display.reference[-1]
+    np.testing.assert_allclose([display.sampling.sum(), display.reference.sum()], 1.0)
+
+
+def test_importances_repeat_and_need_an_estimator_that_has_them(table):
+    model = SamplingClassifier(RandomForestClassifier(10), random_state=0)
+    one, two = (ImportanceDisplay.from_estimator(model, *table) for _ in range(2))
+    assert one.reference_name == "TargetEncoder"
+    np.testing.assert_array_equal(one.reference, two.reference)
+    with pytest.raises(InputError, match="has no feature_importances_"):
+        ImportanceDisplay.from_estimator(SamplingClassifier(LogisticRegression()), *table)
+    with pytest.raises(InputError, match="of an estimator that has"):
+        ImportanceDisplay.from_estimator(SamplingClassifier(), *table)
+
+
+# ------------------------------------------------------------------------------------------------ all displays
+
+
+@pytest.mark.parametrize("library", [pandas, polars])
+def test_plots_name_the_target_if_it_has_a_name(table, library):
+    X, labels = table
+    numbers = np.arange(300) % 7 + 0.5
+    named = pandas.DataFrame({"amount": numbers, "paid": labels})
+    if library is polars:
+        X, named = polars.from_pandas(X), polars.from_pandas(named)
+    amount, paid = named["amount"], named["paid"]
+
+    def label(y, **settings):
+        encoder = SamplingBayesianEncoder(**settings).fit(X, y)
+        return ShrinkageDisplay.from_estimator(encoder, "city").plot().ax_.get_xlabel().removesuffix(", observed")
+
+    assert label(paid) == "probability of paid = yes"
+    assert label(amount) == "mean of amount"
+    assert label(amount, family="lognormal") == "mean of log amount"
+    assert label(labels) == "probability of class yes"
+    assert label(numbers) == "mean of the target"
+    assert label(numbers, family="lognormal") == "mean of the logarithm of the target"
+    model = SamplingRegressor(Ridge(), n_draws=2, random_state=0, **PLAIN)
+    for display in (
+        DrawsDisplay.from_estimator(model, X, amount, n_draws=(1, 2), cv=2),
+        PriorDisplay.from_estimator(SamplingBayesianEncoder(), X, amount, strengths=[1, 10]),
+        leakage(SamplingBayesianEncoder(), X, amount, cv=2),
+        decompose_loss(model.fit(X, amount), X, amount),
+    ):
+        assert display.plot().ax_.get_title(loc="left") == "Predicting amount"
+    assert PosteriorDisplay.from_estimator(model, "city").target == "mean of amount"
+    assert DrawsDisplay.from_estimator(model, X, numbers, n_draws=(1,), cv=2).plot().ax_.get_title(loc="left") == ""
+
+
+def test_the_name_of_the_target_is_stored_in_files_parts_and_sums(table, tmp_path):
+    X, labels = table
+    whole = X.assign(paid=labels)
+    halves = [SamplingBayesianEncoder().partial_fit(part, "paid") for part in (whole[:150], whole[150:])]
+    (halves[0] + halves[1]).save(tmp_path / "encoder")
+    whole.to_parquet(tmp_path / "table.parquet")
+    rates = X.assign(claims=np.arange(300) % 3, days=2.0)
+    by_days = SamplingBayesianEncoder(family="poisson").fit(rates, "claims", exposure="days")
+    several = MultiTargetEncoder().fit(X, whole[["paid"]].assign(amount=np.arange(300) / 7))
+    for encoder in (
+        *halves,
+        halves[0] + halves[1],
+        SamplingBayesianEncoder.load(tmp_path / "encoder"),
+        SamplingBayesianEncoder().fit(tmp_path / "table.parquet", "paid"),
+        SamplingBayesianEncoder().fit(gather(tmp_path / "table.parquet", target="paid")),
+        several.encoders_["paid"],
+    ):
+        assert PosteriorDisplay.from_estimator(encoder, "city").target == "probability of paid = yes"
+    assert PosteriorDisplay.from_estimator(several.encoders_["amount"], "city").target == "mean of amount"
+    assert PosteriorDisplay.from_estimator(by_days, "city").target == "mean of claims per unit of exposure"
+
+
+def test_large_numbers_are_written_with_separators(table):
+    salary = pandas.Series(40_000.5 + 90.0 * np.arange(300), name="salary")
+    ax = PosteriorDisplay.from_estimator(SamplingBayesianEncoder(prior=0).fit(table[0], salary), "city").plot().ax_
+    ax.figure.canvas.draw()
+    assert {"50,000", "55,000"} & {label.get_text() for label in ax.get_xticklabels()}
+
+
+@pytest.mark.parametrize("kind", ["interval", "density"])
+def test_names_with_special_characters_are_drawn(kind):
+    names = np.array([*NASTY, None, np.nan], dtype=object)
+    X, y = np.repeat(names, 4)[:, None], np.tile([0, 0, 1, 1], len(names))
+    encoder = SamplingBayesianEncoder(prior=1e-3).fit(X, y)
+    display = PosteriorDisplay.from_estimator(encoder, 0, categories=[*NASTY, None], kind=kind).plot()
+    display.figure_.canvas.draw()
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels[3:5] == ["line break", "x" * 29 + "…"]
+    assert labels[6] == "(empty)"
+    assert labels[-2:] == ["(missing)", "(unseen)"]
+    frame = pandas.DataFrame({"$c_1$ \n": ["a", "b"] * 10})
+    fitted = SamplingBayesianEncoder().fit(frame, [0, 1] * 10)
+    ShrinkageDisplay.from_estimator(fitted, "$c_1$ \n").plot().figure_.canvas.draw()
+
+
+def test_plots_go_into_the_given_axes(encoder):
+    figure, (left, right) = plt.subplots(1, 2)
+    display = ShrinkageDisplay.from_estimator(encoder, "city").plot(ax=right)
+    assert display.ax_ is right
+    assert display.figure_ is figure
+    assert right.has_data()
+    assert not left.has_data()
+
+
+def test_frames_come_in_the_library_of_the_table_and_are_shown(table):
+    X, y = polars.from_pandas(table[0]), table[1]
+    encoder = SamplingBayesianEncoder().fit(X, y)
+    model = SamplingClassifier(LogisticRegression(), random_state=0)
+    for display in (
+        PosteriorDisplay.from_estimator(encoder, "city"),
+        ShrinkageDisplay.from_estimator(encoder, "city"),
+        DrawsDisplay.from_estimator(model, X, y, n_draws=[1], cv=2),
+        PriorDisplay.from_estimator(encoder, X, y, strengths=[1, 2]),
+        PriorDisplay.from_estimator(model, X, y, strengths=[0.1], cv=2),
+        ImportanceDisplay.from_estimator(SamplingClassifier(RandomForestClassifier(5), random_state=0), X, y),
+        leakage(encoder, X, y, cv=2),
+        decompose_loss(model.fit(X, y), X, y),
+    ):
+        assert isinstance(display.frame(), polars.DataFrame)
+        assert repr(display) == f"{type(display).__name__}\n{display.frame()}"
+
+
+def test_without_matplotlib_numbers_remain_and_plots_name_the_extra(encoder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    display = ShrinkageDisplay.from_estimator(encoder, "city")
+    assert len(display.frame()) == 16
+    with pytest.raises(ImportError, match=r'Plots need matplotlib: pip install "catbayes\[plot\]"\.'):
+        display.plot()
