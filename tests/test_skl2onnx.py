@@ -19,8 +19,6 @@ from sklearn.preprocessing import StandardScaler
 
 import catbayes.skl2onnx
 from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder
-from catbayes.export.onnx import write_onnx
-from catbayes.export.tables import Level, Lookup
 
 TYPES = {"float": (FloatTensorType, "float32"), "double": (DoubleTensorType, "float64")}
 
@@ -114,9 +112,8 @@ def test_missing_numbers_and_empty_text_are_missing_values():
     np.testing.assert_allclose(found, pipeline.predict(X), rtol=1e-4)
 
 
-def test_numbers_that_single_precision_cannot_tell_apart_are_refused():
-    level = Level(("rate",), [(0.1,), (0.1 + 1e-12,)], np.array([[0.5], [0.75]]))
-    lookup = Lookup("rate_encoded", ("rate_encoded",), (level,), np.array([0.25]))
-    assert write_onnx([lookup]).graph.input[0].type.tensor_type.elem_type == 11
+def test_numbers_that_are_equal_in_single_precision_are_refused():
+    X, y = pd.DataFrame({"rate": [0.1, 0.1 + 1e-12] * 20}), [0, 1] * 20
+    pipeline = make_pipeline(SamplingBayesianEncoder(["rate"], prior=0), Ridge()).fit(X, y)
     with pytest.raises(InputError, match="differ only in double precision"):
-        write_onnx([lookup], ml=3)
+        answer(pipeline, X)

@@ -6,14 +6,14 @@ from typing import Any
 
 from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
 from catbayes.errors import InputError
-from catbayes.export import write_onnx
-from catbayes.export.lookups import lookups
-from catbayes.export.tables import input_kinds
+from catbayes.export.lookups import input_kinds, lookups
 
 try:
     from onnx import TensorProto, defs, helper, numpy_helper
     from skl2onnx import update_registered_converter
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    from catbayes.export.onnx import write_onnx
 except ImportError as error:
     raise ImportError('Pipelines are converted by skl2onnx: pip install "catbayes[skl2onnx]".') from error
 
@@ -60,7 +60,7 @@ def _shape(operator: Any) -> None:
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    """Write the graph of the encoder into that of the Pipeline, and beside it the columns that pass through."""
+    """Write the graph of the encoder into that of the Pipeline, with the columns that pass through."""
     graph = _Graph(scope, container)
     encoding = operator.raw_operator.encoding_
     columns = _columns(graph, operator.inputs, [str(name) for name in encoding.evidence.inputs])

@@ -28,9 +28,7 @@ from catbayes.core.table import Table, make_frame, name_of
 from catbayes.core.types import ByRow, ByRowOrName, File, Labels, Seed, Source, TableLike
 from catbayes.core.validation import HEAVIEST, Array, check_number
 from catbayes.errors import InputError
-from catbayes.export import write_onnx, write_sql
-from catbayes.export.lookups import lookups
-from catbayes.export.tables import lookup_tables
+from catbayes.export.lookups import lookup_frames, lookups
 from catbayes.families import Family, find_family
 from catbayes.io.gathering import Given, gather_selected
 from catbayes.io.opening import is_source
@@ -491,6 +489,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
           ON catbayes_rows."city" COLLATE C = catbayes_0.key_0 COLLATE C
         """
         encoding = self._fitted()
+        from catbayes.export.sql import write_sql  # needs sqlglot
+
         return write_sql(lookups(encoding), dialect, table, lookup, encoding.evidence.inputs)
 
     def to_frames(self, lookup: str = "known") -> dict[str, Any]:
@@ -532,8 +532,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
           ON catbayes_rows."city" COLLATE C = catbayes_0."city" COLLATE C
         """
         encoding = self._fitted()
-        tables = lookup_tables(lookups(encoding), lookup)
-        return {name: make_frame(keys.record(one.outputs), encoding.library) for name, (one, keys) in tables.items()}
+        records = lookup_frames(encoding, lookup)
+        return {name: make_frame(record, encoding.library) for name, record in records.items()}
 
     def to_onnx(self) -> Any:
         """Make an ONNX model that gives what `transform` gives for the encoded columns: the posterior expectations.
@@ -566,6 +566,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
                [0.5 ],
                [0.67]])
         """
+        from catbayes.export.onnx import write_onnx  # needs onnx
+
         return write_onnx(lookups(self._fitted()))
 
     # --------------------------------------------------------------------------------------- scikit-learn

@@ -11,30 +11,28 @@ from typing import Any
 import numpy as np
 
 from catbayes.errors import InputError
-from catbayes.export.tables import Kind, Level, Lookup, input_kinds
+from catbayes.export.lookups import Kind, Level, Lookup, input_kinds
 
 try:
     from onnx import ModelProto, TensorProto, helper, numpy_helper
 except ImportError as error:
     raise ImportError('ONNX models are made by onnx: pip install "catbayes[onnx]".') from error
 
-__all__ = ["write_onnx"]
-
-OPSETS = {"": 19, "ai.onnx.ml": 4}  # the first that compares text, and the first that encodes doubles
-IR_VERSION = 9  # the one that came with them
+OPSETS = {"": 19, "ai.onnx.ml": 4}  # the first to compare text, and the first to encode doubles
+IR_VERSION = 9  # of the same release
 TYPES = {
     Kind.TEXT: (TensorProto.STRING, np.object_),
     Kind.INTEGER: (TensorProto.INT64, np.int64),
     Kind.NUMBER: (TensorProto.DOUBLE, np.float64),
     Kind.BOOLEAN: (TensorProto.BOOL, np.int64),  # no LabelEncoder takes booleans
 }
-MISSING = {Kind.TEXT: "", Kind.NUMBER: np.nan}  # what stands for a missing value, where something can
+MISSING = {Kind.TEXT: "", Kind.NUMBER: np.nan}  # the other types have no missing values
 
 
 def write_onnx(lookups: Sequence[Lookup], ml: int = OPSETS["ai.onnx.ml"]) -> ModelProto:
-    """Make the model that looks the outputs up: an input for each column, an output for each lookup.
+    """Make a model with an input for each column and an output for each lookup.
 
-    skl2onnx knows version 3 of `ai.onnx.ml`, in which numbers are compared in single precision.
+    skl2onnx knows versions of `ai.onnx.ml` before 4, which compare numbers in single precision.
     """
     graph = _Graph(ml)
     for column, kind in input_kinds(lookups).items():
@@ -50,20 +48,20 @@ def write_onnx(lookups: Sequence[Lookup], ml: int = OPSETS["ai.onnx.ml"]) -> Mod
 
 @dataclass
 class _Graph:
-    """The parts of a graph, as they come up."""
+    """The parts of a graph, as they are collected."""
 
     ml: int  # version of ai.onnx.ml
     nodes: list[Any] = field(default_factory=list)
     constants: list[Any] = field(default_factory=list)
     inputs: list[Any] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
-    about: dict[str, Any] = field(default_factory=dict)  # what inputs and outputs were called before
+    about: dict[str, Any] = field(default_factory=dict)  # original names of inputs and outputs
     columns: dict[str, tuple[Kind, str]] = field(default_factory=dict)  # each column, and its values, (row,)
 
     def read(self, column: str, kind: Kind) -> None:
-        """Take a column of shape (n, 1) in."""
+        """Add an input of shape (n, 1)."""
         if kind not in TYPES:
-            raise InputError(f"Column {column!r} holds {kind.value}, and ONNX has no such type. Fit on them as text.")
+            raise InputError(f"Column {column!r} has {kind.value}, and ONNX has no such type. Fit on them as text.")
         name, (dtype, _) = self._name(column, column), TYPES[kind]
         self.inputs.append(helper.make_tensor_value_info(name, dtype, ["n", 1]))
         values = self._add("Reshape", name, self._constant(np.array([-1])))
@@ -72,15 +70,15 @@ class _Graph:
         self.columns[column] = (kind, values)
 
     def write(self, lookup: Lookup) -> None:
-        """Give the outputs of a lookup out, (n, output)."""
+        """Add the outputs of a lookup, (n, output)."""
         tables = [*(level.outputs for level in lookup.levels), lookup.otherwise[None, :]]
         starts = np.cumsum([0, *map(len, tables)]).tolist()
         *upper, (last, start) = zip(lookup.levels, starts, strict=False)
         slot = self._slots(last, start, default=starts[-2])
         for level, start in reversed(upper):
             found = self._slots(level, start, default=-1)
-            held = self._add("GreaterOrEqual", found, self._constant(np.array(0)))
-            slot = self._add("Where", held, found, slot)
+            known = self._add("GreaterOrEqual", found, self._constant(np.array(0)))
+            slot = self._add("Where", known, found, slot)
         refused = [missing for column in lookup.required if (missing := self._missing(column, lookup))]
         if refused:
             tables.append(np.full((1, len(lookup.outputs)), np.nan))
@@ -95,7 +93,7 @@ class _Graph:
         if len(level.columns) == 1:
             numbers = {key[0]: start + number for number, key in enumerate(level.keys)}
             return self._number(*self.columns[level.columns[0]], numbers, default)
-        # Numbers of the values are the digits of the key's, the last of each for a value in no key.
+        # The key's number has the codes of its values as digits; the last code is for values in no key.
         parts = [dict.fromkeys(level.part(position)) for position in range(len(level.columns))]
         digits = [{value: digit for digit, value in enumerate(part)} for part in parts]
         radixes = [len(values) + 1 for values in digits]
@@ -110,40 +108,40 @@ class _Graph:
         return self._number(Kind.INTEGER, mixed, numbers, default)
 
     def _number(self, kind: Kind, values: str, numbers: dict[Any, int], default: int) -> str:
-        """Encode values as whole numbers; a spelling that is a category means the category."""
-        spelt: dict[Any, int] = {MISSING[kind]: numbers.get(None, default)} if kind in MISSING else {}
-        spelt |= {value: number for value, number in numbers.items() if value is not None}
-        if kind is Kind.INTEGER and not all(-(2**63) <= value < 2**63 for value in spelt):
+        """Encode values as whole numbers; `""` and NaN are missing unless they are categories."""
+        codes_of: dict[Any, int] = {MISSING[kind]: numbers.get(None, default)} if kind in MISSING else {}
+        codes_of |= {value: number for value, number in numbers.items() if value is not None}
+        if kind is Kind.INTEGER and not all(-(2**63) <= value < 2**63 for value in codes_of):
             raise InputError(
                 "A category is a whole number of more than 64 bits, and ONNX has no such type. Fit on text."
             )
         if self.ml < OPSETS["ai.onnx.ml"]:
-            return self._number_in_lists(kind, values, spelt, default)
-        keys: Any = np.array(list(spelt) or [0], dtype=TYPES[kind][1])  # no keys at all would be no graph
-        codes = np.array(list(spelt.values()) or [default])
+            return self._number_in_lists(kind, values, codes_of, default)
+        keys: Any = np.array(list(codes_of) or [0], dtype=TYPES[kind][1])  # no keys at all would be no graph
+        codes = np.array(list(codes_of.values()) or [default])
         tables = {"keys_tensor": keys, "values_tensor": codes, "default_tensor": np.array([default])}
         tensors = {name: numpy_helper.from_array(table, name) for name, table in tables.items()}
         return self._add("LabelEncoder", values, domain="ai.onnx.ml", **tensors)
 
-    def _number_in_lists(self, kind: Kind, values: str, spelt: dict[Any, int], default: int) -> str:
-        """Encode values as versions before 4 do, which know lists of text, of int64 and of floats, and no NaN."""
-        given, keys = values, [value for value in spelt if value == value]
+    def _number_in_lists(self, kind: Kind, values: str, codes_of: dict[Any, int], default: int) -> str:
+        """Encode values as versions before 4 do: from lists of text, int64 or floats, without NaN."""
+        given, keys = values, [value for value in codes_of if value == value]
         if kind is Kind.NUMBER:
             given = self._add("Cast", values, to=TensorProto.FLOAT)
             if len(np.unique(np.array(keys, dtype=np.float32))) < len(keys):
                 raise InputError("Categories are numbers that differ only in double precision. Fit on text.")
         forms = {Kind.TEXT: ("keys_strings", str), Kind.NUMBER: ("keys_floats", float)}
         name, form = forms.get(kind, ("keys_int64s", int))
-        codes = [spelt[key] for key in keys] or [default]  # no keys at all would be no graph
+        codes = [codes_of[key] for key in keys] or [default]  # no keys at all would be no graph
         lists: dict[str, Any] = {name: [form(key) for key in keys] or [form()], "values_int64s": codes}
         found = self._add("LabelEncoder", given, domain="ai.onnx.ml", **lists, default_int64=default)
         if kind is not Kind.NUMBER:
             return found
-        gap = next(number for value, number in spelt.items() if value != value)
+        gap = next(number for value, number in codes_of.items() if value != value)
         return self._add("Where", self._add("IsNaN", values), self._constant(np.array(gap)), found)
 
     def _missing(self, column: str, lookup: Lookup) -> str | None:
-        """Tell which rows lack a value; None where none can."""
+        """Find the rows without a value; None if the type has no missing values."""
         kind, values = self.columns[column]
         if kind is Kind.NUMBER:
             return self._add("IsNaN", values)
@@ -153,7 +151,7 @@ class _Graph:
         return self._add("Equal", values, self._constant(np.array("", dtype=object)))
 
     def _add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
-        """Add a node; returns the name of what it gives."""
+        """Add a node; returns the name of its output."""
         output = output or f"node/{len(self.nodes)}"  # no column has a slash in its name
         self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
         return output
@@ -164,7 +162,7 @@ class _Graph:
         return name
 
     def _name(self, wanted: str, about: Any) -> str:
-        """A name of letters, digits and underscores that nothing else has."""
+        """A unique name of letters, digits and underscores."""
         name = clean = re.sub(r"\W", "_", wanted)
         number = 2
         while name in self.about:

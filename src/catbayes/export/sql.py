@@ -1,4 +1,4 @@
-"""Lookups as one SQL query: a join for each level, and constants for what no table holds."""
+"""Lookups as one SQL query: a join for each table of keys, and constants for all other rows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from math import isfinite, isnan
 from typing import Any
 
-from catbayes.core.validation import check_option, named_twice
+from catbayes.core.validation import check_option
 from catbayes.errors import InputError
-from catbayes.export.tables import Keys, Kind, Level, Lookup, input_kinds, lookup_tables
+from catbayes.export.lookups import KeyTable, Kind, Level, Lookup, input_kinds
 
 try:
     import sqlglot
@@ -17,41 +17,35 @@ try:
 except ImportError as error:
     raise ImportError('SQL is written by sqlglot: pip install "catbayes[sql]".') from error
 
-__all__ = ["write_sql"]
-
 DIALECTS = [known.value for known in sqlglot.Dialects if known.value not in ("", "dax", "prql")]  # the last are no SQL
 ROWS = "catbayes_rows"
-# Where NaN is a value of its own: databases with a function that tells it, and those in which it equals itself.
-TOLD_BY_FUNCTION = ("athena", "bigquery", "clickhouse", "databricks", "presto", "spark", "spark2", "trino")
+# Databases in which NaN is not NULL: with a function for it, and where it equals itself.
+WITH_FUNCTION = ("athena", "bigquery", "clickhouse", "databricks", "presto", "spark", "spark2", "trino")
 EQUAL_TO_ITSELF = ("materialize", "postgres", "redshift", "risingwave", "snowflake")
-MIND_CAPITALS = ("clickhouse", "materialize", "oracle", "postgres", "risingwave", "snowflake")  # in quoted names
-# A column may hold "Oslo" and "oslo" for the same, and then a row would join both: how the same letters are asked for.
+# The collation of a column may ignore capitals, and then a row would join "Oslo" and "oslo": how to compare exactly.
 SAME_LETTERS = {
     "sqlite": "{} COLLATE BINARY",
     "duckdb": "{} COLLATE C",
     "postgres": 'CAST({} AS TEXT) COLLATE "C"',
-    "mysql": "CAST(CAST({} AS CHAR CHARACTER SET utf8mb4) AS BINARY)",  # no collation of text minds blanks at its end
+    "mysql": "CAST(CAST({} AS CHAR CHARACTER SET utf8mb4) AS BINARY)",  # text collations ignore trailing blanks
     "tsql": "CAST(CAST({} AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
     "fabric": "CAST(CAST({} AS VARCHAR(MAX)) AS VARBINARY(MAX))",
 }
 
 
 def write_sql(
-    lookups: Sequence[Lookup], dialect: str, table: str, lookup: str | None = None, beside: Sequence[str] = ()
+    lookups: Sequence[Lookup], dialect: str, table: str, prefix: str | None = None, columns: Sequence[str] = ()
 ) -> str:
     """Write the query that adds the outputs of the lookups to every row of a table.
 
-    The keys stand in the query, or, if `lookup` says what they begin with, in tables as `lookup_tables` names them.
-    `beside` are further columns of the table.
+    The keys are part of the query, or, with a `prefix`, in tables as `lookup_frames` names them. `columns` are those of
+    the table.
     """
     check_option("dialect", dialect, DIALECTS)
     kinds = input_kinds(lookups)
-    if dialect not in MIND_CAPITALS:
-        _check_names([*kinds, *(name for one in lookups for name in one.outputs)], beside)
-    home = None if lookup is None else _read_table(lookup, dialect)
-    found = lookup_tables(lookups, "catbayes" if home is None else home.name)
-    names = {(id(keys.level), keys.present): name for name, (_, keys) in found.items()}
-    writer = _Writer(dialect, kinds, names, home)
+    _check_names([*kinds, *(name for one in lookups for name in one.outputs)], columns)
+    home = None if prefix is None else _read_table(prefix, dialect)
+    writer = _Writer(dialect, kinds, home)
     rows = exp.alias_(_read_table(table, dialect), ROWS, table=True)
     query = exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(ROWS))).from_(rows)
     for one in lookups:
@@ -63,15 +57,17 @@ def write_sql(
     return str(query.sql(dialect=dialect, pretty=True, copy=False))
 
 
-def _check_names(asked: Sequence[str], beside: Sequence[str]) -> None:
-    """Refuse names that are asked for where a database could take another column for it."""
-    known = {name.lower() for name in asked}
-    twice = named_twice(dict.fromkeys([*asked, *(name for name in beside if name.lower() in known)]))
-    if twice is not None:
-        raise InputError(
-            f"The query would have {twice!r} twice, capitals aside, which most databases do not tell apart. Rename one "
-            "of these columns or classes, and fit again."
-        )
+def _check_names(used: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse names that are used and differ from others only in capitals, which most databases ignore."""
+    names = list(dict.fromkeys([*used, *columns]))
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.lower(), name)
+        if other != name and {name.lower()} & {each.lower() for each in used}:
+            raise InputError(
+                f"{other!r} and {name!r} differ only in capitals, which most databases ignore. Rename one of these "
+                "columns or classes, and fit again."
+            )
 
 
 def _read_table(table: str, dialect: str) -> Any:
@@ -83,80 +79,75 @@ def _read_table(table: str, dialect: str) -> Any:
 
 @dataclass
 class _Writer:
-    """The parts of a query, as they come up."""
+    """The parts of a query, as they are collected."""
 
     dialect: str
     kinds: dict[str, Kind]
-    names: dict[Any, str]  # what the tables of keys are called
-    home: Any = None  # the table that names begin with, where keys are in tables of the database
-    tables: dict[str, Any] = field(default_factory=dict)  # the levels, for WITH
+    home: Any = None  # the table whose name is the prefix, if the keys are in tables of the database
+    tables: dict[str, Any] = field(default_factory=dict)  # tables of keys by their names, for WITH
     joins: dict[str, Any] = field(default_factory=dict)  # the conditions on which rows join them
 
     def columns(self, lookup: Lookup) -> list[Any]:
         """The outputs of a lookup, as columns to select."""
         answers = [exp.null() if isnan(value) else _number(lookup.name, value) for value in lookup.otherwise]
         for level in reversed(lookup.levels):
-            answers = self._ask(level, lookup.name, lookup.outputs, answers)
+            answers = self._select(level, lookup, answers)
         if lookup.required:
             refused = exp.or_(*map(self._missing, lookup.required))
             answers = [exp.case().when(refused.copy(), exp.null()).else_(answer) for answer in answers]
         named = zip(answers, lookup.outputs, strict=True)
         return [exp.alias_(exp.cast(answer, "double"), _quoted(name)) for answer, name in named]
 
-    def joined(self, name: str) -> Any:
-        """What to join: the keys in the query, or in a table of the schema that holds them."""
+    def joined(self, alias: str) -> Any:
+        """What to join: the keys in the query, or in a table of the database."""
         if self.home is None:
-            return exp.to_table(name)
+            return exp.to_table(alias)
         table = self.home.copy()
+        name = f"{self.home.name}_{alias.rpartition('_')[2]}"
         table.set("this", exp.to_identifier(name, quoted=table.this.quoted))
-        return exp.alias_(table, _alias(name), table=True)
+        return exp.alias_(table, alias, table=True)
 
-    def _ask(self, level: Level, name: str, outputs: Sequence[str], otherwise: list[Any]) -> list[Any]:
-        """What a level answers, and `otherwise` where it does not hold the key."""
-        joined, nothing = [self._join(keys, name, outputs) for keys in level.joined()], level.nothing()
+    def _select(self, level: Level, lookup: Lookup, otherwise: list[Any]) -> list[Any]:
+        """The outputs of a level, or `otherwise` for keys that are not in it."""
+        joined, of_missing = [self._join(level, keys, lookup) for keys in level.tables], level.of_missing
         answers = []
         for output, other in enumerate(otherwise):
             found = [*(exp.column(columns[output], table) for table, columns in joined), other]
             answer = exp.func("COALESCE", *found) if joined else other
-            if nothing is not None:
+            if of_missing is not None:
                 missing = exp.and_(*map(self._missing, level.columns))
-                answer = exp.case().when(missing, _number(name, level.outputs[nothing, output])).else_(answer)
+                answer = exp.case().when(missing, _number(lookup.name, of_missing[output])).else_(answer)
             answers.append(answer)
         return answers
 
-    def _join(self, keys: Keys, name: str, outputs: Sequence[str]) -> tuple[str, list[Any]]:
-        """Join rows to keys; returns what their table is called in the query, and its columns of outputs."""
-        level = keys.level
-        table = self.names[id(level), keys.present]
+    def _join(self, level: Level, keys: KeyTable, lookup: Lookup) -> tuple[str, list[Any]]:
+        """Join rows to keys; returns the alias of their table in the query, and its columns of outputs."""
+        alias = f"catbayes_{keys.number}"
         if self.home is None:
-            alias, names = table, [f"key_{position}" for position in range(len(keys.columns))]
-            names += [f"output_{position}" for position in range(len(outputs))]
-            self.tables[table] = self._values(self._rows(keys, name), names)
+            names = [f"key_{position}" for position in range(len(keys.columns))]
+            names += [f"output_{position}" for position in range(len(lookup.outputs))]
+            self.tables[alias] = self._values(self._rows(keys, lookup.name), names)
             columns = [exp.to_identifier(name) for name in names]
         else:
-            alias, columns = _alias(table), [_quoted(name) for name in (*keys.columns, *outputs)]
-        lacking = [column for column, there in zip(level.columns, keys.present, strict=True) if not there]
-        conditions = [self._missing(column) for column in lacking]
+            columns = [_quoted(name) for name in (*keys.columns, *lookup.outputs)]
+        conditions = [self._missing(column) for column in level.columns if column not in keys.columns]
         conditions += [
             self._same(name, exp.column(key, alias)) for name, key in zip(keys.columns, columns, strict=False)
         ]
-        self.joins[table] = exp.and_(*conditions)
+        self.joins[alias] = exp.and_(*conditions)
         return alias, columns[len(keys.columns) :]
 
-    def _rows(self, keys: Keys, name: str) -> list[Any]:
+    def _rows(self, keys: KeyTable, name: str) -> list[Any]:
         """Keys and outputs as literals."""
-        places = [position for position, there in enumerate(keys.present) if there]
         kinds = [self.kinds[column] for column in keys.columns]
         rows = []
-        for number in keys.numbers:
-            values = [keys.level.keys[number][place] for place in places]
-            literals = [self._literal(name, kind, value) for kind, value in zip(kinds, values, strict=True)]
-            outputs = (_number(name, value) for value in keys.level.outputs[number])
-            rows.append(exp.Tuple(expressions=[*literals, *outputs]))
+        for key, outputs in zip(keys.keys, keys.outputs, strict=True):
+            literals = [self._literal(name, kind, value) for kind, value in zip(kinds, key, strict=True)]
+            rows.append(exp.Tuple(expressions=[*literals, *(_number(name, value) for value in outputs)]))
         return rows
 
     def _values(self, rows: list[Any], names: list[str]) -> Any:
-        """Rows as something to select from, in the way that the database can name its columns."""
+        """Rows as a query with named columns."""
         if self.dialect == "sqlite":
             first = [exp.column(f"column{number}").as_(name) for number, name in enumerate(names, start=1)]
             return exp.Select(expressions=first).from_(exp.Values(expressions=rows), copy=False)
@@ -164,7 +155,7 @@ class _Writer:
         return exp.Select(expressions=[exp.Star()]).from_(exp.Values(expressions=rows, alias=alias), copy=False)
 
     def _same(self, name: str, key: Any) -> Any:
-        """Whether a row has the value of a key; text is the same if its letters are."""
+        """Whether a row has the value of a key; text is compared exactly."""
         sides = [_column(name), key]
         if self.kinds[name] is Kind.TEXT and self.dialect in SAME_LETTERS:
             letters = SAME_LETTERS[self.dialect]
@@ -173,15 +164,15 @@ class _Writer:
         return exp.EQ(this=sides[0], expression=sides[1])
 
     def _missing(self, name: str) -> Any:
-        """Whether a row lacks a value: NULL, or NaN where that is another thing."""
+        """Whether the value of a row is missing: NULL, or NaN if that is different."""
         missing = exp.Is(this=_column(name), expression=exp.null())
         if self.kinds[name] is not Kind.NUMBER:
             return missing
         value = exp.cast(_column(name), "double")  # numbers of any type may be in the column
-        if self.dialect == "duckdb":  # it tells NaN by the statistics of a Parquet file, which leave NaN out
+        if self.dialect == "duckdb":  # isnan() reads the statistics of a Parquet file, which ignore NaN
             neither = [exp.not_(exp.func(name, value.copy())) for name in ("ISFINITE", "ISINF")]
             return exp.paren(exp.or_(missing, exp.and_(*neither)))
-        if self.dialect in TOLD_BY_FUNCTION:
+        if self.dialect in WITH_FUNCTION:
             return exp.paren(exp.or_(missing, exp.IsNan(this=value)))
         if self.dialect in EQUAL_TO_ITSELF:
             nan = exp.cast(exp.Literal.string("NaN"), "double")
@@ -192,7 +183,7 @@ class _Writer:
         """A value of a key, as a literal of its type."""
         match kind:
             case Kind.TEXT:
-                national = self.dialect in ("tsql", "fabric")  # else letters outside of the code page become "?"
+                national = self.dialect in ("tsql", "fabric")  # otherwise letters outside of the code page become "?"
                 return exp.National(this=value) if national else exp.Literal.string(value)
             case Kind.INTEGER:
                 return exp.Literal.number(int(value))
@@ -206,20 +197,15 @@ class _Writer:
 
 
 def _number(name: str, value: Any) -> Any:
-    """A number with all its digits; the exponent says that it is no decimal."""
+    """A number with all its digits; the exponent makes it a float."""
     value = float(value)
     if not isfinite(value):
         raise InputError(
-            f"{name!r} needs the number {value}, and there is no SQL for it. Leave such values out at fit."
+            f"{name!r} needs the number {value}, and there is no SQL for it. Remove such values, and fit again."
         )
     text = repr(abs(value))
     literal = exp.Literal(this=text if "e" in text else f"{text}e0", is_string=False)
     return literal if value >= 0 else exp.Neg(this=literal)
-
-
-def _alias(table: str) -> str:
-    """What a table of the database is called in the query: by its number."""
-    return f"catbayes_{table.rpartition('_')[2]}"
 
 
 def _column(name: str) -> Any:
