@@ -18,12 +18,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder
 from tables import make_table
 
-from catbayes import SamplingBayesianEncoder, SamplingClassifier
+from catbayes import SamplingBayesianEncoder, SamplingClassifier, recommended_encoder
 from experiments.public import load
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "one draw, no pairs": {"n_draws": 1, "interactions": None},
-    "five draws, no pairs": {"n_draws": 5, "interactions": None},
+    "one draw, no pairs": {"n_draws": 1, "encoder__interactions": None},
+    "five draws, no pairs": {"n_draws": 5, "encoder__interactions": None},
     "defaults": {},
 }
 
@@ -44,7 +44,7 @@ def wide(n_rows: int = 20_000) -> dict[str, Any]:
     numbers = np.random.default_rng(1).normal(size=(len(y), 300))
     X = pandas.DataFrame(numbers, columns=[f"number_{i}" for i in range(300)]).join(containers["pandas strings"])
     booster = LGBMClassifier(n_estimators=20, n_jobs=1, verbose=-1, random_state=0)
-    sampling = SamplingClassifier(booster, interactions=None, n_draws=5, random_state=0)
+    sampling = SamplingClassifier(booster, recommended_encoder(booster, interactions=None), n_draws=5, random_state=0)
 
     def stacked() -> None:
         with mock.patch("catbayes.models.backends.lightgbm.LightGBM.takes_chunks", return_value=False):
@@ -117,7 +117,7 @@ def on_table(name: str, repeat: int) -> tuple[list[str], str]:
     known, target, rest = X.iloc[old], y[old], X.iloc[new]
     booster = LGBMClassifier(n_estimators=200, learning_rate=0.05, n_jobs=1, verbose=-1, random_state=0)
     ways = {"plain": plain(X, booster)}
-    ways |= {label: SamplingClassifier(booster, random_state=0, **how) for label, how in SETTINGS.items()}
+    ways |= {label: SamplingClassifier(booster, random_state=0).set_params(**how) for label, how in SETTINGS.items()}
     fit = in_turn({label: partial(model.fit, known, target) for label, model in ways.items()}, repeat)
     predict = in_turn({label: partial(model.predict_proba, rest) for label, model in ways.items()}, 3 * repeat)
     lines = [

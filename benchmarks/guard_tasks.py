@@ -73,9 +73,15 @@ def make_encoder(setting: Setting) -> Any:
 def make_model(estimator: Any, setting: Setting, classes: bool, **parameters: Any) -> Any:
     """Make a model; what the setting of the encoder does not name is what the version recommends for the estimator."""
     encoder = make_encoder(setting)
-    chosen = [name for name in ("interactions", "effects", "keep_categories") if name in setting]
+    parts = ("interactions", "effects", "keep_categories")
     model = catbayes.SamplingClassifier if classes else catbayes.SamplingRegressor
-    return model(estimator, encoder, **{name: getattr(encoder, name) for name in chosen}, **parameters)
+    if not hasattr(catbayes, "recommended_encoder"):  # the models of older versions have these parameters
+        return model(estimator, encoder, **{n: getattr(encoder, n) for n in parts if n in setting}, **parameters)
+    usual = catbayes.recommended_encoder(
+        estimator, parameters.get("fit_with", "auto"), **{n: encoder.get_params()[n] for n in ("own_target",)}
+    )
+    encoder.set_params(**{n: value for n, value in usual.get_params().items() if n in parts and n not in setting})
+    return model(estimator, encoder, **parameters)
 
 
 # ------------------------------------------------------------------------------------------------ tables and estimators

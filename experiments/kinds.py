@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from lightgbm import LGBMRegressor
 
-from catbayes import SamplingBayesianEncoder, SamplingRegressor
+from catbayes import SamplingBayesianEncoder, SamplingRegressor, recommended_encoder
 from catbayes.kinds import Bins, Kind, Ordinal, Spellings
 from experiments.page import put, table
 from experiments.public import load
@@ -49,8 +49,8 @@ def in_a_booster(kinds: dict[str, Kind] | None, columns: list[str]) -> Predict:
     """LightGBM on draws of the columns, and on the others."""
 
     def predict(X: Any, y: Any, new: Any) -> Array:
-        encoder = SamplingBayesianEncoder(columns, family="normal", kinds=kinds)
         booster = LGBMRegressor(n_estimators=200, num_leaves=15, min_child_samples=10, verbose=-1, n_jobs=1)
+        encoder = recommended_encoder(booster, columns=columns, family="normal", kinds=kinds)
         return np.asarray(SamplingRegressor(booster, encoder, random_state=0).fit(X, y).predict(new))
 
     return predict

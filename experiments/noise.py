@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from catbayes import SamplingBayesianEncoder, SamplingClassifier
+from catbayes import SamplingBayesianEncoder, SamplingClassifier, recommended_encoder
 from experiments.quality_cells import HALVES
 from experiments.quality_methods import target_encoder
 from experiments.quality_models import MODELS
@@ -94,6 +94,8 @@ class Noise:
         ours: Any = SamplingBayesianEncoder(categorical, interactions=self.pairs, random_state=seed)
         if self.way == "encoder":
             return make_pipeline(ours, model)
+        pairs = {} if self.pairs is None else {"interactions": self.pairs}
+        ours = recommended_encoder(model, columns=categorical, **pairs, random_state=seed)
         return SamplingClassifier(model, ours, random_state=seed)
 
 

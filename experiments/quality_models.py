@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import validate_data
 
-from catbayes import SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes import SamplingClassifier, SamplingRegressor, recommended_encoder
 from experiments.quality_tables import Table
 
 
@@ -134,4 +134,5 @@ def with_columns(name: str, transformer: Any, columns: tuple[str, ...], verbose:
 def around(estimator: Any, columns: tuple[str, ...] | list[str], classes: bool, seed: int, **parameters: Any) -> Any:
     """Return catbayes around a model, with its defaults."""
     sampling = SamplingClassifier if classes else SamplingRegressor
-    return sampling(estimator, SamplingBayesianEncoder(list(columns)), random_state=seed, **parameters)
+    encoder = recommended_encoder(estimator, parameters.get("fit_with", "auto"), columns=list(columns))
+    return sampling(estimator, encoder, random_state=seed, **parameters)

@@ -18,16 +18,16 @@ import numpy as np
 from lightgbm import LGBMRegressor
 from sklearn.metrics import r2_score
 
-from catbayes import Effects, SamplingRegressor
+from catbayes import Effects, SamplingRegressor, recommended_encoder
 from experiments.scores import Array
 
 N_ROWS, N_ARTICLES, N_SEEDS = 30_000, 3_000, 4
-WAYS: dict[str, Any] = {
+WAYS: dict[str, dict[str, Any] | None] = {
     "LightGBM's own": None,
-    "no effects": False,
-    "effects": True,
-    "slopes": Effects(slopes={"article": ["price"]}),
-    'slopes="auto", the default': "auto",
+    "no effects": {"effects": False},
+    "effects": {"effects": True},
+    "slopes": {"effects": Effects(slopes={"article": ["price"]})},
+    'slopes="auto", the default': {},
 }
 
 
@@ -49,7 +49,7 @@ def left_over(way: Any, X: Any, y: Array, seed: int) -> float:
     if way is None:
         X = X.assign(article=X["article"].astype("category"))
     else:
-        model = SamplingRegressor(model, effects=way, random_state=seed)
+        model = SamplingRegressor(model, recommended_encoder(model, **way), random_state=seed)
     model.fit(X[:N_ROWS], y[:N_ROWS])
     return 1.0 - float(r2_score(y[N_ROWS:], model.predict(X[N_ROWS:])))
 

@@ -130,9 +130,6 @@ def model(estimator: Any, kind: Any, fit_with: str, predict_with: str = "draws",
     """A sampling model with every parameter named."""
     given = {
         "encoder": encoder(random_state=None),
-        "interactions": None,
-        "effects": False,
-        "keep_categories": None,
         "n_draws": 4,
         "random_state": 3,
         **words,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     from catbayes.io.gathering import gather
     from catbayes.mappings import PredictiveQuantiles
     from catbayes.models.classifier import SamplingClassifier
+    from catbayes.models.recommended import recommended_encoder
     from catbayes.models.regressor import SamplingRegressor
     from catbayes.models.saving import load
     from catbayes.priors import Empirical, Scaled
@@ -73,6 +74,7 @@ __all__ = [
     "fade",
     "gather",
     "load",
+    "recommended_encoder",
 ]
 
 _MODULES = {
@@ -101,6 +103,7 @@ _MODULES = {
     "io.gathering": ("gather",),
     "mappings": ("PredictiveQuantiles",),
     "models.classifier": ("SamplingClassifier",),
+    "models.recommended": ("recommended_encoder",),
     "models.saving": ("load",),
     "models.regressor": ("SamplingRegressor",),
     "priors": ("Empirical", "Scaled"),

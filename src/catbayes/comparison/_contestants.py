@@ -27,7 +27,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
 from sklearn.utils import get_tags
 
-from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
+from catbayes._encoder import ConjugateMomentEncoder
 from catbayes.comparison._native import LIGHTGBM, NATIVE
 from catbayes.comparison._rows import Rows
 from catbayes.comparison._scaling import TargetUnits, filled, standardised
@@ -36,6 +36,7 @@ from catbayes.core.table import did_you_mean
 from catbayes.errors import InputError
 from catbayes.inspect.one_column import seed_if_none
 from catbayes.models.classifier import SamplingClassifier
+from catbayes.models.recommended import recommended_encoder
 from catbayes.models.regressor import SamplingRegressor
 from catbayes.priors import Scaled
 
@@ -73,6 +74,7 @@ class Encoder:
     whole: bool = False  # makes a model of a model, instead of columns of columns
     codes: bool = False  # its numbers are names, and have no scale
     follows_family: bool = False  # encodes by the family's mean, which may be that of log y
+    parameters: Callable[[Rows], dict[str, Any]] | None = None  # of the recommended encoder of a whole model
 
 
 # ------------------------------------------------------------------------------------------------ models
@@ -118,21 +120,21 @@ def _family(rows: Rows) -> Any:
 
 def _recommended(rows: Rows, seed: int) -> Any:
     sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
-    encoder = SamplingBayesianEncoder(list(rows.categorical), family=_family(rows))
-    return sampling(encoder=encoder, random_state=seed)
+    return sampling(random_state=seed)
+
+
+def _columns_and_family(rows: Rows) -> dict[str, Any]:
+    return {"columns": list(rows.categorical), "family": _family(rows)}
 
 
 def _as_in_the_paper(rows: Rows, seed: int) -> Any:
-    prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0) if rows.family.free_strength else GAMMA_OF_THE_PAPER
-    encoder = SamplingBayesianEncoder(
-        list(rows.categorical),
-        family=_family(rows),
-        prior=prior,
-        own_target="include",
-        draws=Draws(1.0),
-    )
     sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
-    return sampling(encoder=encoder, n_draws=N_DRAWS_OF_THE_PAPER, fit_with="copies", random_state=seed)
+    return sampling(n_draws=N_DRAWS_OF_THE_PAPER, fit_with="copies", random_state=seed)
+
+
+def _parameters_of_the_paper(rows: Rows) -> dict[str, Any]:
+    prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0) if rows.family.free_strength else GAMMA_OF_THE_PAPER
+    return _columns_and_family(rows) | {"prior": prior, "own_target": "include", "draws": Draws(1.0)}
 
 
 def _moments(rows: Rows, seed: int) -> Any:
@@ -161,7 +163,11 @@ def _peer(name: str, seeded: bool = False) -> Callable[[Rows, int], Any]:
 ENCODERS: dict[str, Encoder] = {
     "target": Encoder("scikit-learn's TargetEncoder", _target),
     "sampling": Encoder(
-        "catbayes: draws from the posterior, as it recommends", _recommended, whole=True, follows_family=True
+        "catbayes: draws from the posterior, as it recommends",
+        _recommended,
+        whole=True,
+        follows_family=True,
+        parameters=_columns_and_family,
     ),
     "native": Encoder("the model's own handling of categories", lambda rows, seed: None),
     "one-hot": Encoder(
@@ -192,6 +198,7 @@ ENCODERS: dict[str, Encoder] = {
         _as_in_the_paper,
         whole=True,
         follows_family=True,
+        parameters=_parameters_of_the_paper,
     ),
     "glmm": Encoder("category_encoders' GLMMEncoder", _peer("GLMMEncoder", True), ("category_encoders", "statsmodels")),
 }
@@ -294,7 +301,11 @@ def builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
         numbers = [*standardised(), *up] if model.scaled else [filled()] if one_hot else []  # sparse ones take no gaps
         before = _numbers(rows, numbers) if numbers and (rows.numeric or rows.dates) else []
         if encoder.whole:
-            return _joined(rows, [*before, ("model", made.set_params(estimator=estimator))])
+            made.set_params(estimator=estimator)
+            if encoder.parameters is not None:
+                own = recommended_encoder(estimator, made.fit_with, **encoder.parameters(rows))
+                made.set_params(encoder=own)
+            return _joined(rows, [*before, ("model", made)])
         encode = ColumnTransformer([("categories", made, list(rows.categorical))], remainder="passthrough")
         return _joined(rows, [*before, ("encode", encode), ("model", estimator)])
 

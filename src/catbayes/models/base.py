@@ -18,15 +18,13 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from catbayes._encoder import SamplingBayesianEncoder, input_names, new_seed, read_new
-from catbayes.core.category_outputs import KeepCategories, Kept
 from catbayes.core.fitted import Encoding
 from catbayes.core.layout import Layout, TrainingDraws
-from catbayes.core.leakage import check_folds, splitter_of
+from catbayes.core.leakage import check_folds
 from catbayes.core.selection import Selection
 from catbayes.core.table import Named, Table, make_frame
-from catbayes.core.types import ByRow, ByRowOrName, Interactions, Labels, Seed, TableLike
+from catbayes.core.types import ByRow, ByRowOrName, Labels, Seed, TableLike
 from catbayes.core.validation import Array, check_count, check_number, check_option
-from catbayes.effects.settings import Effects
 from catbayes.errors import InputError, warn
 from catbayes.models import fitting
 from catbayes.models.backends import last_step
@@ -41,7 +39,7 @@ from catbayes.models.prediction import (
     require_smooth,
     second_order,
 )
-from catbayes.models.recommended import suitable
+from catbayes.models.recommended import recommended_encoder
 from catbayes.models.rows import TrainingRows, from_origins, read_training, wordy_columns
 from catbayes.models.saving import SavedModel
 from catbayes.models.updating import UpdatedModel
@@ -64,9 +62,6 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         estimator: Any = None,
         encoder: SamplingBayesianEncoder | None = None,
         *,
-        interactions: Interactions = "auto",
-        effects: bool | Effects | Literal["auto"] = "auto",
-        keep_categories: Kept | KeepCategories | Literal["auto"] | None = "auto",
         n_draws: int | None = None,
         fit_with: FitWith = "auto",
         predict_with: PredictWith | int = "draws",
@@ -77,9 +72,6 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
     ) -> None:
         self.estimator = estimator
         self.encoder = encoder
-        self.interactions = interactions
-        self.effects = effects
-        self.keep_categories = keep_categories
         self.n_draws = n_draws
         self.fit_with = fit_with
         self.predict_with = predict_with
@@ -88,7 +80,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # ------------------------------------------------------------------ for the two models to say
+    # ------------------------------------------------------------------ what the two models define
 
     @abstractmethod
     def _default_estimator(self) -> Any:
@@ -123,6 +115,11 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
 
     def _chosen_estimator(self) -> Any:
         return self._default_estimator() if self.estimator is None else self.estimator
+
+    def _default_encoder(self, **parameters: Any) -> SamplingBayesianEncoder:
+        if isinstance(self, ClassifierMixin):  # whatever the estimator says of itself
+            parameters = {"effects": False, **parameters}
+        return recommended_encoder(self._chosen_estimator(), self.fit_with, **parameters)
 
     # ---------------------------------------------------------------------------------- fitting
 
@@ -168,7 +165,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
             raise InputError(f"y holds only one class, {only!r}: expected two or more among rows that have weight.")
         seed = new_seed(self.random_state)
         way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
-        encoder = self._make_encoder(table, family, seed, suitable(estimator, way))
+        encoder = self._resolve_encoder(table, family, seed, self.encoder)
         if encoder is None:
             draws = TrainingDraws(table, Layout(table.n_columns, []), lambda k: [])
         else:
@@ -237,7 +234,9 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
             check_count("n_draws", self.n_draws)
         fitting.require_suitable(estimator, type(self).__name__, classes=isinstance(self, ClassifierMixin))
         if self.encoder is not None and not isinstance(self.encoder, SamplingBayesianEncoder):
-            raise InputError(f"encoder={self.encoder!r}: expected a SamplingBayesianEncoder, or None for its defaults.")
+            raise InputError(
+                f"encoder={self.encoder!r}: expected a SamplingBayesianEncoder, or None for the recommended one."
+            )
         if self.predict_with == "taylor":
             require_smooth(estimator)
 
@@ -252,20 +251,15 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         """Draws of a category that is in doubt, to predict with."""
         return PREDICTED_DRAWS if isinstance(self.predict_with, str) else int(self.predict_with)
 
-    def _make_encoder(self, table: Table, family: str, seed: int, kept: Kept | None) -> SamplingBayesianEncoder | None:
-        """Clone the encoder, with what this table and target need; None if no column is categorical."""
-        encoder = SamplingBayesianEncoder() if self.encoder is None else clone(self.encoder)
+    def _resolve_encoder(
+        self, table: Table, family: str, seed: int, encoder: SamplingBayesianEncoder | None
+    ) -> SamplingBayesianEncoder | None:
+        """Clone the encoder, and set what depends on target, table and model; None if there is nothing to encode."""
+        encoder = self._default_encoder() if encoder is None else clone(encoder)
         if isinstance(encoder.family, str) and encoder.family == "auto":
             encoder.set_params(family=family)
         if encoder.random_state is None:
             encoder.set_params(random_state=seed)
-        if encoder.interactions is None:
-            encoder.set_params(interactions=self.interactions)
-        if not encoder.effects:
-            encoder.set_params(effects=self._wants_effects(encoder))
-        if encoder.keep_categories is None:
-            by_estimator = isinstance(self.keep_categories, str) and self.keep_categories == "auto"
-            encoder.set_params(keep_categories=kept if by_estimator else self.keep_categories)
         if encoder.n_jobs is None:
             encoder.set_params(n_jobs=self.n_jobs)
         if not isinstance(encoder.columns, str) or encoder.columns != "auto":
@@ -276,17 +270,10 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
             warn(
                 "X has no string, categorical, boolean or object column, so there is nothing to encode and the "
                 "estimator is fitted on X as it is. Integer codes have to be named: "
-                f"encoder=SamplingBayesianEncoder(columns={table.names[:2]!r})."
+                f"encoder=recommended_encoder(estimator, columns={table.names[:2]!r})."
             )
             return None
         return encoder if table.frame is not None else encoder.set_params(columns=found)
-
-    def _wants_effects(self, encoder: SamplingBayesianEncoder) -> Any:
-        """Whether effects serve: by default for numbers, where they gain, if the own target is kept out by folds."""
-        if isinstance(self.effects, str) and self.effects == "auto":
-            serves = not isinstance(self, ClassifierMixin) and splitter_of(encoder.own_target) is not None
-            return Effects(slopes="auto") if serves else False
-        return self.effects
 
     def _reporter(self) -> Any:
         start = time.perf_counter()
@@ -541,10 +528,13 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         self
             The model.
         """
-        for name, make in (("encoder", SamplingBayesianEncoder), ("estimator", self._default_estimator)):
-            nested = any(key.startswith(f"{name}__") for key in params)
-            if nested and params.get(name, getattr(self, name)) is None:
-                params = params | {name: make()}
+        nested = {name for name in ("encoder", "estimator") if any(key.startswith(f"{name}__") for key in params)}
+        missing = {name for name in nested if params.get(name, getattr(self, name)) is None}
+        if "estimator" in missing:
+            params = params | {"estimator": self._default_estimator()}
+        if "encoder" in missing:
+            super().set_params(**{name: params.pop(name) for name in ("estimator", "fit_with") if name in params})
+            params = params | {"encoder": self._default_encoder()}
         super().set_params(**params)
         return self
 

@@ -38,7 +38,7 @@ from catbayes.models.backends.base import Backend
 from catbayes.models.next_class import NextClass, Tempered
 from catbayes.models.next_target import Ladder, NextTarget, UsualError
 
-FORMAT, VERSION = "catbayes model", 3
+FORMAT, VERSION = "catbayes model", 4
 HEADER, ENCODER, CALIBRATION = "model.json", "encoder.parquet", "calibration.npz"
 PARTS = ("estimator", "encoder")
 """Parameters that are written by themselves."""

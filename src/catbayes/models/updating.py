@@ -89,15 +89,8 @@ class _Part:
             raise InputError(
                 f'fit_with={model.fit_with!r} fits once and for all: partial_fit needs "auto" or "rounds".'
             )
-        if not (model.keep_categories is None or model.keep_categories == "auto"):
-            raise InputError(
-                f"keep_categories={model.keep_categories!r} makes features of categories, and more of them turn up: "
-                'partial_fit needs None or "auto", which keeps none.'
-            )
-        for name, none in (("effects", False), ("calibrate", None)):
-            value = getattr(model, name)
-            if not (value is none or (isinstance(value, str) and value == "auto")):
-                raise InputError(f"{name}={value!r} needs all rows at once: partial_fit goes with {name}={none!r}.")
+        if model.calibrate is not None:
+            raise InputError(f"calibrate={model.calibrate!r} needs all rows at once: partial_fit needs calibrate=None.")
         for name in ("effects", "keep_categories"):
             if model.encoder is not None and getattr(model.encoder, name):
                 raise InputError(f"The encoder has {name}: partial_fit needs one without, for more rows will come.")
@@ -116,11 +109,13 @@ class _Part:
                     f"The first batch has no rows of {lacking!r}: expected all classes in it. Give more rows."
                 )
         seed = new_seed(model.random_state)
-        encoder = model._make_encoder(self.table, self.family, seed, None)
+        encoder = model.encoder
+        if encoder is None:
+            encoder = model._default_encoder(effects=False, keep_categories=None)
+        encoder = model._resolve_encoder(self.table, self.family, seed, encoder)
         if encoder is None:
             draws = TrainingDraws(self.table, Layout(self.table.n_columns, []), lambda k: [])
         else:
-            encoder.set_params(effects=False)  # which are learnt from all rows at once
             draws = from_origins(encoder.fit_draws(self.given, self.named, self.weight))
         estimator = clone(model._chosen_estimator())
         unset = estimator.get_params().get("random_state", 0) is None

@@ -21,6 +21,7 @@ from catbayes.comparison._text import counted, in_rows, number
 from catbayes.core.random import Purpose, stream
 from catbayes.inspect import DrawsDisplay, LeakageDisplay, leakage, monitor, shrinkage
 from catbayes.models.classifier import SamplingClassifier
+from catbayes.models.recommended import recommended_encoder
 from catbayes.models.regressor import SamplingRegressor
 
 MOST_CATEGORIES = 2_000
@@ -280,11 +281,11 @@ def _draws(rows: Rows, seed: int) -> dict[str, Any]:
     X, y = _sampled(rows, MOST_ROWS_OF_DRAWS, seed)
     if rows.classes is not None and np.bincount(y, minlength=len(rows.classes)).min() < N_FOLDS:
         return {"left_out": f"A class has fewer rows than the {N_FOLDS} folds that it takes."}
-    encoder = SamplingBayesianEncoder(list(rows.categorical), family="auto" if rows.classes else rows.family)
-    if rows.classes is None:
-        model: Any = SamplingRegressor(HistGradientBoostingRegressor(max_iter=N_ROUNDS), encoder, random_state=seed)
-    else:
-        model = SamplingClassifier(HistGradientBoostingClassifier(max_iter=N_ROUNDS), encoder, random_state=seed)
+    classes = rows.classes is not None
+    booster = (HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor)(max_iter=N_ROUNDS)
+    family = "auto" if rows.classes else rows.family
+    encoder = recommended_encoder(booster, columns=list(rows.categorical), family=family)
+    model = (SamplingClassifier if classes else SamplingRegressor)(booster, encoder, random_state=seed)
     splitter = KFold if rows.classes is None else StratifiedKFold
     folds = splitter(N_FOLDS, shuffle=True, random_state=seed)
     scoring = "r2" if rows.classes is None else "neg_log_loss"
