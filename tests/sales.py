@@ -14,7 +14,7 @@ DRAWN = SamplingBayesianEncoder(draws=Draws(1.0))
 """Draws from the whole posterior, as in the paper."""
 
 
-PLAIN = {"interactions": None, "effects": False, "keep_categories": None}
+PLAIN = {"encoder": SamplingBayesianEncoder()}
 """Posteriors of single columns, and nothing beside them."""
 
 

@@ -16,12 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from xgboost import XGBClassifier, XGBRegressor, XGBRFClassifier
 
-from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, recommended_encoder
 from sales import SILENT
 
 QUIET = {"n_estimators": 20, "verbose": -1, "n_jobs": 1}
 CAT = {"iterations": 20, **SILENT}
-PLAIN = {"interactions": None, "effects": False, "random_state": 0}
 
 
 def make_table(n_rows=900):
@@ -37,7 +36,7 @@ X, Y = make_table()
 
 
 def probabilities(estimator, **fit_params):
-    return SamplingClassifier(estimator, **PLAIN).fit(X, Y, **fit_params).predict_proba(X)
+    return SamplingClassifier(estimator, random_state=0).fit(X, Y, **fit_params).predict_proba(X)
 
 
 CITY = [["city"], [0], "city", np.array(["city"]), (0,), "name:city"]
@@ -80,7 +79,7 @@ def test_a_column_that_is_not_encoded_becomes_a_category_of_the_booster(name, tm
     import catbayes
 
     estimator, fit_params = BOOSTERS[name]
-    model = SamplingClassifier(estimator, **PLAIN).fit(X, Y, **fit_params)
+    model = SamplingClassifier(estimator, random_state=0).fit(X, Y, **fit_params)
     place = model.get_feature_names_out().tolist().index("code")
     known = {
         "lightgbm": lambda fitted: fitted.booster_.dump_model()["tree_info"][0],
@@ -144,13 +143,13 @@ def test_a_column_that_is_not_encoded_becomes_a_category_of_the_booster(name, tm
 )
 def test_what_has_no_meaning_for_features_is_refused(estimator, fit_params, message):
     with pytest.raises(InputError, match=message):
-        SamplingClassifier(estimator, **PLAIN).fit(X, Y, **fit_params)
+        SamplingClassifier(estimator, random_state=0).fit(X, Y, **fit_params)
 
 
 def test_codes_are_told_apart_in_single_precision():
     many = X.assign(code=X["code"] * 30_000_000)
     with pytest.raises(InputError, match=r"'code' holds more than whole numbers from 0 to 16,777,216"):
-        SamplingClassifier(LGBMClassifier(**QUIET), **PLAIN).fit(many, Y, categorical_feature=["code"])
+        SamplingClassifier(LGBMClassifier(**QUIET), random_state=0).fit(many, Y, categorical_feature=["code"])
 
 
 class OwnHistograms(HistGradientBoostingClassifier):
@@ -171,20 +170,20 @@ def test_derived_classes_are_mapped_like_their_bases():
 
 def test_a_column_goes_before_a_feature_of_the_same_name():
     table = X.rename(columns={"code": "city_code"})
-    model = SamplingRegressor(XGBRegressor(n_estimators=20, monotone_constraints={"city_code": 1}), **PLAIN)
-    model.set_params(keep_categories=None).fit(table, Y)
+    booster = XGBRegressor(n_estimators=20, monotone_constraints={"city_code": 1})
+    model = SamplingRegressor(booster, SamplingBayesianEncoder(), random_state=0).fit(table, Y)
     moved = table.assign(city_code=table["city_code"] + 1)
     assert (model.predict(moved) >= model.predict(table) - 1e-6).all()
-    renamed = SamplingRegressor(XGBRegressor(n_estimators=20, monotone_constraints={"city_code": 1}), **PLAIN)
+    renamed = SamplingRegressor(booster, SamplingBayesianEncoder(keep_categories="codes"), random_state=0).fit(table, Y)
     with pytest.raises(InputError, match="Two outputs would be called 'city_code'"):
-        renamed.set_params(keep_categories="codes").fit(table, Y).get_feature_names_out()
+        renamed.get_feature_names_out()
     assert renamed.estimator_.get_params()["monotone_constraints"] == (0, 0, 1, 0)
 
 
 def test_the_sign_of_an_encoded_column_is_for_its_mean_in_arrays_too():
     for table, signs in ((X, {"city": 1}), (X, [1, 0, 0]), (X.to_numpy(), [1, 0, 0]), (X.to_numpy(), {0: 1})):
         booster = XGBRegressor(n_estimators=5, monotone_constraints=signs)
-        model = SamplingRegressor(booster, SamplingBayesianEncoder(keep_categories="codes"), **PLAIN).fit(table, Y)
+        model = SamplingRegressor(booster, SamplingBayesianEncoder(keep_categories="codes")).fit(table, Y)
         assert model.estimator_.get_params()["monotone_constraints"] == (1, 0, 0, 0)
 
 
@@ -194,14 +193,14 @@ def test_columns_that_are_kept_apart_are_not_combined():
         XGBRegressor(n_estimators=5, interaction_constraints=[["city"], ["shop", "code", "age"]]),
         HistGradientBoostingRegressor(max_iter=5, interaction_cst="no_interactions"),
     ):
-        model = SamplingRegressor(booster, interactions="pairs", effects=False)
+        model = SamplingRegressor(booster, recommended_encoder(booster, interactions="pairs", effects=False))
         with pytest.raises(InputError, match=r"keeps \['city', 'shop'\] apart, and the encoder combines them"):
             model.fit(both, Y)
-        model.set_params(interactions=None).fit(both, Y)
+        model.set_params(encoder__interactions=None).fit(both, Y)
 
 
 def test_gaps_in_a_category_of_catboost_are_new_categories():
-    model = SamplingClassifier(CatBoostClassifier(**CAT), **PLAIN).fit(X, Y, cat_features=["code"])
+    model = SamplingClassifier(CatBoostClassifier(**CAT), random_state=0).fit(X, Y, cat_features=["code"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gaps = model.predict_proba(X.assign(code=np.nan))
@@ -210,7 +209,9 @@ def test_gaps_in_a_category_of_catboost_are_new_categories():
 
 def test_categories_of_catboost_are_for_members_only():
     with pytest.raises(InputError, match=r"cat_features goes with the members of CatBoost only, not with copies"):
-        SamplingClassifier(CatBoostClassifier(**CAT), fit_with="copies", **PLAIN).fit(X, Y, cat_features=["code"])
+        SamplingClassifier(CatBoostClassifier(**CAT), fit_with="copies", random_state=0).fit(
+            X, Y, cat_features=["code"]
+        )
 
 
 @pytest.mark.parametrize(
@@ -229,7 +230,7 @@ def test_categories_of_catboost_are_for_members_only():
 def test_signs_are_those_of_columns_wherever_their_features_stand(estimator):
     """The target rises with age, so a model that may only fall with it is flat."""
     encoder = SamplingBayesianEncoder(keep_categories="one_hot")  # 20 features before that of age
-    model = SamplingRegressor(estimator, encoder, **PLAIN).fit(X, Y)
+    model = SamplingRegressor(estimator, encoder).fit(X, Y)
     assert len(model.get_feature_names_out()) == 23
     moved = X.assign(age=X["age"] + 1.0)
     assert (model.predict(moved) <= model.predict(X) + 1e-6).all()
@@ -238,7 +239,7 @@ def test_signs_are_those_of_columns_wherever_their_features_stand(estimator):
 def test_a_group_of_columns_holds_all_their_features():
     encoder = SamplingBayesianEncoder(keep_categories="one_hot")
     booster = XGBRegressor(n_estimators=20, max_depth=3, interaction_constraints=[["city"], ["code", 2]])
-    model = SamplingRegressor(booster, encoder, **PLAIN).fit(X, Y)
+    model = SamplingRegressor(booster, encoder).fit(X, Y)
     used = model.estimator_.get_booster().trees_to_dataframe().query("Feature != 'Leaf'")
     groups = used.groupby("Tree")["Feature"].agg(set)
     assert all(features <= {"code", "age"} or not features & {"code", "age"} for features in groups)
@@ -252,7 +253,7 @@ def test_amounts_of_columns_go_to_their_features(amounts):
         (LGBMRegressor(verbose=-1, feature_contri=amounts), {}),
         (XGBRegressor(n_estimators=20, colsample_bynode=0.5), {"feature_weights": amounts}),
     ):
-        model = SamplingRegressor(booster, encoder, **PLAIN).fit(X, Y, **fit_params)
+        model = SamplingRegressor(booster, encoder).fit(X, Y, **fit_params)
         importance = dict(zip(model.get_feature_names_out(), model.feature_importances_, strict=True))
         assert importance["age"] == 0
         assert importance["code"] > 0

@@ -13,7 +13,15 @@ from scipy.stats import norm
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from catbayes import Effects, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load
+from catbayes import (
+    Effects,
+    Kept,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    SamplingRegressor,
+    load,
+    recommended_encoder,
+)
 from catbayes.effects.gibbs import learn
 from catbayes.effects.mixed import Components, Crossed, Equations, solve
 from catbayes.errors import InputError
@@ -303,7 +311,8 @@ def test_models_of_numbers_have_effects_and_gain_by_them():
     X, y, _ = frame(8, n_rows=1_500, nested=True)
     scores = {}
     for effects in ("auto", False):
-        model = SamplingRegressor(Ridge(), effects=effects, random_state=0).fit(X[:700], y[:700])
+        own = None if effects == "auto" else recommended_encoder(Ridge(), effects=effects)
+        model = SamplingRegressor(Ridge(), own, random_state=0).fit(X[:700], y[:700])
         assert ("a_effect" in model.get_feature_names_out()) is (effects == "auto")
         scores[effects] = model.score(X[700:], y[700:])
     assert scores["auto"] > scores[False]
@@ -314,7 +323,7 @@ def test_doubt_about_an_effect_is_part_of_the_doubt_of_a_prediction():
     X, y, _ = frame(9, n_rows=800)
     X.loc[:1, "a"] = ["rare", "rare"]
     encoder = SamplingBayesianEncoder(prior=10, effects=True)
-    model = SamplingRegressor(Ridge(), encoder, interactions=None, keep_categories=None, random_state=0).fit(X, y)
+    model = SamplingRegressor(Ridge(), encoder, random_state=0).fit(X, y)
     _, spread = model.predict(X, return_std=True)
     assert spread[0] > 1.7 * np.median(spread)
 
@@ -358,7 +367,8 @@ def test_slopes_that_are_there_are_found_and_gain_and_others_are_left_out():
         X, y, _ = imports(2, slopes)
         scores = {}
         for effects in ("auto", True):
-            model = SamplingRegressor(trees, effects=effects, n_draws=1, random_state=0).fit(X[:4_000], y[:4_000])
+            own = None if effects == "auto" else recommended_encoder(trees, effects=effects)
+            model = SamplingRegressor(trees, own, n_draws=1, random_state=0).fit(X[:4_000], y[:4_000])
             scores[effects] = 1.0 - model.score(X[4_000:], y[4_000:])
             found = {name for name in model.get_feature_names_out() if "slope" in name}
             assert found == (names if effects == "auto" else set())
@@ -543,7 +553,9 @@ def test_of_two_rows_effects_stay_within_reach_of_the_target():
 
 def test_text_where_slopes_are_of_a_number_is_refused():
     X, y, _ = imports(5, n_rows=500, n_categories=20)
-    model = SamplingRegressor(Ridge(), effects=Effects(slopes={"category": ["x"]}), random_state=0).fit(X, y)
+    model = SamplingRegressor(
+        Ridge(), recommended_encoder(Ridge(), effects=Effects(slopes={"category": ["x"]})), random_state=0
+    ).fit(X, y)
     with pytest.raises(InputError, match="must hold numbers"):
         model.predict(X.assign(x="q"))
 

@@ -251,7 +251,7 @@ def test_parameters_of_fit_are_routed_to_the_estimator():
 def test_importances_and_coefficients_have_names_and_can_be_averaged_by_column():
     X, y = make_table()
     encoder = SamplingBayesianEncoder(mapping="polynomial")
-    model = SamplingRegressor(RandomForestRegressor(10), encoder, random_state=0, **PLAIN).fit(X, y)
+    model = SamplingRegressor(RandomForestRegressor(10), encoder, random_state=0).fit(X, y)
     names = ["city_mean", "city_square", "shop_mean", "shop_square", "number"]
     assert model.get_feature_names_out().tolist() == names
     by_column = model.by_column(model.feature_importances_)

@@ -26,7 +26,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from xgboost import XGBRegressor
 
-from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes import (
+    InputError,
+    InputWarning,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    SamplingRegressor,
+    recommended_encoder,
+)
 from catbayes.models.fitting import choose
 from sales import SILENT, WAYS, IgnoresTheCategory, make_table, noise_category
 
@@ -143,7 +150,7 @@ def test_larger_tables_are_copied_less_often_and_for_sums_still_less(estimator, 
     def copies(n_rows):
         X = pandas.DataFrame({"city": np.resize(list("abcdefgh"), n_rows)})
         y = (np.arange(n_rows) % 8 > 3) + np.random.default_rng(0).normal(size=n_rows)
-        SamplingRegressor(estimator, effects=False, random_state=0, verbose=1).fit(X, y)
+        SamplingRegressor(estimator, recommended_encoder(estimator, effects=False), random_state=0, verbose=1).fit(X, y)
         return capsys.readouterr().out.partition(" copies of")[0].rpartition(" ")[2]
 
     assert [copies(n_rows) for n_rows in (most // 2, most, most + 1)] == ["3", "2", ""]  # one is no copy

@@ -13,7 +13,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import catbayes
-from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder, SamplingClassifier, encode, gather
+from catbayes import (
+    ConjugateMomentEncoder,
+    InputError,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    encode,
+    gather,
+    recommended_encoder,
+)
 from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index
 
@@ -289,9 +297,13 @@ def test_a_linear_model_learns_what_only_two_columns_together_say():
     random = np.random.default_rng(0)
     table = pd.DataFrame(random.choice(list("abcdefgh"), (4_000, 2)), columns=["one", "other"])
     y = (table["one"].map(ord) + table["other"].map(ord)) % 2
-    single = SamplingClassifier(LogisticRegression(), interactions=None, random_state=0)
+    single = SamplingClassifier(
+        LogisticRegression(), recommended_encoder(LogisticRegression(), interactions=None), random_state=0
+    )
     single.fit(table[:3_000], y[:3_000])
-    model = SamplingClassifier(LogisticRegression(), keep_categories=None, random_state=0)
+    model = SamplingClassifier(
+        LogisticRegression(), recommended_encoder(LogisticRegression(), keep_categories=None), random_state=0
+    )
     model.fit(table[:3_000], y[:3_000])
     assert single.score(table[3_000:], y[3_000:]) < 0.6
     assert model.score(table[3_000:], y[3_000:]) > 0.99

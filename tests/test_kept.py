@@ -15,7 +15,15 @@ from sklearn.naive_bayes import GaussianNB
 from xgboost import XGBClassifier
 
 import catbayes
-from catbayes import InputError, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, encode
+from catbayes import (
+    InputError,
+    Kept,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    SamplingRegressor,
+    encode,
+    recommended_encoder,
+)
 from catbayes.models.prediction import DOUBT
 
 CITIES = ["Bonn", "Kyiv", "Oslo", "Rome"]
@@ -160,7 +168,7 @@ def test_the_estimator_says_how_categories_are_kept():
     linear = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y).get_feature_names_out()
     assert {"city_is_Oslo", "user_is_u", "door_is_x"} <= {*linear}
     assert not coded(SamplingClassifier(GaussianNB(), random_state=0).fit(X, y))
-    assert not coded(SamplingClassifier(RandomForestClassifier(5), keep_categories=None).fit(X, y))
+    assert not coded(SamplingClassifier(RandomForestClassifier(5), SamplingBayesianEncoder()).fit(X, y))
     own = SamplingBayesianEncoder(keep_categories=Kept("codes", most=100))
     assert "street_code" not in coded(SamplingClassifier(RandomForestClassifier(5), own).fit(X, y))  # has no say
 
@@ -168,11 +176,17 @@ def test_the_estimator_says_how_categories_are_kept():
 def test_codes_stand_instead_of_posteriors_that_say_no_more_in_more_numbers():
     X, y = make_table(2_000)
     y = y + (X["age"] > 0)
-    forest = SamplingClassifier(RandomForestClassifier(5), interactions=None, random_state=0).fit(X, y)
+    forest = SamplingClassifier(
+        RandomForestClassifier(5), recommended_encoder(RandomForestClassifier(5), interactions=None), random_state=0
+    ).fit(X, y)
     of_city = ["city_0", "city_1", "city_2", "city_code"]  # four cities, three classes
     names = forest.get_feature_names_out().tolist()
     assert [name for name in names if name.startswith(("city", "user", "door"))] == [*of_city, "user_code", "door_code"]
-    beside = SamplingClassifier(RandomForestClassifier(5), interactions=None, keep_categories="codes", random_state=0)
+    beside = SamplingClassifier(
+        RandomForestClassifier(5),
+        recommended_encoder(RandomForestClassifier(5), interactions=None, keep_categories="codes"),
+        random_state=0,
+    )
     assert {"user_0", "user_1", "user_2", "user_code"} <= {*beside.fit(X, y).get_feature_names_out()}
     draws = forest.predict_draws(X[:50], columns=["user", "door"])
     assert (draws == draws[0]).all()
@@ -237,7 +251,8 @@ def test_what_two_categories_of_one_mean_have_apart_is_learnt():
     X = pd.DataFrame({"hour": hour.astype(str), "working": working})
     trees = LGBMRegressor(n_estimators=50, verbose=-1, n_jobs=1)
     for settings, low, high in (({"keep_categories": None}, -0.1, 0.2), ({}, 0.75, 1.0)):
-        model = SamplingRegressor(trees, interactions=None, random_state=0, **settings).fit(X[:4_000], y[:4_000])
+        encoder = recommended_encoder(trees, interactions=None, **settings)
+        model = SamplingRegressor(trees, encoder, random_state=0).fit(X[:4_000], y[:4_000])
         assert low < model.score(X[4_000:], y[4_000:]) < high
 
 
@@ -249,7 +264,9 @@ def test_rows_of_well_known_categories_are_predicted_at_the_mean_and_others_over
     score = X["city"].map(effect).fillna(0.0) + X["shop"].map({"a": -1.5, "b": -0.5, "c": 0.5, "d": 1.5})
     y = (random.random(3_000) < 1 / (1 + np.exp(-score))).astype(int)
     forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
-    model = SamplingClassifier(forest, interactions=None, keep_categories=None, random_state=0).fit(X, y)
+    model = SamplingClassifier(
+        forest, recommended_encoder(forest, interactions=None, keep_categories=None), random_state=0
+    ).fit(X, y)
     doubts = model.encoder_.encoding_.doubts()
     known = X["city"] == "big"
     assert doubts[0][model.encoder_.encoding_.columns[0].posteriors.index.sources[0].values.index("big")] < DOUBT

@@ -998,7 +998,7 @@ def test_models_interactions_effects_and_comparisons_take_kinds():
     y = target("normal", chance)
     kinds = {"hour": Ordinal(range(24), cyclic=True), "size": Bins(5)}
     model = SamplingRegressor(LGBMRegressor(n_estimators=5, verbose=-1, n_jobs=1), SamplingBayesianEncoder(kinds=kinds))
-    model.set_params(random_state=0, interactions=[("hour", "shop"), ("size", "shop")]).fit(table, y)
+    model.set_params(random_state=0, encoder__interactions=[("hour", "shop"), ("size", "shop")]).fit(table, y)
     assert np.isfinite(model.predict(table)).all()
     assert [column.name for column in model.encoder_.encoding_.columns][:3] == ["hour", "shop", "size"]
     file = io.BytesIO()

@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from xgboost import XGBRegressor
 
-from catbayes import InputError, SamplingRegressor
+from catbayes import InputError, SamplingBayesianEncoder, SamplingRegressor, recommended_encoder
 from sales import BOOSTER_WAYS, SILENT, make_table
 
 NAMES = {
@@ -38,7 +38,9 @@ def test_boosters_know_the_names_of_their_features_and_do_not_warn(estimator, wa
     X, y = hard_names()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = SamplingRegressor(estimator, fit_with=way, interactions=None, random_state=0).fit(X, y)
+        model = SamplingRegressor(
+            estimator, recommended_encoder(estimator, interactions=None), fit_with=way, random_state=0
+        ).fit(X, y)
         model.predict(X, return_std=True)
     spelled = [name.replace(" ", "_").replace('["a"]', "__a__") for name in model.get_feature_names_out()]
     for member in model.estimators_:
@@ -57,7 +59,7 @@ def test_features_of_new_rows_are_what_the_fitted_estimator_predicts_from(estima
 def test_names_stay_apart_where_a_library_spells_two_alike():
     X, y = make_table()
     X = pd.DataFrame({"a b": X["city"], "a:b": X["shop"], "number": X["number"]})
-    plain = {"interactions": None, "keep_categories": None, "effects": False}
+    plain = {"encoder": SamplingBayesianEncoder()}
     model = SamplingRegressor(LGBMRegressor(n_estimators=2, verbose=-1), **plain)
     assert model.fit(X, y).estimator_.feature_name_ == ["a_b", "a_b_2", "number"]
 
@@ -75,7 +77,7 @@ def test_features_come_in_the_library_of_the_table_and_belong_to_its_own_coeffic
 def test_as_many_rows_as_features_are_not_taken_for_names():
     X, y = make_table(3)
     booster = LGBMRegressor(n_estimators=1, verbose=-1, min_child_samples=1)
-    plain = {"interactions": None, "keep_categories": None, "effects": False}
+    plain = {"encoder": SamplingBayesianEncoder()}
     model = SamplingRegressor(booster, fit_with="copies", n_draws=2, random_state=0, **plain).fit(X, y)
     assert model.estimator_.feature_name_ == list(X)
 
@@ -102,7 +104,7 @@ def test_constraints_go_by_the_names_of_features(estimator, way):
 @pytest.mark.parametrize("groups", [[["city"], ["shop", "number"]], [[0], [1, 2]]], ids=["names", "places"])
 def test_features_of_xgboost_act_together_where_names_allow_it(groups):
     X, y = make_table()
-    plain = {"interactions": None, "keep_categories": None, "effects": False}
+    plain = {"encoder": SamplingBayesianEncoder()}
     booster = XGBRegressor(n_estimators=20, max_depth=3, interaction_constraints=groups)
     trees = SamplingRegressor(booster, n_draws=1, random_state=0, **plain).fit(X, y).estimator_.get_booster()
     used = trees.trees_to_dataframe().query("Feature != 'Leaf'").groupby("Tree")["Feature"].agg(set)
@@ -117,6 +119,6 @@ def test_features_of_xgboost_act_together_where_names_allow_it(groups):
 )
 def test_constraints_of_a_name_that_is_no_feature_name_those_that_are(given):
     X, y = make_table()
-    plain = {"interactions": None, "keep_categories": None, "effects": False}
+    plain = {"encoder": SamplingBayesianEncoder()}
     with pytest.raises(InputError, match=r"_constraints names 'nummer', which is no feature: .*'city', 'shop', 'numb"):
         SamplingRegressor(XGBRegressor(n_estimators=2, **given), random_state=0, **plain).fit(X, y)

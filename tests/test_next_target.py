@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import TimeSeriesSplit
 from sklearn.svm import LinearSVC
 
-from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, recommended_encoder
 from catbayes.models.next_target import Ladder, kinds_of, voices
 from sales import SILENT, make_table
 
@@ -98,7 +98,12 @@ def test_a_new_category_among_well_known_ones_has_a_wide_interval_though_none_wa
         random = np.random.default_rng(seed)
         effect, code = 3 * random.normal(size=330), np.r_[np.repeat(np.arange(30), 20), np.arange(330)]
         X, y = pandas.DataFrame({"shop": np.char.add("s", code.astype(str))}), effect[code] + random.normal(size=930)
-        model = SamplingRegressor(LinearRegression(), calibrate=5, keep_categories=None, random_state=0)
+        model = SamplingRegressor(
+            LinearRegression(),
+            recommended_encoder(LinearRegression(), keep_categories=None),
+            calibrate=5,
+            random_state=0,
+        )
         covered.append(inside(model.fit(X[:600], y[:600]).predict_interval(X[600:]), y[600:]))
     known = np.concatenate([some[:30] for some in covered])
     assert np.concatenate([some[30:] for some in covered]).mean() == pytest.approx(0.9, abs=0.05)
@@ -114,7 +119,9 @@ def test_a_new_category_is_covered_where_there_is_little_noise_as_well():
         code = np.r_[random.integers(0, 50, 1_500), random.integers(50, 1_000, 1_500)]
         y = effect[code] + (0.2 + 3 * x) * random.normal(size=3_000)
         X = pandas.DataFrame({"shop": np.char.add("s", code.astype(str)), "x": x})
-        model = SamplingRegressor(Ridge(), calibrate=5, keep_categories=None, random_state=seed)
+        model = SamplingRegressor(
+            Ridge(), recommended_encoder(Ridge(), keep_categories=None), calibrate=5, random_state=seed
+        )
         model.fit(X[:1_500], y[:1_500])
         covered.append(inside(model.predict_interval(X[1_500:]), y[1_500:]))
         calm.append(x[1_500:] < 0.3)
@@ -303,7 +310,12 @@ def test_the_set_holds_the_next_class_however_rare_its_category_is(n_classes):
     covered, kinds = [], []
     for seed in range(3):
         X, y, new, y_new, kind = make_classes(6_000, 2_000, n_classes, seed)
-        model = SamplingClassifier(LogisticRegression(max_iter=1000), calibrate=5, interactions=None, random_state=0)
+        model = SamplingClassifier(
+            LogisticRegression(max_iter=1000),
+            recommended_encoder(LogisticRegression(max_iter=1000), interactions=None),
+            calibrate=5,
+            random_state=0,
+        )
         sets = model.fit(X, y).predict_set(new, 0.9)
         assert sets.shape == (4_000, n_classes)
         assert 1 < sets.sum(axis=1).mean() < n_classes
@@ -325,7 +337,12 @@ def test_sets_of_a_kind_of_few_rows_or_none_are_what_the_probabilities_say():
         X, y = pandas.DataFrame({"shop": np.char.add("s", code.astype(str))}), random.random(len(code)) < rate[code]
         for n_rare, found in covered.items():  # shops of one row, which a fold has never seen
             known = 1_200 + n_rare
-            model = SamplingClassifier(LogisticRegression(), calibrate=5, keep_categories=None, random_state=0)
+            model = SamplingClassifier(
+                LogisticRegression(),
+                recommended_encoder(LogisticRegression(), keep_categories=None),
+                calibrate=5,
+                random_state=0,
+            )
             sets = model.fit(X[:known], y[:known]).predict_set(X[known:], 0.9)
             found.append(sets[np.arange(len(sets)), y[known:].astype(int)].mean())
     assert all(np.mean(found) > 0.88 for found in covered.values())

@@ -46,7 +46,7 @@ def test_draws_of_a_linear_model_converge_to_the_mean_at_the_rate_of_strata():
     X, y = make_table()
     errors = []
     for n_draws in (4, 16, 64, 256):
-        model = SamplingRegressor(LinearRegression(), DRAWN, predict_with=n_draws, random_state=0, **PLAIN).fit(X, y)
+        model = SamplingRegressor(LinearRegression(), DRAWN, predict_with=n_draws, random_state=0).fit(X, y)
         gap = model.predict(X) - model.set_params(predict_with="mean").predict(X)
         errors.append(np.sqrt(np.mean(gap**2)))
     slope = np.polyfit(np.log([4, 16, 64, 256]), np.log(errors), 1)[0]
@@ -74,7 +74,7 @@ def test_strata_need_a_quarter_of_the_independent_draws_at_most(link):
 def test_the_draws_of_a_category_have_the_moments_of_its_posterior(column):
     X, y = make_table()
     number, drawn = list(X).index(column), clone(DRAWN).set_params(prior=1)  # whose doubt is all in the draws
-    model = SamplingRegressor(Reads(lambda features: features[:, number]), drawn, n_draws=1, random_state=0, **PLAIN)
+    model = SamplingRegressor(Reads(lambda features: features[:, number]), drawn, n_draws=1, random_state=0)
     model.fit(X, y)
     believed = model.encoder_.posteriors_[column]
     new = pandas.DataFrame({"city": "c0", "shop": "s0", "number": 0.0, column: believed["category"].fillna("unseen")})
@@ -201,7 +201,7 @@ def test_unseen_and_missing_categories_are_predicted(fit_with):
 def test_draws_that_are_predicted_together_are_answered_as_one_by_one(fit_with, monkeypatch):
     """However many rows a call takes, draw k is answered by the same model, in its place."""
     X, y = make_table()
-    model = SamplingRegressor(DecisionTreeRegressor(), DRAWN, fit_with=fit_with, n_draws=3, random_state=0, **PLAIN)
+    model = SamplingRegressor(DecisionTreeRegressor(), DRAWN, fit_with=fit_with, n_draws=3, random_state=0)
     model.fit(X, y)
     together, mean = model.predict_draws(X, n_draws=7), model.predict(X)
     monkeypatch.setattr("catbayes.models.prediction.STACKED_ROWS", 1)

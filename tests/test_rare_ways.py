@@ -266,10 +266,7 @@ def test_weights_reach_the_steps_of_a_pipeline_that_ask_for_them():
             ridge = Ridge().set_fit_request(sample_weight=asks)
             scaled = StandardScaler().set_fit_request(sample_weight=asks)
             model = SamplingRegressor(
-                make_pipeline(scaled, ridge),
-                SamplingBayesianEncoder(["city"], prior=1.0),
-                random_state=0,
-                effects=False,
+                make_pipeline(scaled, ridge), SamplingBayesianEncoder(["city"], prior=1.0), random_state=0
             )
             copies[asks] = model.set_fit_request(sample_weight=True).fit(X, Y, sample_weight=weight).predict(X)
     assert np.abs(copies[True] - copies[False]).max() > 1e-6
@@ -523,12 +520,6 @@ def test_a_pipeline_of_one_step_is_that_step():
     how = {"encoder": encoder, "random_state": 0, "fit_with": "rounds"}
     alone, piped = (SamplingRegressor(model, **how).fit(X, Y) for model in (boosted, make_pipeline(boosted)))
     np.testing.assert_array_equal(alone.predict(X), piped.predict(X))
-
-
-def test_what_the_encoder_says_goes_before_what_the_model_says():
-    own = SamplingBayesianEncoder(["city"], prior=1.0, effects=True, keep_categories="one_hot", n_jobs=1)
-    model = SamplingRegressor(Ridge(), own, effects=False, keep_categories=None, random_state=0).fit(X, Y)
-    assert (model.encoder_.effects, model.encoder_.keep_categories) == (True, "one_hot")
 
 
 def test_intervals_of_models_with_combinations_go_by_single_columns():

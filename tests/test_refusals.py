@@ -34,7 +34,7 @@ from catbayes.kinds import Bins, Ordinal, Spellings
 
 def model(estimator=None, **settings):
     encoder = SamplingBayesianEncoder(["city"], prior=1.0)
-    how = {"encoder": encoder, "random_state": 0, "effects": False, "keep_categories": None, **settings}
+    how = {"encoder": encoder, "random_state": 0, **settings}
     return SamplingRegressor(estimator or Ridge(), **how)
 
 
@@ -137,7 +137,7 @@ REFUSED = {
     ),
     "model: grows with members that need all rows": (
         lambda: model(SGDRegressor(), calibrate=2).partial_fit(X, Y),
-        "needs all rows at once: partial_fit goes with",
+        "needs all rows at once: partial_fit needs calibrate=None",
     ),
     "model: grows with effects": (
         lambda: model(SGDRegressor(), encoder=SamplingBayesianEncoder(["city"], effects=True)).partial_fit(X, Y),

@@ -25,7 +25,15 @@ from sklearn.svm import LinearSVC
 from xgboost import XGBClassifier, XGBRegressor
 
 import catbayes
-from catbayes import InputError, InputWarning, Kept, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes import (
+    InputError,
+    InputWarning,
+    Kept,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    SamplingRegressor,
+    recommended_encoder,
+)
 from catbayes.models.saving import TRUSTED
 from sales import BOOSTER_WAYS, SILENT, make_table
 
@@ -101,7 +109,8 @@ def test_a_booster_that_stopped_early_predicts_with_as_many_trees():
 def test_all_settings_come_back():
     X, y = make_table()
     encoder = SamplingBayesianEncoder(["city", "shop"], prior=0.1, keep_categories=Kept("one_hot", most=40))
-    settings = {"interactions": [("city", "shop")], "n_draws": 2, "fit_with": "members", "predict_with": 5}
+    encoder.set_params(interactions=[("city", "shop")])
+    settings = {"n_draws": 2, "fit_with": "members", "predict_with": 5}
     model = SamplingRegressor(Ridge(alpha=2.0), encoder, random_state=1, **settings).fit(pl.from_pandas(X), y)
     loaded = through_a_file(model)
     assert str(loaded.get_params()) == str(model.get_params())
@@ -111,7 +120,9 @@ def test_all_settings_come_back():
 @pytest.mark.parametrize("n_rows", [150, 900], ids=["plain scale", "scale by trees"])
 def test_intervals_of_the_next_target_come_back(n_rows):
     X, y = make_table(n_rows)
-    model = SamplingRegressor(Ridge(), calibrate=3, effects=False, random_state=0).fit(X, y)
+    model = SamplingRegressor(Ridge(), recommended_encoder(Ridge(), effects=False), calibrate=3, random_state=0).fit(
+        X, y
+    )
     loaded = through_a_file(model)
     assert (model._calibration.scale.trees is None) == (n_rows == 150)
     np.testing.assert_array_equal(loaded.predict_interval(X), model.predict_interval(X))

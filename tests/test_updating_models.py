@@ -13,7 +13,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 
 import catbayes
-from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes import (
+    InputError,
+    InputWarning,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    SamplingRegressor,
+    recommended_encoder,
+)
 from sales import make_table
 
 ESTIMATORS = [
@@ -108,8 +115,8 @@ def test_what_does_not_go_with_batches_is_refused():
     sgd = SGDClassifier(loss="log_loss")
     with pytest.raises(InputError, match='partial_fit needs "auto" or "rounds"'):
         SamplingClassifier(sgd, fit_with="members").partial_fit(X, y)
-    with pytest.raises(InputError, match="makes features of categories, and more of them turn up"):
-        SamplingClassifier(sgd, keep_categories="one_hot").partial_fit(X, y)
+    with pytest.raises(InputError, match="The encoder has keep_categories"):
+        SamplingClassifier(sgd, recommended_encoder(sgd, keep_categories="one_hot")).partial_fit(X, y)
     with pytest.raises(InputError, match=r"The first batch has no rows of \['perhaps'\]"):
         SamplingClassifier(sgd).partial_fit(X, y, classes=["no", "perhaps", "yes"])
     model = SamplingClassifier(sgd, random_state=0).partial_fit(X, y)

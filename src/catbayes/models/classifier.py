@@ -57,19 +57,9 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     estimator : classifier or Pipeline, optional
         What learns from the features; HistGradientBoostingClassifier if None. It gets an array of floats.
     encoder : SamplingBayesianEncoder, optional
-        How categories are encoded; its defaults if None. With `columns="auto"`, the columns of an object array that
-        hold no numbers are encoded, and none of a numeric array.
-    interactions : "auto", "pairs", "triples", list of tuples of columns, or None
-        Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`. "auto"
-        weighs all pairs, and keeps those that pay.
-    effects : "auto", bool, or `Effects(slopes=…)`
-        Whether columns also say what their category adds where everything else is equal: see
-        `SamplingBayesianEncoder`. "auto" is no, for classes.
-    keep_categories : "auto", "codes", "one_hot", `Kept(…)`, or None
-        Whether columns of few categories keep these beside their posteriors, if the encoder does not say. "auto" goes
-        by the estimator: trees get codes, which LightGBM, XGBoost, HistGradientBoosting and CatBoost are told to be
-        categories, and linear models and neural networks columns of zeros and ones. CatBoost keeps the categories of
-        columns that have many, too.
+        How categories are encoded. It is used as it is: only `family="auto"`, `columns="auto"`, `random_state=None` and
+        `n_jobs=None` are chosen for the target, the table and the model. None is `recommended_encoder(estimator)`. With
+        `columns="auto"`, the columns of an object array that hold no numbers are encoded, and none of a numeric array.
     n_draws : int or None
         K: copies or members to fit on. None is 3, fewer copies of tables of more than 33,000 rows, for
         linear models of more than 3,300, and 2 members of CatBoost.

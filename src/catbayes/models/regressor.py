@@ -33,15 +33,9 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     estimator : regressor or Pipeline, optional
         What learns from the features; HistGradientBoostingRegressor if None. It gets an array of floats.
     encoder : SamplingBayesianEncoder, optional
-        How categories are encoded; its defaults if None, with the family "normal". With `columns="auto"`, the columns
-        of an object array that hold no numbers are encoded, and none of a numeric array.
-    interactions : "auto", "pairs", "triples", list of tuples of columns, or None
-        Combinations of columns to encode too, if the encoder does not name any: see `SamplingBayesianEncoder`.
-    effects : "auto", bool, or `Effects(slopes=…)`
-        Whether columns also say what their category adds where everything else is equal: see
-        `SamplingBayesianEncoder`. "auto" is yes, with the slopes that gain.
-    keep_categories : "auto", "codes", "one_hot", `Kept(…)`, or None
-        See `SamplingClassifier`.
+        How categories are encoded. It is used as it is: only `family="auto"`, `columns="auto"`, `random_state=None` and
+        `n_jobs=None` are chosen for the target, the table and the model. None is `recommended_encoder(estimator)`. With
+        `columns="auto"`, the columns of an object array that hold no numbers are encoded, and none of a numeric array.
     n_draws : int or None
         K: copies or members to fit on. None is 3, fewer copies of tables of more than 33,000 rows, for
         linear models of more than 3,300, and 2 members of CatBoost.
