@@ -20,7 +20,6 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from catbayes import InputWarning, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
-from sales import PLAIN
 
 SMOOTH = {SamplingClassifier: LogisticRegression(), SamplingRegressor: Ridge()}
 TREES = {SamplingClassifier: ExtraTreesClassifier(5), SamplingRegressor: ExtraTreesRegressor(5)}
@@ -36,7 +35,7 @@ def settings():
     for model in (SamplingClassifier, SamplingRegressor):
         yield model()
         # What is weighed leaves rows out: of two rows one tells the other, and one of weight 2 nobody.
-        how = {"n_draws": 3, **PLAIN}
+        how = {"n_draws": 3}
         nothing, last = (SamplingBayesianEncoder(c, own_target="include", draws=0.0) for c in ("auto", [-1]))
         yield model(SMOOTH[model], nothing, **how, fit_with="copies")
         yield model(EPOCHS[model], nothing, **how, fit_with="rounds")
@@ -70,7 +69,7 @@ AT_RANDOM = [
     for fit_with, estimators in (("copies", SMOOTH), ("members", SMOOTH), ("rounds", TREES))
 ]
 # Folds of tables that small may hold one value of y, if they are made at random.
-CALIBRATED = {"calibrate": 3, "random_state": 0, **PLAIN}
+CALIBRATED = {"calibrate": 3, "random_state": 0}
 AT_RANDOM += [model(SMOOTH[model], SamplingBayesianEncoder([-1]), **CALIBRATED) for model in SMOOTH]
 CHECKS = [
     pytest.param(estimator, check, id=f"{type(estimator).__name__}-{estimator.fit_with}-{_check_name(check)}")

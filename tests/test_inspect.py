@@ -35,6 +35,7 @@ from catbayes import (
     SamplingClassifier,
     SamplingRegressor,
     gather,
+    recommended_encoder,
 )
 from catbayes.inspect import (
     DecompositionDisplay,
@@ -325,8 +326,8 @@ def test_the_loss_over_draws_is_that_of_the_average_and_the_penalty(weighted):
 @pytest.mark.filterwarnings("ignore:FrozenEstimator takes no sample_weight")
 def test_shares_of_a_linear_model_are_the_variances_of_its_columns():
     X, y = make_table(n_rows=3000, n_categories=300)
-    fitted = SamplingRegressor(LinearRegression(), DRAWN, n_draws=2, random_state=0, **PLAIN).fit(X, y).estimator_
-    model = SamplingRegressor(FrozenEstimator(fitted), DRAWN, n_draws=1, random_state=1, **PLAIN).fit(X, y)
+    fitted = SamplingRegressor(LinearRegression(), DRAWN, n_draws=2, random_state=0).fit(X, y).estimator_
+    model = SamplingRegressor(FrozenEstimator(fitted), DRAWN, n_draws=1, random_state=1).fit(X, y)
     parts = decompose_loss(model, X, y, n_draws=500)
     for number, column in enumerate(["city", "shop"]):
         sd = model.encoder_.posteriors_[column].set_index("category")["sd"]
@@ -550,7 +551,9 @@ def test_scores_by_gamma_are_those_of_cross_validation(table):
     model = SamplingClassifier(LogisticRegression(), random_state=0)
     display = PriorDisplay.from_estimator(model, X, y, strengths=[0, 0.1], cv=2)
     for prior, value in zip((0, 0.1, "empirical"), [*display.values[0], display.best_value[0]], strict=True):
-        model = SamplingClassifier(LogisticRegression(), SamplingBayesianEncoder(prior=prior), random_state=0)
+        model = SamplingClassifier(
+            LogisticRegression(), recommended_encoder(LogisticRegression(), prior=prior), random_state=0
+        )
         np.testing.assert_allclose(value, cross_val_score(model, X, y, cv=2).mean())
     ax = display.plot().ax_
     np.testing.assert_array_equal(lines_of(ax, "mean over folds")[1], display.frame()["mean"])
@@ -563,7 +566,7 @@ def test_scores_by_gamma_are_those_of_cross_validation(table):
 def test_importances_are_those_of_the_two_forests(table):
     X, y = table[0], (table[1] == "yes").astype(int)
     forest = RandomForestClassifier(20, random_state=3)
-    model = SamplingClassifier(forest, SamplingBayesianEncoder(mapping="polynomial"), random_state=0, **PLAIN)
+    model = SamplingClassifier(forest, SamplingBayesianEncoder(mapping="polynomial"), random_state=0)
     display = ImportanceDisplay.from_estimator(model, X, y, reference=LeaveOneOutEncoder())
     each = model.fit(X, y).estimator_.feature_importances_
     np.testing.assert_allclose(display.sampling, [each[:2].sum(), each[2:4].sum(), each[4]])

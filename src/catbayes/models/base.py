@@ -497,7 +497,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         >>> X, y = [["red", 1], ["blue", 2], ["red", 3], ["blue", 4]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
         >>> model = SamplingRegressor(Ridge(), SamplingBayesianEncoder([0], mapping="polynomial"), random_state=0)
         >>> model.fit(X, y).get_feature_names_out().tolist()
-        ['x0_mean', 'x0_square', 'x0_effect', 'x0_is_blue', 'x0_is_red', 'x1']
+        ['x0_mean', 'x0_square', 'x1']
         >>> list(model.by_column(model.coef_))
         [0, 1]
         """
