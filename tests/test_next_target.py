@@ -50,9 +50,8 @@ class Keeping(SamplingRegressor):
 def several():
     """Models of six tables, with new rows, their targets, and how well known these are."""
     tables = [make_rows(6_000, 3_000, seed) for seed in range(6)]
-    return [
-        (Keeping(Ridge(), calibrate=5, interactions=None, random_state=0).fit(X, y), *rest) for X, y, *rest in tables
-    ]
+    encoder = recommended_encoder(Ridge(), interactions=None)
+    return [(Keeping(Ridge(), encoder, calibrate=5, random_state=0).fit(X, y), *rest) for X, y, *rest in tables]
 
 
 @pytest.fixture(scope="module")
