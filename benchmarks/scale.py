@@ -106,14 +106,14 @@ def fit(engine: Engine, files: str, output: str) -> Callable[[], None]:
 def encode_means(engine: Engine, files: str, output: str) -> None:
     from catbayes import encode, load
 
-    encode(files, load(output + ".model"), output, engine=engine, memory_limit=limit(engine), overwrite=True)
+    encode(files, load(output + ".model"), output, overwrite=True)
 
 
 def encode_draws(engine: Engine, files: str, output: str) -> None:
     from catbayes import encode, load
 
     encoder = load(output + ".model")
-    encode(files, encoder, output, n_draws=1, target="y", engine=engine, memory_limit=limit(engine), overwrite=True)
+    encode(files, encoder, output, n_draws=1, target="y", overwrite=True)
 
 
 def limit(engine: Engine) -> str | None:

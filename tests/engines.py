@@ -11,8 +11,7 @@ import polars
 import pyarrow
 import pytest
 
-from catbayes.io.engines import FILE_ENGINES
-
+FILE_ENGINES = ("duckdb", "polars")
 COLUMNS = ["city", "zip", "size", "vip"]
 INTERACTIONS = [("city", "size"), ("vip", "zip")]  # missing values in both parts, in one, and in none
 N_ROWS = 3_000
@@ -113,3 +112,13 @@ def start_spark(master="local[2]"):
     session = builder.config("spark.log.level", "ERROR").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def same_statistics(one, other):
+    """Require the same categories and statistics of two tables of evidence."""
+    for first, second in zip(one.columns, other.columns, strict=True):
+        assert first.values == second.values
+        for name in first.statistics.__slots__:
+            mine, theirs = getattr(first.statistics, name), getattr(second.statistics, name)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-10 if name != "m2" else 1e-6, err_msg=str(first.name))
+    assert one.squares == pytest.approx(other.squares)

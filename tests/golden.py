@@ -551,7 +551,7 @@ def encoding_files() -> Answers:
             "own target": ("rows.parquet", "sold", {}, {"n_draws": 2, "target": "sold"}),
             "own target by row": ("rows.csv", "grade", {}, {"n_draws": 1, "target": "grade", "row_id": "row"}),
             "own amount": ("rows.parquet", "amount", {"family": "lognormal"}, {"n_draws": 1, "target": "amount"}),
-            "by polars": ("rows.parquet", "price", WITHIN | {"columns": ["town"]}, {"n_draws": 1, "engine": "polars"}),
+            "by polars": ("rows.parquet", "price", WITHIN | {"columns": ["town"]}, {"n_draws": 1}),
             "text": ("rows.csv", "sold", {"mapping": "weight_of_evidence"}, {}),
         }
         for name, (source, target, words, given) in asked.items():

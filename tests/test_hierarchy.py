@@ -355,7 +355,7 @@ def test_files_give_the_same_hierarchy(tmp_path, engine):
         there.transform(ids)[:, 0].astype(float), here.transform(new)[:, 0].astype(float), rtol=1e-6
     )
     new.to_parquet(tmp_path / "new.parquet")
-    encode(tmp_path / "new.parquet", here, output, engine=engine)
+    encode(tmp_path / "new.parquet", here, output)
     np.testing.assert_array_equal(pd.read_parquet(output)["postcode_encoded"], here.transform(new)[:, 0].astype(float))
 
 

@@ -189,12 +189,12 @@ def test_files_are_encoded_by_interactions_too(tmp_path, engine):
     settings = {"interactions": "auto" if engine == "polars" else [("user", "door")], "random_state": 0}
     encoder = SamplingBayesianEncoder(["user", "door"], **settings).fit(table[["user", "door", "hour", "y"]], "y")
     assert encoder.columns_[2:] == [("user", "door")]
-    encode(path, encoder, output, n_draws=2, row_id="id", target="y", engine=engine, drop=True)
+    encode(path, encoder, output, n_draws=2, row_id="id", target="y", drop=True)
     found = pd.read_parquet(output)
     assert not {"user", "door"} & {*found}
     assert found["user&door_draw0"][table["y"] == 1].mean() > found["user&door_draw0"][table["y"] == 0].mean() + 0.5
     drawn = encoder.sample(table[["user", "door", "hour"]], 1, row_id=table["id"])[0]
-    encode(path, encoder, output, n_draws=1, row_id="id", engine=engine, overwrite=True)
+    encode(path, encoder, output, n_draws=1, row_id="id", overwrite=True)
     last = f"{encoder.encoding_.columns[-1].label}_draw0"
     np.testing.assert_allclose(
         pd.read_parquet(output)[last], drawn[:, -1 if len(encoder.columns_) > 1 else 0].astype(float)

@@ -11,9 +11,7 @@ from contextlib import suppress
 from decimal import Decimal
 
 import click.shell_completion
-import dask.dataframe
 import duckdb
-import narwhals
 import numpy as np
 import onnxruntime
 import pandas
@@ -59,8 +57,6 @@ from catbayes.effects.parts import _most_telling
 from catbayes.inspect import shrinkage
 from catbayes.interactions import _some_rows
 from catbayes.io.atomic import replacing
-from catbayes.io.batches import batches, some_rows
-from catbayes.io.files import Files
 from catbayes.kinds import Bins, Spellings, Tags
 from catbayes.report._summary import _changes, _draws
 
@@ -226,13 +222,6 @@ def test_decimals_are_numbers_and_one_column_may_be_named_by_text():
 # ------------------------------------------------------------------------------------------------ samples
 
 
-def test_a_cluster_sends_no_more_rows_than_were_asked_for():
-    frame = dask.dataframe.from_pandas(pandas.DataFrame({"n": range(1000)}), npartitions=4)
-    found = some_rows(narwhals.from_native(frame), 100)
-    assert 50 < found.num_rows < 200
-    assert len(set(found.column("n").to_pylist())) == found.num_rows
-
-
 def test_screening_looks_at_a_sample_of_many_rows_in_their_order():
     some = _some_rows(10_000_000, 10, 0)
     assert len(some) < 10_000_000
@@ -337,34 +326,6 @@ def test_numbers_that_go_with_the_target_are_kept_where_there_is_room_for_few():
     y = random.normal(size=(1, 200))
     numbers = {0: random.normal(size=200), 1: y[0] + random.normal(size=200), 2: random.normal(size=200)}
     assert _most_telling(numbers, y, 1)[0] is numbers[1]
-
-
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
-def test_a_text_file_of_a_header_alone_holds_no_rows(tmp_path, engine):
-    path = tmp_path / "t.csv"
-    path.write_text("c,y\n")
-    with Files.of(path, engine, None).by_column() as files:
-        assert files.count_rows() == 0
-    with pytest.raises(InputError, match="The table holds no rows"):
-        gather(path, ["c"], "y", engine=engine)
-
-
-def test_what_an_engine_cannot_read_is_told_in_its_words_unless_the_file_is_not_to_blame(tmp_path, monkeypatch):
-    path = tmp_path / "t.csv"
-    path.write_text("c,y\na,1\nb,0\n")
-
-    def failing(error):
-        def fail(*_):
-            raise error
-
-        monkeypatch.setattr("catbayes.io.duckdb.DuckDB.find_types", fail)
-        gather(path, ["c"], "y", engine="duckdb")
-
-    with pytest.raises(InputError, match=r"t\.csv cannot be read as CSV: such a thing$"):
-        failing(duckdb.InvalidInputException("such a thing\nand more"))
-    for blameless in (duckdb.OutOfMemoryException("full"), RuntimeError("ours")):
-        with pytest.raises(type(blameless), match=str(blameless)):
-            failing(blameless)
 
 
 def test_an_error_within_the_time_stays_what_it_is():
@@ -582,20 +543,6 @@ def test_sets_that_say_nothing_sit_on_the_mean():
     tags = pandas.DataFrame({"tags": np.random.default_rng(0).choice(["a|b", "a", "b", "b|c", "c"], 60)})
     encoder = SamplingBayesianEncoder(["tags"], kinds={"tags": Tags("|")}).fit(tags, np.tile([0, 1], 30))
     assert np.ptp(encoder.transform(tags[:30])) < 0.02
-
-
-def test_batches_without_rows_are_passed_over():
-    batch = pyarrow.RecordBatch.from_pandas(ROWS)
-    reader = pyarrow.RecordBatchReader.from_batches(batch.schema, [batch[:20], batch[:0], batch[20:]])
-    assert [(part.table.num_rows, part.start) for part in batches(reader)] == [(20, 0), (40, 20)]
-
-
-def test_an_empty_line_of_one_column_is_a_gap(tmp_path):
-    (tmp_path / "c.csv").write_text("city\na\n\nb\n")
-    encoder = SamplingBayesianEncoder(["city"], prior=1.0).fit(X[["city"]], Y)
-    for engine in ("polars", "duckdb"):
-        written = catbayes.encode(tmp_path / "c.csv", encoder, tmp_path / f"{engine}.parquet", engine=engine)
-        assert pandas.read_parquet(written)["city"].isna().tolist() == [False, True, False]
 
 
 def test_combinations_of_spellings_that_were_not_seen_are_refused():

@@ -31,7 +31,7 @@ from catbayes.errors import InputError
 from catbayes.export.lookups import lookup_frames, lookups
 from catbayes.families import Family, find_family
 from catbayes.io.gathering import Given, gather_selected
-from catbayes.io.opening import is_source
+from catbayes.io.sources import is_source
 from catbayes.priors import Prior
 
 PriorLike: TypeAlias = Literal["empirical"] | float | Prior | Family

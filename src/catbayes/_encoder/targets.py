@@ -27,7 +27,7 @@ from catbayes._encoder.sampling import SamplingBayesianEncoder
 from catbayes.core.leakage import splitter_of
 from catbayes.core.types import ByRow, ByRowOrName, File, Labels, Name, RowId, Seed, TableLike
 from catbayes.errors import InputError
-from catbayes.io.opening import is_source
+from catbayes.io.sources import is_source
 
 KINDS = builders(SamplingBayesianEncoder, ConjugateMomentEncoder)
 """What makes the encoder of one target from a file."""

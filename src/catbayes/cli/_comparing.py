@@ -25,7 +25,7 @@ from catbayes.comparison._text import printable
 from catbayes.errors import InputError, InputWarning
 from catbayes.families import FAMILIES
 from catbayes.io.atomic import check_output
-from catbayes.io.files import find_files
+from catbayes.io.sources import find_files
 from catbayes.report import write as write_report
 
 MODELS = ("boosting", "linear", "forest")

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from catbayes._encoder import load
-from catbayes.io.files import Files
+from catbayes.io.sources import Files
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -22,7 +22,7 @@ def by_name(names: Iterable[str]) -> Complete:
 
 def columns_of_tables(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the columns of the tables that were named before."""
-    return _offered(_quietly(lambda: Files.of(_given(ctx, "tables"), "auto", None).names()), incomplete)
+    return _offered(_quietly(lambda: list(Files.of(_given(ctx, "tables")).names)), incomplete)
 
 
 def columns_of_model(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

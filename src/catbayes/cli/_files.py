@@ -24,19 +24,22 @@ from catbayes.families import FAMILIES
 from catbayes.io.atomic import check_output, replacing
 from catbayes.io.encode import encode as encode_table
 from catbayes.io.engines import ENGINES, Engine
-from catbayes.io.files import find_files
 from catbayes.io.gathering import gather
+from catbayes.io.sources import find_files
 from catbayes.mappings import MAPPINGS, MappingWord
 
 FORMATS = ("table", "csv", "json", "parquet")
 
 
-def _reading(command: Any) -> Any:
-    """Options of every command that reads tables."""
+_tables = click.argument("tables", nargs=-1, required=True, type=click.Path(), metavar="TABLE...")
+
+
+def _counting(command: Any) -> Any:
+    """Options of the commands that count the rows of tables."""
     for option in (
         click.option("--memory-limit", metavar="SIZE", help='Limit for DuckDB, such as "1GB".'),
         click.option("--engine", type=click.Choice(ENGINES), default="auto", show_default=True),
-        click.argument("tables", nargs=-1, required=True, type=click.Path(), metavar="TABLE..."),
+        _tables,
     ):
         command = option(command)
     return command
@@ -54,7 +57,7 @@ _model = click.option(
 
 
 @click.command(epilog="Example:  catbayes fit 'orders/*.parquet' --target paid -o orders.catbayes")
-@_reading
+@_counting
 @_column("--target", required=True, help="Column to encode towards.")
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="File for the fitted encoder.")
 @_column("--columns", metavar="A,B,…", help="Columns to encode, or all; by default those of text and booleans.")
@@ -119,7 +122,7 @@ def fit(
 
 
 @click.command(epilog="Example:  catbayes encode new.parquet --model orders.catbayes -o encoded.parquet --draws 5")
-@_reading
+@_tables
 @_model
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Parquet or CSV file to write.")
 @click.option("--draws", type=click.IntRange(1), metavar="K", help="K draws; by default the posterior expectation.")
@@ -137,8 +140,6 @@ def encode(
     target: str | None,
     weight: str | None,
     drop: bool,
-    engine: Engine,
-    memory_limit: str | None,
     force: bool,
 ) -> None:
     """Add encoded columns to Parquet or CSV files, and write one file of either kind."""
@@ -153,8 +154,6 @@ def encode(
             target=target,
             weight=weight,
             drop=drop,
-            engine=engine,
-            memory_limit=memory_limit,
             overwrite=force,
             progress=progress,
         )
@@ -162,7 +161,7 @@ def encode(
 
 
 @click.command(epilog="Example:  catbayes update today.parquet --model orders.catbayes --target paid --force")
-@_reading
+@_counting
 @_model
 @_column("--target", required=True, help="Column to encode towards.")
 @click.option(

@@ -14,7 +14,7 @@ from catbayes.core.table import Table, no_column, shown
 from catbayes.core.validation import check_count
 from catbayes.errors import InputError
 from catbayes.families import Family
-from catbayes.io.opening import is_source, read_arrow
+from catbayes.io.sources import is_source, read_arrow
 
 
 @dataclass(frozen=True, slots=True, eq=False)

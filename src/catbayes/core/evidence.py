@@ -106,10 +106,14 @@ class Evidence:
         return f"Evidence(columns={columns}, rows={self.total.count[0]:g}, family={self.family.__name__})"
 
     @property
-    def texts(self) -> tuple[Any, ...]:
-        """Names of the columns whose categories are all text."""
-        pairs = [pair for column in self.columns for pair in zip(column.parts, column.index.sources, strict=True)]
-        return tuple(self.inputs[part] for part in dict.fromkeys(part for part, source in pairs if source.is_text))
+    def is_text(self) -> dict[Any, bool]:
+        """Whether the categories of a column are text, by its name; columns that mix text and others are left out."""
+        found = {}
+        for column in self.columns:
+            for part, source in zip(column.parts, column.index.sources, strict=True):
+                if source.is_text or str not in set(map(type, source.values)):
+                    found[self.inputs[part]] = source.is_text
+        return found
 
     def at(self, position: int) -> ColumnEvidence:
         """The encoded column that stands at a position of the table."""

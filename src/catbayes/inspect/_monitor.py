@@ -15,7 +15,7 @@ from catbayes.core.table import Table, make_frame
 from catbayes.core.validation import Array, Codes, check_number
 from catbayes.errors import InputError
 from catbayes.io.gathering import Given, gather_selected
-from catbayes.io.opening import is_source
+from catbayes.io.sources import is_source
 
 STRENGTHS = (4.0, 16.0, 64.0)
 """Rows that a changed rate is known from: the fewer, the further it may have moved."""

@@ -1,44 +1,87 @@
-"""What the cells of a text file are taken for, by every engine alike.
+"""What the cells of a text file mean: the one rule for the types of columns and for missing words.
 
-A cell that is empty or a word such as NA is missing. A column is of the first of PATTERNS that all of its other cells
-look like, in all files together, and else text. So 007 is text, like every number with a leading zero or of more than
-18 digits: it names something.
+A cell that is empty or a word such as NA is missing. A column has the first type of PATTERNS that all of its other
+cells match, in all files together, and else it is text. So 007 is text, like every number with a leading zero or of
+more than 18 digits: it names something.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from typing import Any
 
 TEXT = "text"
+MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null")
 
 _WHOLE = r"[+-]?(?:0|[1-9]\d{0,17})"
 _POWER = r"(?:[eE][+-]?\d{1,3})?"
-_LONG, _SHORT = r"(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])", r"(?:0[469]|11)-(?:0[1-9]|[12]\d|30)"
-_LEAP = r"(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29"
-_DATE = rf"(?:\d{{4}}-(?:{_LONG}|{_SHORT}|02-(?:0[1-9]|1\d|2[0-8]))|{_LEAP})"
-_TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?"
+_DATE = r"[1-9]\d{3}-\d\d-\d\d"
+_TIME = rf"{_DATE}[ T]\d\d:\d\d(?::\d\d(?:\.\d{{1,6}})?)?"
 PATTERNS = {
     "whole": _WHOLE,
     "number": rf"{_WHOLE}(?:\.\d*)?{_POWER}|[+-]?\.\d+{_POWER}|[+-]?inf",
     "truth": "[Tt]rue|[Ff]alse|TRUE|FALSE",
     "date": _DATE,
-    "instant": f"{_DATE}[ T]{_TIME}Z",
-    "time": f"{_DATE}[ T]{_TIME}Z?",
+    "instant": f"{_TIME}Z",
+    "time": f"{_TIME}Z?",
 }
-_WORDS = "(?:NA|N/A|NaN|nan|NULL|null)?"
-MISSING = f"^{_WORDS}$"
-ALLOWED = {TEXT: MISSING} | {kind: f"^(?:{_WORDS}|{pattern})$" for kind, pattern in PATTERNS.items()}
-"""What all cells of a column of a kind match; TEXT stands for one without any but missing cells."""
+_WIDER = {"whole": "number", "instant": "time"}
+"""The type that holds all cells of another one."""
 
 
-def is_number(cell: str) -> bool:
-    """Tell whether a cell is a number."""
-    return re.fullmatch(PATTERNS["number"], cell) is not None
+def widen(kind: str | None, cells: Any) -> str | None:
+    """Return the type of a column that had the type `kind` so far, and has these cells as well.
+
+    None stands for a column that has had missing cells only.
+    """
+    import pyarrow.compute as pc
+
+    if kind == TEXT:
+        return TEXT
+    known = pc.unique(cells).drop_null()
+    if not len(known):
+        return kind
+    if kind is None:
+        return next((kind for kind in PATTERNS if _fits(known, kind)), TEXT)
+    while kind != TEXT and not _fits(known, kind):
+        kind = _WIDER.get(kind, TEXT)
+    return kind
 
 
-def likely(cells: Iterable[str | None]) -> list[str]:
-    """What some cells may be; TEXT among them if they are all missing, which nothing else tells."""
-    known = {cell for cell in cells if cell is not None and not re.fullmatch(_WORDS, cell)}
-    kinds = [kind for kind, pattern in PATTERNS.items() if all(re.fullmatch(pattern, cell) for cell in known)]
-    return kinds if known else [TEXT, *kinds]
+def _fits(cells: Any, kind: str) -> bool:
+    """Whether all cells are values of a type; days and hours must be those of the calendar."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    if not pc.all(pc.match_substring_regex(cells, f"^(?:{PATTERNS[kind]})$")).as_py():
+        return False
+    try:
+        convert(cells, kind)
+    except pyarrow.ArrowInvalid:
+        return False
+    return True
+
+
+def convert(cells: Any, kind: str | None) -> Any:
+    """Convert texts, none of which is a missing word, to the type that was found for them."""
+    import pyarrow.compute as pc
+
+    if kind in ("whole", "number"):
+        cells = pc.utf8_ltrim(cells, "+")
+    if kind == "time":
+        cells = pc.utf8_rtrim(cells, "Z")
+    return cells.cast(arrow_type(kind))
+
+
+def arrow_type(kind: str | None) -> Any:
+    """Return the Arrow type of a type that was found; a column without cells is text."""
+    import pyarrow
+
+    types = {
+        "whole": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "truth": pyarrow.bool_(),
+        "date": pyarrow.date32(),
+        "instant": pyarrow.timestamp("us", "UTC"),
+        "time": pyarrow.timestamp("us"),
+    }
+    return types.get(kind or TEXT, pyarrow.string())

@@ -16,11 +16,8 @@ from catbayes.core.table import Table
 from catbayes.core.types import Source
 from catbayes.errors import InputError, called_from, caller
 from catbayes.io.atomic import check_output, replacing
-from catbayes.io.batches import Batch, batches, is_reader, need_arrow
-from catbayes.io.engines import Engine
-from catbayes.io.files import Files, find_files
-from catbayes.io.opening import are_files, is_source
 from catbayes.io.plan import Plan
+from catbayes.io.sources import Batch, Files, are_files, batches, find_files, is_reader, is_source, require_arrow
 
 __all__ = ["encode"]
 
@@ -37,8 +34,6 @@ def encode(
     target: str | None = None,
     weight: str | None = None,
     drop: bool = False,
-    engine: Engine = "auto",
-    memory_limit: str | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Any:
@@ -71,10 +66,6 @@ def encode(
         column of events per unit, y / e, and the weight one of w · e: the exposure itself, if there were no weights.
     drop : bool, default=False
         Leave the original columns out, where they were encoded.
-    engine : "auto", "duckdb", "polars"
-        What reads the files.
-    memory_limit : str, optional
-        Limit for DuckDB, such as "1GB".
     overwrite : bool, default=False
         Whether an existing output may be replaced.
     progress : callable, optional
@@ -120,13 +111,13 @@ def encode(
             f"output={str(output)!r}: what is written is Parquet, or CSV without compression. Let the name end in "
             ".parquet, .pq or .csv."
         )
-    need_arrow("Encoding files")
+    require_arrow("Encoding files")
     check_output(output, overwrite, find_files(source) if are_files(source) else ())
-    rows, total = _open(source, plan, engine, memory_limit)
+    rows, total = _open(source, plan)
     return _write(rows, plan, output, overwrite, total, progress)
 
 
-def _open(source: Any, plan: Plan, engine: str, memory_limit: str | None) -> tuple[Iterator[Batch], int | None]:
+def _open(source: Any, plan: Plan) -> tuple[Iterator[Batch], int | None]:
     """Batches of a source, and its number of rows where that is known."""
     named_rows = plan.n_draws is None or plan.row_id is not None
     if not is_source(source):
@@ -134,13 +125,13 @@ def _open(source: Any, plan: Plan, engine: str, memory_limit: str | None) -> tup
     if is_reader(source):
         return batches(source), None
     if are_files(source):
-        files = Files.of(source, engine, memory_limit, plan.text)
-        plan.check(files.names())
+        files = Files.of(source)
+        plan.check(list(files.names))
         names = [path.name for path in files.paths]
         if not named_rows and len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"Two files are called {twice!r}, so their rows cannot be told apart. Give row_id.")
-        return files.batches(), files.count_rows()
+        return files.batches(plan.is_text)
     if not named_rows:
         raise InputError(
             "Draws of a lazy frame need row_id, the column that identifies its rows: their order may change."

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -20,10 +21,9 @@ from catbayes.core.types import ByRowOrName, Columns, Hierarchy, Interactions, K
 from catbayes.core.validation import check_option
 from catbayes.errors import InputError
 from catbayes.families import resolve_family
-from catbayes.io.batches import batches, is_reader, some_rows
 from catbayes.io.engines import ENGINES, Engine
-from catbayes.io.opening import is_source, lazy_frame
 from catbayes.io.query import Query
+from catbayes.io.sources import Files, are_files, batches, is_reader, is_source, some_rows
 
 READER_ROWS = 1 << 20
 SAMPLE_ROWS = 100_000
@@ -118,12 +118,7 @@ class Given:
     exposure: Any = None
     family: Any = "auto"
     classes: Any = None
-    texts: tuple[str, ...] = ()  # columns that were text before, whatever they look like in a CSV file
-
-    def text(self) -> tuple[str, ...]:
-        """Columns of a CSV file that are text."""
-        words = self.classes is not None and all(isinstance(label, str) for label in self.classes)
-        return (*self.texts, self.target) if words else self.texts
+    is_text: Mapping[Any, bool] = field(default_factory=dict)  # of columns that were read before
 
 
 def gather_selected(
@@ -149,7 +144,7 @@ def gather_selected(
                 f"kinds: {type(kind).__name__} of {column!r} looks at rows in memory, and this table stays where it "
                 "is. Read it, or give a reader of Arrow record batches."
             )
-    with lazy_frame(source, engine, memory_limit, given.text()) as frame:
+    with _lazy_frame(source, given, engine, memory_limit) as frame:
         candidates, speaking = tuple[Candidate, ...](), None
         if selection.is_weighed:
             sample = _weigh_sample(frame, selection, given)
@@ -158,6 +153,19 @@ def gather_selected(
             selection = replace(selection, interactions=[found.columns for found in candidates if found.kept])
         found = _gather_lazy(frame, selection, given, progress or (lambda done, total: None))
         return replace(found, candidates=candidates, speaking=speaking)
+
+
+@contextmanager
+def _lazy_frame(source: Any, given: Given, engine: str, memory_limit: str | None) -> Iterator[nw.LazyFrame[Any]]:
+    """Open files as a lazy frame of an engine; another source is one."""
+    if not are_files(source):
+        yield nw.from_native(source).lazy()
+        return
+    is_text = dict(given.is_text)
+    if given.classes is not None and all(isinstance(label, str) for label in given.classes):
+        is_text[given.target] = True
+    with Files.of(source).scan(engine, memory_limit, is_text) as frame:
+        yield frame
 
 
 def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Selection, Given]:
@@ -171,9 +179,9 @@ def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Sele
     }
     selection = Selection(names, interactions, within, selection.aside, kinds=selection.again(like.columns))
     if like.classes is None:
-        return selection, replace(given, family=like.family, classes=None, texts=like.texts)
+        return selection, replace(given, family=like.family, classes=None, is_text=like.is_text)
     classes = [*like.classes.tolist(), *(given.classes if given.classes is not None else ())]
-    return selection, replace(given, classes=classes, texts=like.texts)
+    return selection, replace(given, classes=classes, is_text=like.is_text)
 
 
 def _gather_memory(table: Table, selection: Selection, given: Given, whole: bool = True) -> Evidence:

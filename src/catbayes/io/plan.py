@@ -15,7 +15,7 @@ from catbayes.core.target import Target, read_target
 from catbayes.core.validation import Array, Codes, check_count, check_weights
 from catbayes.errors import InputError
 from catbayes.families import Family
-from catbayes.io.batches import Batch
+from catbayes.io.sources import Batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,12 @@ class Plan:
         return self.n_draws is not None and self.encoding.settings.draws.per == "row"
 
     @property
-    def text(self) -> tuple[str, ...]:
-        """Columns that hold text, whatever they look like in a CSV file."""
-        found, classes = tuple(self.encoding.evidence.texts), self.encoding.evidence.classes
-        words = classes is not None and all(isinstance(label, str) for label in classes.tolist())
-        return (*found, self.target) if words and self.target is not None else found
+    def is_text(self) -> dict[str, bool]:
+        """Whether columns hold text, whatever they look like in a CSV file."""
+        found, classes = self.encoding.evidence.is_text, self.encoding.evidence.classes
+        if self.target is not None and classes is not None and all(isinstance(label, str) for label in classes):
+            found[self.target] = True
+        return found
 
     @property
     def inputs(self) -> tuple[str, ...]:
