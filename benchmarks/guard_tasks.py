@@ -34,7 +34,9 @@ from sklearn.metrics import mean_squared_error, r2_score, roc_auc_score
 from tables import make_table
 
 import catbayes
+import catbayes.families
 import catbayes.kinds
+import catbayes.mappings
 
 Setting = dict[str, Any]
 Results = Iterator[tuple[str, Any]]
@@ -45,29 +47,22 @@ Results = Iterator[tuple[str, Any]]
 def make_encoder(setting: Setting) -> Any:
     """Make an encoder from plain values; a value that is not named has the default of the version."""
     given = dict(setting)
-    cv = given.pop("cv", 5)
-    folds = {"exclude": catbayes.Exclude(cv), "cross_fit": catbayes.CrossFit(cv)}
-    if "own_target" in given:
-        given["own_target"] = folds.get(given["own_target"], given["own_target"])
-    draws = {name: given.pop(name) for name in ("temperature", "sampler") if name in given}
-    if draws:
-        given["draws"] = catbayes.Draws(**draws)
-    which = {"most": given.pop("max_categories", 30), "only_signal": given.pop("only_signal", True)}
-    if given.get("keep_categories"):
-        given["keep_categories"] = catbayes.Kept(given["keep_categories"], **which)
+    given.pop("only_signal", None)
     if "slopes" in given:
-        given["effects"] = catbayes.Effects(slopes=given.pop("slopes"))
+        given["effects"] = given.pop("slopes")
     if isinstance(given.get("prior"), tuple):
         name, parameters = given["prior"]
-        given["prior"] = getattr(catbayes, name)(**parameters)
+        given["prior"] = getattr(catbayes.families, name)(**parameters)
+    elif isinstance(given.get("prior"), int | float):
+        given["prior"] = catbayes.Scaled(given["prior"])
     if given.get("mapping") == "quantiles":
-        given["mapping"] = catbayes.PredictiveQuantiles((0.1, 0.5, 0.9))
+        given["mapping"] = catbayes.mappings.PredictiveQuantiles((0.1, 0.5, 0.9))
+    if "n_moments" in given:
+        given["mapping"] = catbayes.mappings.PosteriorMoments(given.pop("n_moments"))
+        given.setdefault("own_target", "cross_fit")
     kinds = given.pop("kinds", {})
-    nested = {column: words["parents"] for column, (name, words) in kinds.items() if name == "Nested"}
-    others = {column: kind for column, kind in kinds.items() if kind[0] != "Nested"}
-    given["hierarchy"] = nested or None
-    given["kinds"] = {column: getattr(catbayes.kinds, name)(**words) for column, (name, words) in others.items()}
-    return (catbayes.ConjugateMomentEncoder if "n_moments" in given else catbayes.SamplingBayesianEncoder)(**given)
+    given["kinds"] = {column: getattr(catbayes.kinds, name)(**words) for column, (name, words) in kinds.items()}
+    return catbayes.SamplingBayesianEncoder(**given)
 
 
 def make_model(estimator: Any, setting: Setting, classes: bool, **parameters: Any) -> Any:

@@ -14,6 +14,7 @@ import pandas as pd
 from scipy.special import expit
 
 from catbayes import SamplingBayesianEncoder
+from catbayes.kinds import Nested
 
 random = np.random.default_rng(0)
 region_of = random.integers(0, 100, 4_000)
@@ -27,8 +28,8 @@ train, test = slice(0, 20_000), slice(20_000, None)
 # %%
 # The same encoder, without and with the regions.
 found = {}
-for name, hierarchy in (("by itself", None), ("in its region", {"postcode": ["region"]})):
-    encoder = SamplingBayesianEncoder(["postcode"], hierarchy=hierarchy, random_state=0).fit(X[train], y[train])
+for name, kinds in (("by itself", None), ("in its region", {"postcode": Nested(["region"])})):
+    encoder = SamplingBayesianEncoder(["postcode"], kinds=kinds, random_state=0).fit(X[train], y[train])
     found[name] = encoder.transform(X[test])[:, 0].astype(float)
 rows = X["postcode"][train].value_counts().reindex(X["postcode"][test]).fillna(0).to_numpy()
 

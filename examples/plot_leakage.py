@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from catbayes import SamplingBayesianEncoder
+from catbayes import SamplingBayesianEncoder, Scaled
 from catbayes.inspect import leakage
 
 random = np.random.default_rng(0)
@@ -27,7 +27,7 @@ X_new, y_new = random.integers(400, size=(4000, 1)), random.integers(2, size=400
 count, ones = np.bincount(X[:, 0]), np.bincount(X[:, 0], y)
 left_out = (ones[X[:, 0]] - y) / np.maximum(count[X[:, 0]] - 1, 1)
 
-encoder = SamplingBayesianEncoder(prior=0, draws=1.0, random_state=0)
+encoder = SamplingBayesianEncoder(prior=Scaled(0), temperature=1.0, random_state=0)
 drawn = encoder.fit_transform(X, y)[:, 0]
 
 # %%

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from catbayes import SamplingBayesianEncoder
+from catbayes import SamplingBayesianEncoder, Scaled
 from catbayes.datasets import make_transactions
 
 payments = make_transactions(8_000)
@@ -32,7 +32,7 @@ model = make_pipeline(columns, LogisticRegression(C=100.0))
 
 # %%
 # Is the learned prior any good? Search γ, the paper's way, next to it, with two mappings.
-priors = [1e-6, 1e-4, 1e-3, 1e-2, 1e-1, "empirical"]
+priors = [*map(Scaled, [1e-6, 1e-4, 1e-3, 1e-2, 1e-1]), "empirical"]
 search = GridSearchCV(
     model,
     {
@@ -53,7 +53,7 @@ results = search.cv_results_
 for mapping in ("mean", "weight_of_evidence"):
     rows = [p.get("columntransformer__samplingbayesianencoder__mapping") == mapping for p in results["params"]]
     ax.plot(results["mean_test_score"][rows], marker="o", linestyle=":", label=f'mapping="{mapping}"')
-ax.set_xticks(range(len(priors)), [f"γ = {p:g}" if isinstance(p, float) else '"empirical"' for p in priors])
+ax.set_xticks(range(len(priors)), [f"γ = {p.gamma:g}" if isinstance(p, Scaled) else '"empirical"' for p in priors])
 ax.set(xlabel="prior", ylabel="AUC, cross-validated")
 ax.legend(frameon=False)
 

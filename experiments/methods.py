@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from catbayes import Draws, SamplingBayesianEncoder, Scaled
+from catbayes import SamplingBayesianEncoder, Scaled
 from experiments.scores import Array, predict
 
 Target = np.ndarray[Any, Any]
@@ -163,14 +163,14 @@ class _Draws:
     def fit(cls, method: Sampling | Linear, X: Any, y: Target, categorical: list[str], seed: int) -> _Draws:
         """Draw the training rows by the paper's rule."""
         prior: Any = method.gamma
-        if _numeric(y) and not isinstance(prior, str):
-            prior = Scaled(prior, strength=0)  # equation 12: nothing shrinks the mean
+        if not isinstance(prior, str):
+            prior = Scaled(prior, strength=0 if _numeric(y) else None)  # equation 12: nothing shrinks the mean
         encoder = SamplingBayesianEncoder(
             categorical,
             prior=prior,
             mapping=method.mapping,
             own_target="include",
-            draws=Draws(1.0),
+            temperature=1.0,
             random_state=seed,
         )
         drawn = encoder.augment(X[categorical], y, n_draws=method.n_draws)

@@ -18,7 +18,7 @@ import numpy as np
 from lightgbm import LGBMRegressor
 from sklearn.metrics import r2_score
 
-from catbayes import Effects, SamplingRegressor, recommended_encoder
+from catbayes import SamplingRegressor, recommended_encoder
 from experiments.scores import Array
 
 N_ROWS, N_ARTICLES, N_SEEDS = 30_000, 3_000, 4
@@ -26,8 +26,8 @@ WAYS: dict[str, dict[str, Any] | None] = {
     "LightGBM's own": None,
     "no effects": {"effects": False},
     "effects": {"effects": True},
-    "slopes": {"effects": Effects(slopes={"article": ["price"]})},
-    'slopes="auto", the default': {},
+    "slopes": {"effects": {"article": ["price"]}},
+    'effects="slopes", the default': {},
 }
 
 

@@ -25,8 +25,9 @@ import numpy as np
 from scipy import stats
 
 from cases import PRIORS, make_target, parameters
-from catbayes import Draws, Ordered, SamplingBayesianEncoder
+from catbayes import Ordered, SamplingBayesianEncoder
 from catbayes.core.leakage import STRATEGIES
+from catbayes.kinds import Nested
 
 N_TABLES, N_CATEGORIES, N_ROWS, N_RANKS = 25, 800, 5, 10
 LEARNT = ("given", "learnt")
@@ -51,11 +52,11 @@ def tables(codes, structure):
 def encoder(family, prior, structure, seed, own_target="exclude"):
     """An encoder of such a table that draws from the posterior as it is; each table has a seed of its own."""
     how = {"family": family, "prior": PRIORS[family] if prior == "given" else "empirical", "mapping": "identity"}
-    how |= {"draws": Draws(1.0), "random_state": seed, "own_target": own_target}
+    how |= {"temperature": 1.0, "random_state": seed, "own_target": own_target}
     if structure == "pair":
         return SamplingBayesianEncoder([0, 1], interactions=[(0, 1)], **how)
     if structure == "hierarchy":
-        return SamplingBayesianEncoder([1], hierarchy={1: [0]}, **how)
+        return SamplingBayesianEncoder([1], kinds={1: Nested([0])}, **how)
     return SamplingBayesianEncoder([0], **how)
 
 

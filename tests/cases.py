@@ -4,7 +4,10 @@ import numpy as np
 import pandas
 from scipy import stats
 
-from catbayes import (
+from catbayes import SamplingBayesianEncoder, Scaled
+from catbayes.core.statistics import Moments, Tally
+from catbayes.families import (
+    FAMILIES,
     BetaBernoulli,
     BetaBinomial,
     BetaNegativeBinomial,
@@ -13,10 +16,7 @@ from catbayes import (
     LogNormalGamma,
     NormalGamma,
     RobustNormal,
-    SamplingBayesianEncoder,
 )
-from catbayes.core.statistics import Moments, Tally
-from catbayes.families import FAMILIES
 
 PRIORS = {
     "bernoulli": BetaBernoulli(alpha=2.0, beta=3.0),
@@ -152,4 +152,4 @@ X, Y = ROWS[["city", "n"]], ROWS["y"]
 
 def fitted(**settings):
     """An encoder of the cities of these rows."""
-    return SamplingBayesianEncoder(["city"], prior=1.0, random_state=0, **settings).fit(X, Y)
+    return SamplingBayesianEncoder(["city"], prior=Scaled(1.0), random_state=0, **settings).fit(X, Y)

@@ -33,6 +33,7 @@ import pyarrow.parquet
 
 import catbayes
 import catbayes.cli._files
+from catbayes import Scaled
 from catbayes.__main__ import main as command_line
 
 N_ROWS = 20_000
@@ -218,7 +219,7 @@ def write_together(folder, seconds):
     """Two save different encoders to one path, and a third reads it all the time; returns how often it was read."""
     path = Path(folder) / "shared.model"
     encoders = [
-        catbayes.SamplingBayesianEncoder(prior=1.0, random_state=seed).fit(
+        catbayes.SamplingBayesianEncoder(prior=Scaled(1.0), random_state=seed).fit(
             [["a"], ["b"]] * (seed + 1), [0, 1] * (seed + 1)
         )
         for seed in (1, 2)

@@ -45,7 +45,7 @@ from hypothesis.stateful import (
 )
 
 import reference
-from catbayes import InputError, InputWarning, SamplingBayesianEncoder, gather, load
+from catbayes import InputError, InputWarning, SamplingBayesianEncoder, Scaled, gather, load
 from catbayes.families import FAMILIES
 
 TRIED: Counter[str] = Counter()
@@ -118,7 +118,7 @@ class Life(RuleBasedStateMachine):
         TRIED["lives"] += 1
 
     def new(self):
-        how = {"family": self.family, "prior": self.gamma, "random_state": 0}
+        how = {"family": self.family, "prior": Scaled(self.gamma), "random_state": 0}
         return SamplingBayesianEncoder(["c", "d"], interactions=TOGETHER, **how)
 
     def table(self, rows):

@@ -59,21 +59,10 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from catbayes import (
-    BetaBernoulli,
-    ConjugateMomentEncoder,
-    CrossFit,
-    DirichletCategorical,
-    Draws,
-    Exclude,
-    GammaPoisson,
-    Include,
     InputError,
     InputWarning,
-    LogNormalGamma,
     MultiTargetEncoder,
-    NormalGamma,
     Ordered,
-    PredictiveQuantiles,
     SamplingBayesianEncoder,
     SamplingClassifier,
     SamplingRegressor,
@@ -82,8 +71,10 @@ from catbayes import (
     gather,
     load,
 )
+from catbayes.families import BetaBernoulli, DirichletCategorical, GammaPoisson, LogNormalGamma, NormalGamma
 from catbayes.inspect import decompose_loss, shrinkage
-from catbayes.mappings import MAPPINGS
+from catbayes.kinds import Nested
+from catbayes.mappings import MAPPINGS, PosteriorMoments, PredictiveQuantiles
 
 FILE = Path(__file__).with_name("golden.json")
 LIBRARIES = ["numpy", "scipy", "scikit-learn", "pandas", "polars", "pyarrow", "duckdb", "lightgbm", "sqlglot", "torch"]
@@ -100,30 +91,35 @@ SETTINGS: dict[str, Callable[[], Answers]] = {}
 
 def encoder(kind: str = "draws", **words: Any) -> Any:
     """An encoder with every parameter named: the only place that knows what they are called."""
-    common = {
-        "columns": "auto",
-        "interactions": None,
-        "hierarchy": None,
-        "family": "auto",
-        "prior": "empirical",
-        "unseen": "prior",
-        "missing": "category",
-        "random_state": 7,
-        "n_jobs": None,
-    }
     cv, order, drop_first = words.pop("cv", 5), words.pop("order", None), words.pop("drop_first", False)
+    kinds = {child: Nested(parents) for child, parents in words.pop("hierarchy", {}).items()}
     own_target = words.pop("own_target", "cross_fit" if kind == "moments" else "exclude")
-    strategies = {"exclude": Exclude(cv), "cross_fit": CrossFit(cv), "ordered": Ordered(order), "include": Include()}
-    common["own_target"] = strategies[own_target]
-    if kind == "moments":
-        return ConjugateMomentEncoder(**{**common, "n_moments": 2, "drop_first": drop_first, **words})
-    drawing = {"per": "row", "temperature": "estimate", "sampler": "auto"}
-    spelled = {"draw_per": "per"}
-    given = {spelled.get(name, name): words.pop(name) for name in list(words) if spelled.get(name, name) in drawing}
     mapping = words.pop("mapping", "mean")
-    if drop_first:
+    if kind == "moments":
+        mapping = PosteriorMoments(words.pop("n_moments", 2), drop_first=drop_first)
+    elif drop_first:
         mapping = replace(MAPPINGS[mapping], drop_first=True)
-    return SamplingBayesianEncoder(**{**common, "mapping": mapping, "draws": Draws(**{**drawing, **given}), **words})
+    return SamplingBayesianEncoder(
+        **{
+            "columns": "auto",
+            "kinds": kinds or None,
+            "interactions": None,
+            "effects": False,
+            "keep_categories": None,
+            "max_categories": 30,
+            "family": "auto",
+            "prior": "empirical",
+            "mapping": mapping,
+            "own_target": Ordered(order) if own_target == "ordered" else own_target,
+            "cv": cv,
+            "temperature": "auto",
+            "sampler": "auto",
+            "unseen": "prior",
+            "missing": "category",
+            "random_state": 7,
+            **words,
+        }
+    )
 
 
 def model(estimator: Any, kind: Any, fit_with: str, predict_with: str = "draws", **words: Any) -> Any:
@@ -225,7 +221,7 @@ def rest(fitted: Any, new: Any, row_id: Any) -> Answers:
         "transform": fitted.transform(new),
         **posteriors(fitted),
     }
-    if hasattr(fitted, "sample"):
+    if not isinstance(fitted.get_params().get("mapping"), PosteriorMoments):  # which draws nothing
         found["sample"] = fitted.sample(new, 2)
         found["sample by another seed"] = fitted.sample(new, random_state=11)
         found["sample by row"] = fitted.sample(new, 2, row_id=row_id)
@@ -279,9 +275,9 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "exposure and weights": {"target": "visits", "given": ["exposure"], "weight": 1, "mapping": "polynomial"},
     # priors
     **{f"prior given {FAMILY[y]}": {"target": y, "prior": GIVEN[y], "n_rows": 200} for y in Y},
-    "prior number": {"prior": 1e-2},
-    "prior zero": {"target": "grade", "prior": 0, "n_rows": 150},
-    "prior number of counts": {"target": "visits", "prior": 1e-3, "n_rows": 150},
+    "prior number": {"prior": Scaled(1e-2)},
+    "prior zero": {"target": "grade", "prior": Scaled(0), "n_rows": 150},
+    "prior number of counts": {"target": "visits", "prior": Scaled(1e-3), "n_rows": 150},
     "prior of the paper": {"target": "price", "prior": Scaled(1e-6, strength=0), "own_target": "include"},
     # mappings
     "mean_precision": {"target": "price", "mapping": "mean_precision"},
@@ -308,8 +304,6 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "include": {"target": "grade", "own_target": "include"},
     "include and groups": {"own_target": "include", "given": ["groups"], "n_rows": 100},
     # draws
-    "draw_per category": {"draw_per": "category"},
-    "draw_per category of the whole": {"target": "price", "draw_per": "category", "own_target": "include"},
     "temperature 1": {"temperature": 1.0},
     "temperature 0.5": {"target": "price", "temperature": 0.5},
     "temperature 0.1": {"target": "grade", "temperature": 0.1},
@@ -324,16 +318,16 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "heavy weights": {"weight": 6},
     "missing prior": {"missing": "prior"},
     "few rows": {"target": "price", "n_rows": 60},
-    "named columns": {"columns": ["town", "shop"], "target": "price", "n_jobs": 2},
+    "named columns": {"columns": ["town", "shop"], "target": "price"},
     # hierarchies
     **{f"hierarchy {FAMILY[y]}": {"target": y, **WITHIN} for y in Y},
     "hierarchy by table": {"columns": FEW, "hierarchy": {"town": PARENTS}},
     "hierarchy by frame": {"target": "price", "columns": FEW, "hierarchy": {"town": PARENT_FRAME}},
     "hierarchy and folds": {"target": "price", **WITHIN, "own_target": "cross_fit", "missing": "prior"},
-    "hierarchy of the paper": {**WITHIN, "temperature": 1.0, "prior": 0.01, "own_target": "include"},
+    "hierarchy of the paper": {**WITHIN, "temperature": 1.0, "prior": Scaled(0.01), "own_target": "include"},
     # interactions
     "interactions": {"target": "price", "interactions": [("town", "shop")]},
-    "interactions pairs": {"columns": PLACES, "interactions": "pairs", "n_jobs": 2, "n_rows": 150},
+    "interactions pairs": {"columns": PLACES, "interactions": "pairs", "n_rows": 150},
     "interactions triples": {"target": "visits", "columns": PLACES, "interactions": "triples", "n_rows": 100},
     "interactions auto": {"target": "price", "columns": [*FEW, "region"], "interactions": "auto"},
     "interactions auto of classes": {"target": "sold", "interactions": "auto"},
@@ -547,7 +541,6 @@ def encoding_files() -> Answers:
         asked: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
             "expectation": ("rows.parquet", "grade", {}, {"drop": True}),
             "draws": ("rows.parquet", "price", {"interactions": [("town", "shop")]}, {"n_draws": 2}),
-            "draws by row": ("rows.parquet", "sold", {"draw_per": "category"}, {"n_draws": 2, "row_id": "row"}),
             "own target": ("rows.parquet", "sold", {}, {"n_draws": 2, "target": "sold"}),
             "own target by row": ("rows.csv", "grade", {}, {"n_draws": 1, "target": "grade", "row_id": "row"}),
             "own amount": ("rows.parquet", "amount", {"family": "lognormal"}, {"n_draws": 1, "target": "amount"}),
@@ -592,8 +585,10 @@ def gathering() -> Answers:
         for source, make in sources.items():
             for name, given in asked.items():
                 words = {key: value for key, value in given.items() if key in ("family", "hierarchy")}
+                asking = {key: value for key, value in given.items() if key != "hierarchy"}
+                asking["kinds"] = {child: Nested(above) for child, above in given.get("hierarchy", {}).items()} or None
                 engine = {"engine": "duckdb"} if source in ("parquet", "csv") else {}
-                evidence = gather(make(), **given, **engine)
+                evidence = gather(make(), **asking, **engine)
                 values = counted(evidence) | posteriors(encoder(**words).fit(evidence))
                 found |= {f"{source} {name}: {key}": value for key, value in values.items()}
     return found

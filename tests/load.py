@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from catbayes import SamplingBayesianEncoder, SamplingClassifier
+from catbayes import SamplingBayesianEncoder, SamplingClassifier, Scaled
 
 
 def memory():
@@ -88,7 +88,7 @@ def classes(count):
     random = np.random.default_rng(0)
     y = np.repeat(np.arange(count), 4).astype(str)
     X = pandas.DataFrame({"c": random.integers(50, size=len(y)).astype(str)})
-    encoder, seconds = timed(lambda: SamplingBayesianEncoder(prior=1e-3, random_state=0).fit(X, y))
+    encoder, seconds = timed(lambda: SamplingBayesianEncoder(prior=Scaled(1e-3), random_state=0).fit(X, y))
     features, later = timed(lambda: encoder.transform(X[:100]))
     np.testing.assert_allclose(features.sum(axis=1), 1.0)
     return {"classes": count, "rows": len(y), "fit": seconds, "transform of 100": later, "megabytes": memory()}
@@ -96,7 +96,7 @@ def classes(count):
 
 def batches(count, size=50):
     """Small batches of a thousand categories, one after the other: time and memory of the first and of the last."""
-    random, encoder = np.random.default_rng(0), SamplingBayesianEncoder(prior=1e-3, random_state=0)
+    random, encoder = np.random.default_rng(0), SamplingBayesianEncoder(prior=Scaled(1e-3), random_state=0)
     X = pandas.DataFrame({"c": random.integers(1_000, size=(count, size)).ravel().astype(str)})
     y = random.integers(2, size=count * size)
     seconds, megabytes = [], []

@@ -4,13 +4,13 @@ import numpy as np
 import pandas
 from sklearn.preprocessing import StandardScaler
 
-from catbayes import Draws, SamplingBayesianEncoder
+from catbayes import SamplingBayesianEncoder
 
 WAYS = ["copies", "members", "rounds"]
 BOOSTER_WAYS = ["copies", "members"]
 
 
-DRAWN = SamplingBayesianEncoder(draws=Draws(1.0))
+DRAWN = SamplingBayesianEncoder(temperature=1.0)
 """Draws from the whole posterior, as in the paper."""
 
 

@@ -13,24 +13,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from catbayes import (
-    BetaBernoulli,
-    ConjugateMomentEncoder,
-    CrossFit,
-    DirichletCategorical,
-    Draws,
     InputError,
     InputWarning,
-    LogNormalGamma,
     MultiTargetEncoder,
-    NormalGamma,
-    PredictiveQuantiles,
     SamplingBayesianEncoder,
     SamplingClassifier,
     SamplingRegressor,
     Scaled,
     gather,
 )
-from catbayes.mappings import Mean
+from catbayes.families import BetaBernoulli, DirichletCategorical, LogNormalGamma, NormalGamma
+from catbayes.mappings import Mean, PosteriorMoments, PredictiveQuantiles
 
 X = pandas.DataFrame({"city": ["a", "b", "a", "c"] * 5, "n": range(20)})
 Y = np.array([0, 1, 1, 0] * 5)
@@ -68,7 +61,7 @@ BAD_FITS = {
 }
 
 BAD_SETTINGS = {
-    "negative γ": ({"prior": -1.0}, r'prior=-1\.0: expected "empirical", a number ≥ 0'),
+    "negative γ": ({"prior": -1.0}, r'prior=-1\.0: expected "empirical", a number of rows > 0'),
     "infinite γ": ({"prior": INF}, "prior=inf"),
     "unknown prior": ({"prior": "flat"}, "prior='flat'"),
     "negative γ in an object": ({"prior": Scaled(-1.0)}, "gamma=-1.0: expected a number from 0"),
@@ -88,15 +81,13 @@ BAD_SETTINGS = {
     "mapping of the wrong shape": ({"mapping": lambda theta: theta[:1]}, "leading axes"),
     "weight of evidence of a number": ({"mapping": "weight_of_evidence", "family": "normal"}, "class target"),
     "unknown own_target": ({"own_target": "loo"}, 'own_target=.loo.: expected one of "exclude"'),
-    "draws per table": ({"draws": Draws(per="table")}, 'draws.per=.table.: expected one of "row", "category"'),
-    "unknown sampler": ({"draws": Draws(sampler="gibbs")}, 'draws.sampler=.gibbs.: expected one of "auto", "exact"'),
-    "draws by a word": ({"draws": "posterior"}, 'draws=.posterior.: expected "estimate", a temperature from 0 to 1'),
-    "one fold": ({"own_target": CrossFit(1)}, "cv=1: expected a whole number ≥ 2"),
+    "unknown sampler": ({"sampler": "gibbs"}, 'sampler=.gibbs.: expected one of "auto", "exact"'),
+    "temperature by a word": ({"temperature": "wide"}, 'temperature=.wide.: expected "auto" or a number'),
+    "one fold": ({"own_target": "cross_fit", "cv": 1}, "cv=1: expected a whole number ≥ 2"),
     "classes dropped by number": ({"mapping": Mean(drop_first=2)}, "drop_first=2: expected True or False"),
     "unknown unseen": ({"unseen": "ignore"}, "unseen"),
     "unknown missing": ({"missing": "drop"}, "missing"),
-    "temperature above one": ({"draws": 2}, "draws=2: expected .* a temperature from 0 to 1"),
-    "temperature of draws above one": ({"draws": Draws(2)}, "draws.temperature=2: expected a number from 0 to 1"),
+    "temperature above one": ({"temperature": 2}, "temperature=2: expected .* a number from 0 to 1"),
     "two classes wanted, three given": ({"family": "bernoulli", "labels": 3}, 'use "categorical"'),
     "amounts wanted, zero given": ({"family": "lognormal"}, "takes amounts > 0, and y holds 0: use"),
     "log-normal prior for a normal target": (
@@ -111,7 +102,7 @@ BAD_SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("encoder", [SamplingBayesianEncoder(), ConjugateMomentEncoder()])
+@pytest.mark.parametrize("encoder", [SamplingBayesianEncoder(), SamplingBayesianEncoder(mapping="moments")])
 @pytest.mark.parametrize("case", BAD_FITS)
 def test_a_bad_table_is_explained_and_leaves_the_encoder_as_it_was(case, encoder):
     table, y, more, message = BAD_FITS[case]
@@ -226,9 +217,9 @@ def test_a_number_of_draws_must_be_a_number():
         with pytest.raises(InputError, match="n_draws="):
             encoder.augment(X, Y, n_draws)
     with pytest.raises(InputError, match="n_moments=5"):
-        ConjugateMomentEncoder(n_moments=5).fit(X, Y)
+        SamplingBayesianEncoder(mapping=PosteriorMoments(n_moments=5)).fit(X, Y)
     with pytest.raises(InputError, match="drop_first=1: expected True or False"):
-        ConjugateMomentEncoder(drop_first=1).fit(X, Y)
+        SamplingBayesianEncoder(mapping=PosteriorMoments(drop_first=1)).fit(X, Y)
 
 
 def test_two_outputs_of_one_name_are_refused_where_names_matter():
@@ -262,7 +253,7 @@ def test_a_million_categories_are_no_problem():
     y = np.arange(n_rows) % 2
     encoder = SamplingBayesianEncoder(random_state=0)
     assert np.ptp(encoder.fit_transform(table, y)) == 0  # nothing to be learned
-    drawn = SamplingBayesianEncoder(draws=1.0, prior=0, random_state=0).fit_transform(table, y)
+    drawn = SamplingBayesianEncoder(temperature=1.0, prior=Scaled(0), random_state=0).fit_transform(table, y)
     assert abs(np.corrcoef(drawn[:, 0], y)[0, 1]) < 0.005
     assert encoder.encoding_.columns[0].posteriors.prior.prior.strength > n_rows
 
@@ -314,7 +305,7 @@ def test_the_largest_weights_and_priors_warn_of_nothing(family, recwarn):
 
 def test_a_prior_is_worth_a_number_of_tables():
     with pytest.raises(InputError, match=r"gamma=1e\+300: expected a number from 0 to 1e\+100"):
-        SamplingBayesianEncoder(prior=1e300).fit([["a"], ["b"]], [0, 1])
+        SamplingBayesianEncoder(prior=Scaled(1e300)).fit([["a"], ["b"]], [0, 1])
 
 
 def test_groups_do_not_go_by_name():
@@ -372,7 +363,7 @@ def test_columns_are_not_weighed_by_one_class(settings):
 
 @pytest.mark.parametrize("labels", [[2**70, 2**71], [10**5000, 7]])
 def test_whole_numbers_longer_than_the_machine_s_are_labels(labels):
-    encoder = SamplingBayesianEncoder(prior=0).fit(X, np.array(labels * 10, dtype=object))
+    encoder = SamplingBayesianEncoder(prior=Scaled(0)).fit(X, np.array(labels * 10, dtype=object))
     assert encoder.classes_.tolist() == sorted(labels)
 
 

@@ -6,10 +6,10 @@ from scipy import stats
 
 import calibrating
 from cases import PRIORS, as_read, make_target, parameters
-from catbayes import BetaBernoulli, Draws, SamplingBayesianEncoder
+from catbayes import SamplingBayesianEncoder, Scaled
+from catbayes.families import BetaBernoulli
 
 N_RANKS = 20
-WHOLE_POSTERIOR = Draws(1.0)
 
 
 def draw_truth(family, n_categories, random):
@@ -24,7 +24,7 @@ def ranks(family, sampler, n_categories, rows, seed, prior=None):
     truth = draw_truth(family, n_categories, random)
     codes = np.repeat(np.arange(n_categories), rows)
     settings = {"family": family, "prior": prior or PRIORS[family], "mapping": "identity", "random_state": seed}
-    encoder = SamplingBayesianEncoder([0], draws=Draws(1.0, sampler=sampler), **settings)
+    encoder = SamplingBayesianEncoder([0], temperature=1.0, sampler=sampler, **settings)
     encoder.fit(codes[:, None], make_target(family, truth[codes], random))
     return (encoder.sample(np.arange(n_categories)[:, None], N_RANKS - 1) < truth).sum(axis=0)
 
@@ -82,7 +82,7 @@ def test_training_draws_predict_the_target_without_bias(family, own_target):
     random = np.random.default_rng(8)
     codes = np.repeat(np.arange(3000), 4)
     y = make_target(family, draw_truth(family, 3000, random)[codes], random)
-    settings = {"family": family, "prior": PRIORS[family], "random_state": 0, "draws": WHOLE_POSTERIOR}
+    settings = {"family": family, "prior": PRIORS[family], "random_state": 0, "temperature": 1.0}
     features = SamplingBayesianEncoder("all", own_target=own_target, **settings).fit_transform(codes[:, None], y)
     wanted = np.eye(3)[y] if family == "categorical" else as_read(family, y)[:, None]
     gap = (wanted - features).reshape(3000, 4, -1).mean(axis=1)  # rows of a category are not independent
@@ -95,7 +95,7 @@ def test_only_an_included_target_inflates_the_covariance_of_draws_and_targets(ow
     random = np.random.default_rng(8)
     codes = np.repeat(np.arange(20_000), 3)
     y = (random.random(60_000) < random.beta(2.0, 3.0, 20_000)[codes]).astype(int)
-    settings = {"prior": PRIORS["bernoulli"], "random_state": 0, "draws": WHOLE_POSTERIOR}
+    settings = {"prior": PRIORS["bernoulli"], "random_state": 0, "temperature": 1.0}
     feature = SamplingBayesianEncoder("all", own_target=own_target, **settings).fit_transform(codes[:, None], y)[:, 0]
     covariance = np.cov(feature, y)[0, 1]
     # Cov(draw, y) = Cov(left-out mean, θ) = Var(left-out mean) = n / (n + 5) · Var θ for n other rows, Var θ = 0.04
@@ -107,7 +107,7 @@ def test_the_own_target_is_excluded_by_its_weight():
     """Draws of a row average to the mean of its category without the row: (1 + Σ w y) / (2 + Σ w) of the others."""
     random = np.random.default_rng(0)
     code, y, weight = random.integers(0, 2, 40), random.integers(0, 2, 40), random.integers(1, 5, 40) / 2.0
-    encoder = SamplingBayesianEncoder("all", prior=BetaBernoulli(1.0, 1.0), draws=WHOLE_POSTERIOR, random_state=0)
+    encoder = SamplingBayesianEncoder("all", prior=BetaBernoulli(1.0, 1.0), temperature=1.0, random_state=0)
     copies = encoder.augment(code[:, None], y, sample_weight=weight, n_draws=4_000).X
     others = (code == code[:, None]) & ~np.eye(40, dtype=bool)
     expected = (1.0 + others @ (weight * y)) / (2.0 + others @ weight)
@@ -122,7 +122,7 @@ def test_draws_are_independent_across_rows_columns_and_draws():
     random = np.random.default_rng(0)
     column = random.integers(0, 3, 40_000)
     X, y = np.column_stack([column, column]), random.integers(0, 2, 40_000)
-    encoder = SamplingBayesianEncoder("all", prior=1.0, random_state=0, draws=WHOLE_POSTERIOR)
+    encoder = SamplingBayesianEncoder("all", prior=Scaled(1.0), random_state=0, temperature=1.0)
     train = encoder.fit_transform(X, y) - encoder.transform(X)
     first, second = encoder.sample(X, 2) - encoder.transform(X)
     limit = 5 / np.sqrt(len(X))
@@ -135,23 +135,12 @@ def test_draws_are_independent_across_rows_columns_and_draws():
     assert correlation(copies[:40_000, 0] - encoder.transform(X)[:, 0], copies[40_000:, 0]) < limit
 
 
-def test_draws_per_category_are_independent_across_categories_and_draws():
-    X, y = np.arange(20_000)[:, None] % 10_000, np.tile([0, 1], 10_000)
-    draws = Draws(1.0, per="category")
-    encoder = SamplingBayesianEncoder("all", draws=draws, prior=1.0, random_state=0).fit(X, y)
-    first, second = encoder.sample(X, 2)[:, :, 0]
-    assert (first[:10_000] == first[10_000:]).all()  # one θ for all rows of a category
-    limit = 5 / np.sqrt(10_000)
-    assert correlation(first[1:10_000], first[: 10_000 - 1]) < limit
-    assert correlation(first[:10_000], second[:10_000]) < limit
-
-
 @pytest.mark.parametrize("temperature", [0.0, 0.25, 1.0])
 def test_temperature_scales_the_spread_about_the_mean(temperature):
     X, y = np.zeros((50_000, 1), dtype=int), np.tile([0, 1], 25_000)
     settings = {"prior": PRIORS["bernoulli"], "random_state": 0, "own_target": "include"}
     full, mild = (
-        SamplingBayesianEncoder("all", draws=Draws(t, sampler="exact"), **settings).fit_transform(X, y)
+        SamplingBayesianEncoder("all", temperature=t, sampler="exact", **settings).fit_transform(X, y)
         for t in (1.0, temperature)
     )
     mean = 25_002 / 50_005
@@ -164,7 +153,7 @@ def test_auto_draws_exactly_or_from_a_normal_corrected_for_skewness(alpha):
     beta = stats.beta(alpha, 10.0 * alpha)
 
     def draw(**sampler):
-        how = {"prior": BetaBernoulli(alpha, 10.0 * alpha), "draws": Draws(1.0, **sampler), "random_state": 0}
+        how = {"prior": BetaBernoulli(alpha, 10.0 * alpha), "temperature": 1.0, "random_state": 0, **sampler}
         fitted = SamplingBayesianEncoder("all", **how).fit([["a"], ["b"]], [0, 1])
         return fitted.sample([["unseen"]] * 20_000)[0, :, 0]
 
@@ -183,7 +172,7 @@ def test_draws_of_the_first_rows_do_not_depend_on_the_rows_that_follow(family, s
     random = np.random.default_rng(0)
     codes = np.repeat(np.arange(40), np.arange(40) ** 2)
     y = make_target(family, draw_truth(family, 40, random)[codes], random)
-    settings = {"family": family, "prior": PRIORS[family], "draws": Draws(sampler=sampler), "random_state": 0}
+    settings = {"family": family, "prior": PRIORS[family], "sampler": sampler, "random_state": 0}
     encoder = SamplingBayesianEncoder("all", **settings).fit(codes[:, None], y)
     rows = random.integers(0, 40, (40_000, 1))
     many = encoder.sample(rows)

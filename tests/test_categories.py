@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from catbayes import InputError, SamplingBayesianEncoder, gather, load
+from catbayes import InputError, SamplingBayesianEncoder, Scaled, gather, load
 from catbayes.kinds import Ordinal
 
 DAYS = [datetime.datetime(2024, 5, 1), None, datetime.datetime(2023, 1, 2), datetime.datetime(2024, 5, 1)]
@@ -84,7 +84,7 @@ CATEGORIES = {
     "dates": (DAYS[2], DAYS[0]),
     "decimals": (Decimal("1.5"), Decimal("2.5")),
 }
-NEW = SamplingBayesianEncoder("all", prior=1.0, random_state=0)
+NEW = SamplingBayesianEncoder("all", prior=Scaled(1.0), random_state=0)
 
 
 def table_of(column):

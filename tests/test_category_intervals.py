@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from catbayes import SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes import SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, Scaled
 from sales import make_table
 
 
@@ -95,7 +95,9 @@ def test_rare_categories_have_wide_intervals_and_probabilities_stay_in_range():
     city = np.concatenate([np.repeat("often", 500), np.repeat("rare", 3)])
     X = pandas.DataFrame({"city": np.concatenate([city, np.repeat([f"c{i}" for i in range(50)], 10)])})
     y = random.random(len(X)) < 0.3
-    model = SamplingClassifier(LogisticRegression(), SamplingBayesianEncoder(prior=1e-3), random_state=0).fit(X, y)
+    model = SamplingClassifier(LogisticRegression(), SamplingBayesianEncoder(prior=Scaled(1e-3)), random_state=0).fit(
+        X, y
+    )
     lower, upper = model.predict_category_interval(pandas.DataFrame({"city": ["often", "rare", "new"]}))
     width = (upper - lower)[:, 1]
     assert width[0] < width[1] < width[2]

@@ -22,6 +22,7 @@ import catbayes
 from catbayes import InputError, SamplingBayesianEncoder, encode
 from catbayes.cli import run
 from catbayes.cli._command import COMMANDS, commands
+from catbayes.kinds import Nested
 from engines import COLUMNS, TABLE, write_files
 
 
@@ -75,7 +76,7 @@ def test_interactions_levels_and_kept_categories_have_flags(work, capsys):
     first, second, *_ = COLUMNS
     flags = ["--interactions", f"{first}&{second}", "--hierarchy", f"{second}:{first}", "--keep-categories", "codes"]
     assert fit(*flags) == 0
-    settings = {"interactions": [(first, second)], "hierarchy": {second: [first]}, "keep_categories": "codes"}
+    settings = {"interactions": [(first, second)], "kinds": {second: Nested([first])}, "keep_categories": "codes"}
     reference = SamplingBayesianEncoder(COLUMNS, random_state=0, **settings).fit(TABLE, "bernoulli")
     found = catbayes.load("m.catbayes")
     assert found.get_params() == reference.get_params()

@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 import sklearn
 
-from catbayes import ConjugateMomentEncoder, Draws, SamplingBayesianEncoder
+from catbayes import SamplingBayesianEncoder
 
 N_ROWS = 200
 RANDOM = np.random.default_rng(0)
@@ -38,10 +38,10 @@ NAMES = list(DATA)
 @pytest.mark.parametrize("container", MAKERS)
 def test_the_same_table_gives_the_same_draws(container, per):
     first = pandas.DataFrame(DATA)
-    encoder = SamplingBayesianEncoder(columns=[0, 2], draws=Draws(per=per), random_state=0)
+    encoder = SamplingBayesianEncoder(columns=[0, 2], temperature="auto", random_state=0)
     plain = encoder.fit_transform(first, Y).astype(float)
     table = MAKERS[container]()
-    by_type = SamplingBayesianEncoder(draws=Draws(per=per), random_state=0)
+    by_type = SamplingBayesianEncoder(temperature="auto", random_state=0)
     np.testing.assert_array_equal(by_type.fit_transform(table, Y), plain)
     assert by_type.columns_ == ["city", "member"]
     assert by_type.get_feature_names_out().tolist() == NAMES
@@ -86,7 +86,7 @@ def test_columns_that_pass_through_keep_their_type(container, library):
 
 def test_the_global_setting_is_heard():
     with sklearn.config_context(transform_output="polars"):
-        frame = ConjugateMomentEncoder().fit(MAKERS["pandas"](), Y).transform(MAKERS["pandas"]())
+        frame = SamplingBayesianEncoder(mapping="moments").fit(MAKERS["pandas"](), Y).transform(MAKERS["pandas"]())
     assert isinstance(frame, polars.DataFrame)
     assert frame.columns[:2] == ["city_mean", "city_variance"]
 

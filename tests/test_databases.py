@@ -4,7 +4,7 @@ import numpy as np
 import pandas
 import pytest
 
-from catbayes import SamplingBayesianEncoder
+from catbayes import SamplingBayesianEncoder, Scaled
 from databases import DATABASES, literal, quoted
 
 HOSTILE = [
@@ -39,7 +39,7 @@ NAMES = ['a"b', "a`b", "a'b", "a\\b", "drop table catbayes_test;--", "select"]
 def test_hostile_names_and_values_are_encoded_as_transform_does(dialect):
     random = np.random.default_rng(0)
     train = pandas.DataFrame({name: random.permutation(HOSTILE * 4) for name in NAMES})
-    encoder = SamplingBayesianEncoder("all", interactions=[(NAMES[0], NAMES[3])], prior=0.1, random_state=0)
+    encoder = SamplingBayesianEncoder("all", interactions=[(NAMES[0], NAMES[3])], prior=Scaled(0.1), random_state=0)
     encoder.fit(train, random.normal(size=len(train)))
     new = pandas.concat([train[:40], train[:2].map(lambda cell: cell + "x"), train[:2].map(lambda cell: None)])
     names = [quoted(name, dialect) for name in NAMES]

@@ -13,18 +13,11 @@ from scipy.stats import norm
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from catbayes import (
-    Effects,
-    Kept,
-    SamplingBayesianEncoder,
-    SamplingClassifier,
-    SamplingRegressor,
-    load,
-    recommended_encoder,
-)
+from catbayes import SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, Scaled, load, recommended_encoder
 from catbayes.effects.gibbs import learn
 from catbayes.effects.mixed import Components, Crossed, Equations, solve
 from catbayes.errors import InputError
+from catbayes.kinds import Nested
 
 SIZES = (30, 12)
 
@@ -322,7 +315,7 @@ def test_models_of_numbers_have_effects_and_gain_by_them():
 def test_doubt_about_an_effect_is_part_of_the_doubt_of_a_prediction():
     X, y, _ = frame(9, n_rows=800)
     X.loc[:1, "a"] = ["rare", "rare"]
-    encoder = SamplingBayesianEncoder(prior=10, effects=True)
+    encoder = SamplingBayesianEncoder(prior=Scaled(10), effects=True)
     model = SamplingRegressor(Ridge(), encoder, random_state=0).fit(X, y)
     _, spread = model.predict(X, return_std=True)
     assert spread[0] > 1.7 * np.median(spread)
@@ -339,7 +332,7 @@ def imports(seed, slopes=1.0, n_rows=6_000, n_categories=600):
 
 def test_slopes_are_found_with_the_doubt_that_they_say():
     X, y, (_, truth) = imports(0)
-    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"category": ["x"]}), random_state=0).fit(X, y)
+    encoder = SamplingBayesianEncoder(effects={"category": ["x"]}, random_state=0).fit(X, y)
     found = encoder.posteriors_["category"].query("kind == 'seen'")
     told = (truth - truth.mean())[found["category"].astype(int)]  # what all have in common is no slope of theirs
     ranks = norm.cdf(told, found["slope_x"], found["slope_x_sd"])
@@ -350,7 +343,7 @@ def test_slopes_are_found_with_the_doubt_that_they_say():
 
 def test_an_effect_is_that_at_the_number_of_the_row():
     X, y, _ = imports(1)
-    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"category": ["x"]}), random_state=0)
+    encoder = SamplingBayesianEncoder(effects={"category": ["x"]}, random_state=0)
     encoder.set_output(transform="pandas").fit(X, y)
     found, table = encoder.transform(X), encoder.posteriors_["category"].set_index("category")
     line = (X["x"] - X["x"].mean()) / X["x"].std(ddof=0)
@@ -377,7 +370,7 @@ def test_slopes_that_are_there_are_found_and_gain_and_others_are_left_out():
 
 def test_slopes_go_to_files_and_not_to_queries():
     X, y, _ = imports(3, n_rows=1_000, n_categories=50)
-    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"category": ["x"]}), random_state=0).fit(X, y)
+    encoder = SamplingBayesianEncoder(effects={"category": ["x"]}, random_state=0).fit(X, y)
     file = io.BytesIO()
     encoder.save(file)
     np.testing.assert_array_equal(load(file).transform(X), encoder.transform(X))
@@ -392,7 +385,7 @@ def test_slopes_go_to_files_and_not_to_queries():
         ("all", "auto"),
     ):
         with pytest.raises(InputError, match=message):
-            SamplingBayesianEncoder(["category"], effects=Effects(slopes=slopes)).fit(X.assign(gaps=np.nan), y)
+            SamplingBayesianEncoder(["category"], effects=slopes).fit(X.assign(gaps=np.nan), y)
 
 
 def test_effects_and_slopes_add_up_to_nothing():
@@ -400,7 +393,7 @@ def test_effects_and_slopes_add_up_to_nothing():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"customer": random.choice(list("abcd"), 400), "price": random.normal(size=400)})
     y = np.where(X["customer"] == "a", 3.0, 1.0) * X["price"] + 0.1 * random.normal(size=400)
-    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"customer": ["price"]}), random_state=0).fit(X, y)
+    encoder = SamplingBayesianEncoder(effects={"customer": ["price"]}, random_state=0).fit(X, y)
     found = encoder.posteriors_["customer"].set_index("category").loc[list("abcd"), ["effect", "slope_price"]]
     np.testing.assert_allclose(found.sum(), 0.0, atol=1e-9)
     np.testing.assert_allclose(found["slope_price"], [1.5, -0.5, -0.5, -0.5], atol=0.05)
@@ -421,7 +414,7 @@ def test_effects_stay_with_their_categories_where_a_table_of_parents_names_other
     X = pd.DataFrame({"c": random.choice(list("bdf"), 600)})
     y = X["c"].map({"b": -3.0, "d": 0.0, "f": 3.0}) + random.normal(size=600)
     parents = {letter: "north" if letter < "d" else "south" for letter in "abcdef"}
-    encoder = SamplingBayesianEncoder(effects=True, hierarchy={"c": parents}, random_state=0)
+    encoder = SamplingBayesianEncoder(effects=True, kinds={"c": Nested(parents)}, random_state=0)
     trained = encoder.set_output(transform="pandas").fit_transform(X, y)["c_effect"]
     found = encoder.transform(pd.DataFrame({"c": list("abcdef")}))["c_effect"]
     np.testing.assert_allclose(found, [0.0, -3.0, 0.0, 0.0, 0.0, 3.0], atol=0.3)
@@ -468,7 +461,7 @@ def test_the_effects_of_classes_move_with_the_draws_of_their_own_class():
     y = np.where(
         random.random(600) < 0.3, X["a"].map(dict(zip("uvw", range(3), strict=True))), random.integers(0, 3, 600)
     )
-    encoder = SamplingBayesianEncoder(effects=True, keep_categories=Kept(only_signal=False), prior=0)
+    encoder = SamplingBayesianEncoder(effects=True, keep_categories="codes", prior=Scaled(0))
     model = SamplingClassifier(Asking(max_iter=1000), encoder, random_state=0).fit(X, y)
     asked.clear()
     model.predict_draws(X[:1])
@@ -483,7 +476,7 @@ def test_rows_of_no_weight_have_no_part_in_slopes():
     X, y, _ = imports(4, n_rows=1_000, n_categories=20)
     weight = np.where(np.arange(1_000) < 700, 1.0, 0.0)
     X.loc[700:, "x"] = 1e6
-    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"category": ["x"]}), random_state=0)
+    encoder = SamplingBayesianEncoder(effects={"category": ["x"]}, random_state=0)
     whole = encoder.fit(X, y, sample_weight=weight).posteriors_["category"]["slope_x"].to_numpy()
     part = encoder.fit(X[:700], y[:700]).posteriors_["category"]["slope_x"].to_numpy()
     np.testing.assert_allclose(whole, part, atol=0.05)
@@ -493,7 +486,7 @@ def test_rows_of_no_weight_have_no_part_in_slopes():
 @pytest.mark.parametrize("size", [np.inf, 1e300, -1e200])
 def test_numbers_too_large_to_be_squared_are_as_gaps_to_slopes(size):
     X, y, _ = imports(4, n_rows=600, n_categories=20)
-    encoder = SamplingBayesianEncoder(effects=Effects(slopes={"category": ["x"]}), random_state=0)
+    encoder = SamplingBayesianEncoder(effects={"category": ["x"]}, random_state=0)
     far, gaps = (X.assign(x=X["x"].where(np.arange(600) > 9, value)) for value in (size, np.nan))
     found, expected = (encoder.fit(table, y).posteriors_["category"]["slope_x"] for table in (far, gaps))
     np.testing.assert_allclose(found, expected, atol=0.05)
@@ -509,7 +502,7 @@ def test_rows_of_no_weight_change_no_effect_whatever_categories_and_numbers_they
     every = pd.concat([out[X.columns], X], ignore_index=True)
     weight = np.r_[np.zeros(n_out), np.ones(600)]
     for slopes in (None, "auto", {"category": ["x"]}):
-        encoder = SamplingBayesianEncoder(["category", "region"], effects=Effects(slopes=slopes), random_state=0)
+        encoder = SamplingBayesianEncoder(["category", "region"], effects=slopes, random_state=0)
         part = encoder.fit(X, y).transform(X)
         whole = encoder.fit(every, np.r_[np.full(n_out, 99.0), y], sample_weight=weight).transform(X)
         np.testing.assert_allclose(whole, part, rtol=1e-9, atol=1e-9)
@@ -538,9 +531,7 @@ def test_slopes_that_are_named_are_learnt_however_many_columns_tell_more():
     )
     X["silent"] = random.choice(list("uvw"), 600)
     table = pd.concat([others.astype(str), X], axis=1)
-    encoder = SamplingBayesianEncoder(
-        [*others, "category", "silent"], effects=Effects(slopes={"silent": ["x"]}), random_state=0
-    )
+    encoder = SamplingBayesianEncoder([*others, "category", "silent"], effects={"silent": ["x"]}, random_state=0)
     found = encoder.fit(table, y).posteriors_["silent"]
     assert (found["slope_x_sd"] > 0.0).all()
 
@@ -553,9 +544,9 @@ def test_of_two_rows_effects_stay_within_reach_of_the_target():
 
 def test_text_where_slopes_are_of_a_number_is_refused():
     X, y, _ = imports(5, n_rows=500, n_categories=20)
-    model = SamplingRegressor(
-        Ridge(), recommended_encoder(Ridge(), effects=Effects(slopes={"category": ["x"]})), random_state=0
-    ).fit(X, y)
+    model = SamplingRegressor(Ridge(), recommended_encoder(Ridge(), effects={"category": ["x"]}), random_state=0).fit(
+        X, y
+    )
     with pytest.raises(InputError, match="must hold numbers"):
         model.predict(X.assign(x="q"))
 

@@ -36,7 +36,7 @@ def settings():
         yield model()
         # What is weighed leaves rows out: of two rows one tells the other, and one of weight 2 nobody.
         how = {"n_draws": 3}
-        nothing, last = (SamplingBayesianEncoder(c, own_target="include", draws=0.0) for c in ("auto", [-1]))
+        nothing, last = (SamplingBayesianEncoder(c, own_target="include", temperature=0.0) for c in ("auto", [-1]))
         yield model(SMOOTH[model], nothing, **how, fit_with="copies")
         yield model(EPOCHS[model], nothing, **how, fit_with="rounds")
         yield model(SMOOTH[model], last, **how, fit_with="copies", predict_with="taylor")

@@ -19,14 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from xgboost import XGBRegressor
 
-from catbayes import (
-    InputError,
-    InputWarning,
-    NormalGamma,
-    SamplingBayesianEncoder,
-    SamplingClassifier,
-    SamplingRegressor,
-)
+from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes.families import NormalGamma
 from sales import PLAIN, SILENT, WAYS, make_table
 
 

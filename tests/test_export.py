@@ -18,7 +18,9 @@ import polars
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder
+from catbayes import InputError, SamplingBayesianEncoder, Scaled
+from catbayes.kinds import Nested
+from catbayes.mappings import PosteriorMoments
 
 N_ROWS = 300
 RANDOM = np.random.default_rng(0)
@@ -33,7 +35,7 @@ KNOWN = {
 }
 STRANGE = ["Atlantis", 999, 0.1000001, None, datetime.date(1999, 1, 1), datetime.datetime(2024, 1, 1, 12, 30, 1)]
 GRAPHED = list(KNOWN)[:4]  # ONNX has no dates
-HIERARCHY = {"shop": ["member", 'the "city"'], "size": ["member"]}
+HIERARCHY = {"shop": Nested(["member", 'the "city"']), "size": Nested(["member"])}
 INTERACTIONS = [('the "city"', "shop"), ("member", "shop", "size")]
 TARGETS = {
     "bernoulli": RANDOM.choice(["no", "yes"], N_ROWS),
@@ -61,12 +63,12 @@ ENCODERS = [
         for mapping in ("mean", "polynomial")
     ),
     # An expectation by draws differs in each slot, so that an exchange of slots is found.
-    SamplingBayesianEncoder("all", family="bernoulli", mapping=np.sqrt, draws=1, missing="prior", random_state=0),
-    ConjugateMomentEncoder("all", family="normal", n_moments=3),
+    SamplingBayesianEncoder("all", family="bernoulli", mapping=np.sqrt, temperature=1, missing="prior", random_state=0),
+    SamplingBayesianEncoder("all", family="normal", mapping=PosteriorMoments(n_moments=3)),
     SamplingBayesianEncoder("all", family="normal", interactions=INTERACTIONS, random_state=0),
     SamplingBayesianEncoder("all", family="bernoulli", interactions=INTERACTIONS, missing="prior", random_state=0),
-    SamplingBayesianEncoder("all", family="normal", hierarchy=HIERARCHY, random_state=0),
-    SamplingBayesianEncoder("all", family="bernoulli", hierarchy=HIERARCHY, missing="prior", random_state=0),
+    SamplingBayesianEncoder("all", family="normal", kinds=HIERARCHY, random_state=0),
+    SamplingBayesianEncoder("all", family="bernoulli", kinds=HIERARCHY, missing="prior", random_state=0),
 ]
 EACH_ENCODER = pytest.mark.parametrize("encoder", ENCODERS, ids=str)
 
@@ -206,7 +208,7 @@ COLLATED = {"sqlite": ("sqlite3", "TEXT COLLATE NOCASE"), "duckdb": ("duckdb", "
 def test_a_column_that_ignores_case_gives_each_row_once(dialect):
     spellings = ["Oslo", "oslo", "OSLO"]
     train = polars.DataFrame({"city": spellings * 4, "shop": ["a", "b"] * 6})
-    encoder = SamplingBayesianEncoder(prior=0, interactions=[("city", "shop")])
+    encoder = SamplingBayesianEncoder(prior=Scaled(0), interactions=[("city", "shop")])
     encoder.fit(train, [0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 1])
     library, kind = COLLATED[dialect]
     connection = importlib.import_module(library).connect(":memory:")
@@ -220,7 +222,7 @@ def test_a_column_that_ignores_case_gives_each_row_once(dialect):
 
 
 def test_text_is_unicode_in_sql_server():
-    encoder = SamplingBayesianEncoder(prior=0).fit(polars.DataFrame({"city": ["Łódź", "O'Hare"]}), [0, 1])
+    encoder = SamplingBayesianEncoder(prior=Scaled(0)).fit(polars.DataFrame({"city": ["Łódź", "O'Hare"]}), [0, 1])
     query = encoder.to_sql("tsql")
     assert "N'Łódź'" in query
     assert "N'O''Hare'" in query
@@ -229,7 +231,7 @@ def test_text_is_unicode_in_sql_server():
 def test_nan_in_a_parquet_file_is_missing(tmp_path):
     """DuckDB's isnan() reads the statistics of the file, which ignore NaN."""
     table = polars.DataFrame({"size": [1.5, 2.5, float("nan")] * 2})
-    encoder = SamplingBayesianEncoder(["size"], prior=0).fit(table, [0, 1, 1, 0, 0, 1])
+    encoder = SamplingBayesianEncoder(["size"], prior=Scaled(0)).fit(table, [0, 1, 1, 0, 0, 1])
     for strange in (7.5, float("inf")):
         new = polars.concat([table, polars.DataFrame({"size": [strange]})])
         new.write_parquet(tmp_path / "t.parquet")
@@ -239,7 +241,7 @@ def test_nan_in_a_parquet_file_is_missing(tmp_path):
 
 def test_nan_is_missing_in_databases_that_have_it():
     train = polars.DataFrame({"size": [0.5, 0.5, 1.5, None, None]})
-    encoder = SamplingBayesianEncoder("all", prior=0).fit(train, [0, 1, 1, 0, 0])
+    encoder = SamplingBayesianEncoder("all", prior=Scaled(0)).fit(train, [0, 1, 1, 0, 0])
     new = polars.DataFrame({"size": [0.5, np.nan, None, np.inf]})
     np.testing.assert_allclose(encoded_by("duckdb", encoder, new).to_numpy(), encoder.transform(new), rtol=1e-12)
     assert "CAST('NaN' AS DOUBLE PRECISION)" in encoder.to_sql("postgres")  # equal to itself there
@@ -292,7 +294,7 @@ def test_every_dialect_can_read_its_query():
 
 CITIES, SHOPS = ["Oslo", "Rome", "Bonn", None], [1.0, 2.0, 9.0, None]  # Bonn and 9 are unseen
 LINKED = {
-    "hierarchy": ({"columns": ["shop"], "hierarchy": {"shop": ["city"]}}, [(0, 1)]),
+    "hierarchy": ({"columns": ["shop"], "kinds": {"shop": Nested(["city"])}}, [(0, 1)]),
     "interactions": ({"columns": "all", "interactions": [("city", "shop")]}, [(0,), (1,), (0, 1)]),
 }
 
@@ -304,7 +306,7 @@ def test_unseen_and_missing_combinations_are_encoded_as_transform_does(linked, m
     settings, parts = LINKED[linked]
     pairs = [("Oslo", 1.0), ("Oslo", 2.0), ("Rome", 1.0), ("Rome", 1.0), (None, 2.0), ("Oslo", None), (None, None)]
     train = polars.DataFrame(pairs[: 4 if missing == "error" else 7] * 3, schema=["city", "shop"], orient="row")
-    encoder = SamplingBayesianEncoder(**settings, missing=missing, family="normal", prior=1.0)
+    encoder = SamplingBayesianEncoder(**settings, missing=missing, family="normal", prior=Scaled(1.0))
     encoder.fit(train, np.arange(train.height) ** 1.5)
     new = polars.DataFrame(list(product(CITIES, SHOPS)), schema=train.schema, orient="row")
     filled = new.with_columns(polars.col("city").fill_null("Oslo"), polars.col("shop").fill_null(1.0))
@@ -413,6 +415,6 @@ SamplingBayesianEncoder().fit(polars.DataFrame({{"city": ["a", "b"]}}), [0, 1]).
 def test_fifty_thousand_categories_fit_in_a_query(dialect):
     values = [f"customer {number}" for number in range(50_000)]
     table = polars.DataFrame({"customer": values})
-    encoder = SamplingBayesianEncoder(prior=1e-4).fit(table, RANDOM.normal(size=50_000))
+    encoder = SamplingBayesianEncoder(prior=Scaled(1e-4)).fit(table, RANDOM.normal(size=50_000))
     new = polars.DataFrame({"customer": [*values[::1000], "nobody", None]})
     np.testing.assert_allclose(encoded_by(dialect, encoder, new).to_numpy(), encoder.transform(new), rtol=1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas
 import pytest
 
-from catbayes import InputError, SamplingBayesianEncoder, fade, gather
+from catbayes import InputError, SamplingBayesianEncoder, Scaled, fade, gather
 from catbayes.families import NormalGamma
 
 PRIOR = NormalGamma(centre=0.0, strength=1.0, alpha=3.0, beta=3.0)
@@ -60,7 +60,7 @@ def test_fading_is_weighting_and_forgetting():
         np.testing.assert_allclose(mine.statistics.weight, other.statistics.weight, rtol=1e-12)
     assert found.evidence.squares == pytest.approx(weighted.squares)
     daily = fade(days, half_life=2.0)
-    encoder = SamplingBayesianEncoder(["c"], prior=0.5).fit(days[0])
+    encoder = SamplingBayesianEncoder(["c"], prior=Scaled(0.5)).fit(days[0])
     for day in days[1:]:
         encoder.forget(daily.rate).partial_fit(day)
     statistics = (encoder.evidence_.columns[0].statistics, daily.evidence.columns[0].statistics)

@@ -13,19 +13,18 @@ from scipy import stats
 import catbayes
 import reference
 from cases import MARGINALS, PRIORS, gather, make_target, parameters, repeated
-from catbayes import (
+from catbayes import InputError, SamplingBayesianEncoder
+from catbayes.families import (
+    FAMILIES,
     BetaBernoulli,
     BetaBinomial,
     BetaNegativeBinomial,
     DirichletCategorical,
     GammaPoisson,
-    InputError,
     LogNormalGamma,
     NormalGamma,
     RobustNormal,
-    SamplingBayesianEncoder,
 )
-from catbayes.families import FAMILIES
 from catbayes.kinds import KINDS
 
 

@@ -4,6 +4,7 @@ import copy
 import gc
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from catbayes import ConjugateMomentEncoder, InputWarning, MultiTargetEncoder, SamplingBayesianEncoder
+from catbayes import InputWarning, MultiTargetEncoder, SamplingBayesianEncoder
 from catbayes._encoder._guard import Seen
+from catbayes.kinds import Nested
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame({"city": RANDOM.choice(list("abcdef"), 200), "age": RANDOM.normal(size=200)})
@@ -31,7 +33,7 @@ def strict():
 
 
 @pytest.mark.parametrize("table", [X, pl.from_pandas(X), X.to_numpy(object), X.to_numpy(object).tolist()], ids=type)
-@pytest.mark.parametrize("kind", [SamplingBayesianEncoder, ConjugateMomentEncoder])
+@pytest.mark.parametrize("kind", [SamplingBayesianEncoder, partial(SamplingBayesianEncoder, mapping="moments")])
 def test_the_table_that_fit_saw_brings_a_warning(kind, table):
     encoder = kind([0]).fit(table, Y)
     with pytest.warns(InputWarning, match=VERY):
@@ -52,7 +54,7 @@ def test_it_points_at_the_line_whatever_the_output_and_tells_it_once():
 @pytest.mark.parametrize("above", [{name: name < "d" for name in "abcdef"}, ["half"]], ids=["dictionary", "column"])
 def test_hierarchies_are_guarded_too(above):
     table = X.assign(half=X["city"] < "d")
-    encoder = SamplingBayesianEncoder(["city"], hierarchy={"city": above}).fit(table, Y)
+    encoder = SamplingBayesianEncoder(["city"], kinds={"city": Nested(above)}).fit(table, Y)
     encoder.transform(table[:50])
     with pytest.warns(InputWarning, match=VERY):
         encoder.transform(table)

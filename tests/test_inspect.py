@@ -25,18 +25,16 @@ from sklearn.preprocessing import TargetEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from catbayes import (
-    BetaBernoulli,
-    ConjugateMomentEncoder,
-    DirichletCategorical,
     InputError,
     MultiTargetEncoder,
-    NormalGamma,
     SamplingBayesianEncoder,
     SamplingClassifier,
     SamplingRegressor,
+    Scaled,
     gather,
     recommended_encoder,
 )
+from catbayes.families import BetaBernoulli, DirichletCategorical, NormalGamma
 from catbayes.inspect import (
     DecompositionDisplay,
     DrawsDisplay,
@@ -51,7 +49,7 @@ from catbayes.inspect import (
 )
 from sales import DRAWN, PLAIN, make_table
 
-LEAKING = SamplingBayesianEncoder(own_target="include", draws=0.0, prior=1e-3)
+LEAKING = SamplingBayesianEncoder(own_target="include", temperature=0.0, prior=Scaled(1e-3))
 NASTY = ["$\\frac{$", "$5", "a $b$ c", "line\nbreak", "x" * 200, "שלום", "", "_hidden", "\\alpha $", "%s {}", "\ud800"]
 
 
@@ -126,14 +124,14 @@ def test_an_encoding_that_is_the_target_has_a_gap_of_one_half(encoder):
     ("encoder", "rows", "verdict"),
     [
         (LEAKING, 4, "leaks"),
-        (SamplingBayesianEncoder(own_target="include", prior=0), 4, "leaks"),
+        (SamplingBayesianEncoder(own_target="include", prior=Scaled(0)), 4, "leaks"),
         (LeaveOneOutEncoder(), 20, "leaks"),
-        (SamplingBayesianEncoder(own_target="include", draws=0.0), 4, "no leak found"),  # encoded by a constant
+        (SamplingBayesianEncoder(own_target="include", temperature=0.0), 4, "no leak found"),  # encoded by a constant
         (SamplingBayesianEncoder(), 4, "no leak found"),
-        (SamplingBayesianEncoder(prior=0), 4, "no leak found"),
+        (SamplingBayesianEncoder(prior=Scaled(0)), 4, "no leak found"),
         (SamplingBayesianEncoder(), 20, "no leak found"),
         (TargetEncoder(), 4, "no leak found"),
-        (ConjugateMomentEncoder(), 20, "no leak found"),
+        (SamplingBayesianEncoder(mapping="moments"), 20, "no leak found"),
     ],
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else str(value),
 )
@@ -222,7 +220,7 @@ def test_a_seed_repeats_the_measurement_and_the_encoder_stays_as_it_is(encoder):
 
 def test_few_rows_give_no_verdict_or_an_error():
     X, y, _ = noise(4, n_rows=120)
-    assert leakage(SamplingBayesianEncoder(prior=0), X, y).verdicts == ["cannot tell"]
+    assert leakage(SamplingBayesianEncoder(prior=Scaled(0)), X, y).verdicts == ["cannot tell"]
     with pytest.raises(InputError, match="40 rows: expected 80"):
         leakage(SamplingBayesianEncoder(), X[:40], y[:40])
     with pytest.raises(InputError, match="expected a transformer"):
@@ -658,7 +656,11 @@ def test_the_name_of_the_target_is_stored_in_files_parts_and_sums(table, tmp_pat
 
 def test_large_numbers_are_written_with_separators(table):
     salary = pandas.Series(40_000.5 + 90.0 * np.arange(300), name="salary")
-    ax = PosteriorDisplay.from_estimator(SamplingBayesianEncoder(prior=0).fit(table[0], salary), "city").plot().ax_
+    ax = (
+        PosteriorDisplay.from_estimator(SamplingBayesianEncoder(prior=Scaled(0)).fit(table[0], salary), "city")
+        .plot()
+        .ax_
+    )
     ax.figure.canvas.draw()
     assert {"50,000", "55,000"} & {label.get_text() for label in ax.get_xticklabels()}
 
@@ -667,7 +669,7 @@ def test_large_numbers_are_written_with_separators(table):
 def test_names_with_special_characters_are_drawn(kind):
     names = np.array([*NASTY, None, np.nan], dtype=object)
     X, y = np.repeat(names, 4)[:, None], np.tile([0, 0, 1, 1], len(names))
-    encoder = SamplingBayesianEncoder(prior=1e-3).fit(X, y)
+    encoder = SamplingBayesianEncoder(prior=Scaled(1e-3)).fit(X, y)
     display = PosteriorDisplay.from_estimator(encoder, 0, categories=[*NASTY, None], kind=kind).plot()
     display.figure_.canvas.draw()
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]

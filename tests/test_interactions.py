@@ -2,6 +2,7 @@
 
 import io
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,10 +15,10 @@ from sklearn.metrics import log_loss
 
 import catbayes
 from catbayes import (
-    ConjugateMomentEncoder,
     InputError,
     SamplingBayesianEncoder,
     SamplingClassifier,
+    Scaled,
     encode,
     gather,
     recommended_encoder,
@@ -86,7 +87,7 @@ def test_a_product_too_large_to_number_is_refused():
 @pytest.mark.parametrize("columns", [("user", "door"), ("door", "hour", "user")])
 def test_an_interaction_is_encoded_as_a_column_of_its_own(family, columns):
     table, y = make_table(), make_y(family)
-    settings = {"family": family, "own_target": "cross_fit", "draws": 0.0, "random_state": 0}
+    settings = {"family": family, "own_target": "cross_fit", "temperature": 0.0, "random_state": 0}
     reference = SamplingBayesianEncoder(**settings).fit(joined(table, columns), y)
     encoder = SamplingBayesianEncoder(["user"], interactions=[columns], **settings).fit(table, y)
     width = reference.transform(joined(table, columns)).shape[1]
@@ -135,7 +136,9 @@ def test_unseen_combinations_and_unseen_parts_draw_from_the_prior():
 @pytest.mark.parametrize("missing", ["category", "prior"])
 def test_missing_parts_go_by_the_policy(missing):
     table, y = make_table(), make_y("bernoulli")
-    encoder = SamplingBayesianEncoder(["user"], interactions=[("user", "door")], prior=0, missing=missing).fit(table, y)
+    encoder = SamplingBayesianEncoder(["user"], interactions=[("user", "door")], prior=Scaled(0), missing=missing).fit(
+        table, y
+    )
     rows = table["user"].isna() & (table["door"] == 3)
     expected = (1 + y[rows].sum()) / (2 + rows.sum()) if missing == "category" else 0.5
     found = encoder.transform(pd.DataFrame({"user": [None], "door": [3], "hour": [9.0]}))
@@ -148,7 +151,7 @@ def test_missing_parts_go_by_the_policy(missing):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("kind", [SamplingBayesianEncoder, ConjugateMomentEncoder])
+@pytest.mark.parametrize("kind", [SamplingBayesianEncoder, partial(SamplingBayesianEncoder, mapping="moments")])
 def test_parts_of_a_table_give_what_the_whole_gives(kind, family):
     table, y = make_table(), make_y(family)
     settings = {"family": family, "interactions": [("user", "door"), ("hour", "door")], "random_state": 0}

@@ -8,18 +8,16 @@ import pytest
 from scipy import stats
 
 from cases import PRIORS, make_target
-from catbayes import (
+from catbayes import InputError, SamplingBayesianEncoder
+from catbayes.core.random_keys import KeyedRandom, _unit, philox, row_keys
+from catbayes.families import (
     BetaBernoulli,
     BetaBinomial,
     BetaNegativeBinomial,
     DirichletCategorical,
-    Draws,
     GammaPoisson,
-    InputError,
     NormalGamma,
-    SamplingBayesianEncoder,
 )
-from catbayes.core.random_keys import KeyedRandom, _unit, philox, row_keys
 
 # Known answers of Philox4x32-10, published with Random123 (Salmon et al., 2011): counter, key, output.
 KNOWN = [
@@ -94,7 +92,7 @@ def test_keyed_draws_are_draws_from_the_posterior(family):
     truth = np.concatenate([np.atleast_2d(prior.sample(random)) for _ in range(n_rows)])
     y = np.stack([make_target(family, truth, random) for _ in range(4)], axis=1)
     city = np.repeat(np.arange(n_rows), 4)
-    encoder = SamplingBayesianEncoder("all", family=family, prior=prior, draws=1.0, random_state=0)
+    encoder = SamplingBayesianEncoder("all", family=family, prior=prior, temperature=1.0, random_state=0)
     encoder.fit(city[:, None], y.reshape(-1))
     draws = encoder.sample(np.arange(n_rows)[:, None], n_draws, row_id=[f"row {i}" for i in range(n_rows)])
     rank = (draws[:, :, 0] < truth[:, 0]).sum(axis=0)
@@ -108,7 +106,7 @@ Y = np.random.default_rng(1).integers(0, 2, 5_000)
 
 @pytest.mark.parametrize("sampler", ["auto", "exact", "normal"])
 def test_a_row_has_the_same_draws_in_any_order_batch_and_library(sampler):
-    encoder = SamplingBayesianEncoder(draws=Draws(sampler=sampler), random_state=0).fit(X, Y)
+    encoder = SamplingBayesianEncoder(sampler=sampler, random_state=0).fit(X, Y)
     whole = encoder.sample(X, 2, row_id="id")
     order = np.random.default_rng(2).permutation(5_000)
     shuffled = encoder.sample(X.iloc[order], 2, row_id=order)
@@ -180,7 +178,7 @@ def test_bad_ids_are_explained(ids, message):
 
 
 def test_draws_by_category_need_no_ids():
-    encoder = SamplingBayesianEncoder(draws=Draws(per="category"), random_state=0).fit(X, Y)
+    encoder = SamplingBayesianEncoder(temperature="auto", random_state=0).fit(X, Y)
     np.testing.assert_array_equal(encoder.sample(X, 3), encoder.sample(X, 3, row_id="id"))
 
 

@@ -12,15 +12,9 @@ from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from catbayes import (
-    ConjugateMomentEncoder,
-    Draws,
-    Kept,
-    PredictiveQuantiles,
-    SamplingBayesianEncoder,
-    SamplingClassifier,
-)
+from catbayes import SamplingBayesianEncoder, SamplingClassifier, Scaled
 from catbayes.core import drawing
+from catbayes.mappings import PredictiveQuantiles
 
 MODELS = {
     "linear": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
@@ -84,7 +78,9 @@ def test_a_noise_column_costs_nothing(rows, model):
     assert change.mean() > -0.002 - 2 * change.std() / np.sqrt(N_TABLES)
 
 
-@pytest.mark.parametrize("settings", [{"own_target": "cross_fit"}, {"prior": 1e-3}, {"draws": 0.3}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{"own_target": "cross_fit"}, {"prior": Scaled(1e-3)}, {"temperature": 0.3}], ids=str
+)
 @pytest.mark.parametrize("rows", [2, 20])
 def test_nor_does_it_in_the_other_safe_settings(rows, settings):
     change = auc_change(by_encoder(**settings), "boosted", rows)
@@ -98,7 +94,7 @@ def test_nor_does_it_cost_a_model_that_is_trained_on_draws(rows, fit_with, model
     for seed in range(3):
         numbers, category, y = noise_table(rows, seed)
         X, train, test = np.c_[numbers, category], slice(0, N_TRAIN), slice(N_TRAIN, None)
-        encoder = SamplingBayesianEncoder([3], prior=1e-3)  # a prior that flattens nothing
+        encoder = SamplingBayesianEncoder([3], prior=Scaled(1e-3))  # a prior that flattens nothing
         sampling = SamplingClassifier(MODELS[model](), encoder, n_draws=4, fit_with=fit_with, random_state=seed)
         score = roc_auc_score(y[test], sampling.fit(X[train], y[train]).predict_proba(X[test])[:, 1])
         change.append(score - auc_without(model, seed))
@@ -106,9 +102,9 @@ def test_nor_does_it_cost_a_model_that_is_trained_on_draws(rows, fit_with, model
 
 
 def test_the_papers_own_setting_pays_for_including_the_target():
-    change = auc_change(by_encoder(own_target="include", prior=1e-8), "boosted", 2)
+    change = auc_change(by_encoder(own_target="include", prior=Scaled(1e-8)), "boosted", 2)
     assert change.mean() < -0.015
-    assert auc_change(by_encoder(prior=1e-8), "boosted", 2).mean() > -0.005
+    assert auc_change(by_encoder(prior=Scaled(1e-8)), "boosted", 2).mean() > -0.005
 
 
 @pytest.mark.parametrize("rows", [20, 100])
@@ -119,8 +115,8 @@ def test_a_deterministic_leave_one_out_mean_fails_the_same_test(rows):
 @pytest.mark.parametrize("rows", [1, 2, 20])
 def test_outputs_that_are_not_drawn_are_taken_from_other_folds(rows):
     for encode in (
-        by_encoder(mapping="mean_precision", prior=1e-3),
-        by_encoder(ConjugateMomentEncoder, prior=1e-3),
+        by_encoder(mapping="mean_precision", prior=Scaled(1e-3)),
+        by_encoder(mapping="moments", prior=Scaled(1e-3)),
     ):
         change = auc_change(encode, "boosted", rows)
         assert change.mean() > -0.004 - 2 * change.std() / np.sqrt(N_TABLES)
@@ -130,7 +126,7 @@ def test_a_left_out_precision_gives_the_target_back():
     """What the encoder avoids: the same output taken from the left-out posterior ruins a model."""
 
     def encode(train, y, test, seed):
-        encoder = SamplingBayesianEncoder("all", mapping="mean_precision", prior=1e-3, random_state=seed)
+        encoder = SamplingBayesianEncoder("all", mapping="mean_precision", prior=Scaled(1e-3), random_state=seed)
         safe = encoder.fit_transform(train, y)
         column = encoder.encoding_.columns[0]
         codes = column.posteriors.index.sources[0].codes(train[:, 0])
@@ -163,10 +159,10 @@ def test_on_adult_draws_keep_the_score_and_left_out_means_lose_it(adult, monkeyp
         return roc_auc_score(y_test, model.predict_proba(encoder.transform(test))[:, 1])
 
     assert auc() > 0.924
-    assert auc(draws=Draws(1.0)) > 0.924
-    assert auc(draws=Draws(0.0)) > 0.924  # goes by folds
+    assert auc(temperature=1.0) > 0.924
+    assert auc(temperature=0.0) > 0.924  # goes by folds
     monkeypatch.setattr(drawing, "HIDING_TEMPERATURE", 0.0)
-    assert auc(draws=Draws(0.0)) < 0.6  # the leave-one-out mean
+    assert auc(temperature=0.0) < 0.6  # the leave-one-out mean
 
 
 # --------------------------------------------- where a draw is too narrow to hide the step, folds take over
@@ -204,7 +200,9 @@ def quantile_scores(family, own_target, seed=1):
     draw = {"normal": random.normal, "lognormal": random.lognormal, "poisson": lambda size: random.poisson(3.0, size)}
     y, new_y = (draw[family](size=size).astype(float) for _ in range(2))
     settings = {"family": family, "own_target": own_target, "random_state": seed}
-    encoder = SamplingBayesianEncoder("all", prior=1e-4, mapping=PredictiveQuantiles(), **settings)  # worth 0.6 rows
+    encoder = SamplingBayesianEncoder(
+        "all", prior=Scaled(1e-4), mapping=PredictiveQuantiles(), **settings
+    )  # worth 0.6 rows
     features = encoder.fit_transform(category, y)
     model = LGBMRegressor(n_estimators=60, verbose=-1, n_jobs=1, random_state=0).fit(features[:half], y[:half])
     among_training = r2_score(y[half:], model.predict(features[half:]))
@@ -229,8 +227,8 @@ def test_beside_one_of_many_categories_a_row_knows_those_before_it_only(kind):
     city, y = np.tile([f"c{n}" for n in range(100)], 4), random.integers(0, 2, 400)
 
     def features(own_target, most, **settings):
-        kept = Kept(kind, most=most, only_signal=False)
-        encoder = SamplingBayesianEncoder(own_target=own_target, keep_categories=kept, prior=5, **settings)
+        kept = {"keep_categories": kind, "max_categories": most}
+        encoder = SamplingBayesianEncoder(own_target=own_target, prior=Scaled(5), **kept, **settings)
         return encoder.set_params(random_state=0).fit_draws(pandas.DataFrame({"city": city}), y)
 
     hidden, ordered, few = features("exclude", None), features("ordered", None), features("exclude", 30)
@@ -238,5 +236,5 @@ def test_beside_one_of_many_categories_a_row_knows_those_before_it_only(kind):
         np.testing.assert_array_equal(hidden.features(k), ordered.features(k))
     step = [within_category(draws.features(0)[:, 0], city, y) for draws in (hidden, few)]
     assert step[1] < step[0] - 0.1  # nobody is told of few's categories, whose own target leaves the larger step
-    by_folds = features("exclude", None, draws=0.1), features("cross_fit", None, draws=0.1)
+    by_folds = features("exclude", None, temperature=0.1), features("cross_fit", None, temperature=0.1)
     np.testing.assert_array_equal(by_folds[0].features(0), by_folds[1].features(0))

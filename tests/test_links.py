@@ -8,17 +8,24 @@ import numpy as np
 import pytest
 
 from cases import PRIORS, gather
-from catbayes import BetaBernoulli, BetaNegativeBinomial, DirichletCategorical, Empirical, GammaPoisson, NormalGamma
 from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index
 from catbayes.core.statistics import Moments
-from catbayes.families import FAMILIES
+from catbayes.families import (
+    FAMILIES,
+    BetaBernoulli,
+    BetaNegativeBinomial,
+    DirichletCategorical,
+    GammaPoisson,
+    NormalGamma,
+)
 from catbayes.families.arithmetic import around
 from catbayes.kinds import Ordinal, Shared, Tags
 from catbayes.kinds.random_walk import RandomWalk
 from catbayes.kinds.shared import Roles
 from catbayes.kinds.tags import Members, Sets
 from catbayes.kinds.tree import Tree
+from catbayes.priors import Empirical
 
 MEAN, KAPPA, OMEGA = 5.0, 0.4, 3.0
 COUNTS = np.array([3.0, 0.0, 5.0, 1.0, 0.0, 12.5])

@@ -8,7 +8,8 @@ import pytest
 
 import catbayes
 from cases import PRIORS, make_target
-from catbayes import BetaBernoulli, DirichletCategorical, Draws, InputError, SamplingBayesianEncoder
+from catbayes import InputError, SamplingBayesianEncoder
+from catbayes.families import BetaBernoulli, DirichletCategorical
 from catbayes.mappings import MAPPINGS, Identity, Mean, Polynomial
 
 NAMES = {
@@ -35,13 +36,12 @@ def fitted(family, mapping, temperature=1.0):
     y[:3] = [0, 1, 2] if family == "categorical" else y[:3]
     if family == "categorical":
         y = np.array(["x", "y", "z"])[y]
-    draws = Draws(temperature, sampler="exact")
-    settings = {"prior": prior, "mapping": mapping, "draws": draws, "random_state": 1}
+    settings = {"prior": prior, "mapping": mapping, "temperature": temperature, "sampler": "exact", "random_state": 1}
     encoder = SamplingBayesianEncoder("all", family=family, **settings)
     return encoder.fit(codes[:, None], y)
 
 
-@pytest.mark.parametrize("spread", [{}, {"temperature": "estimate"}])
+@pytest.mark.parametrize("spread", [{}, {"temperature": "auto"}])
 @pytest.mark.parametrize("family", PRIORS)
 @pytest.mark.parametrize("mapping", MAPPINGS)
 def test_outputs_are_named_and_the_expectation_averages_the_draws(family, mapping, spread):
@@ -200,7 +200,7 @@ def test_the_expectation_follows_the_temperature(family):
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.005, 0.5), (0.02, 0.02), (0.1, 30.0), (0.3, 2.0)])
 def test_weight_of_evidence_of_a_prior_that_says_little_is_still_the_average_of_its_draws(alpha, beta):
-    settings = {"mapping": "weight_of_evidence", "draws": Draws(1.0, sampler="exact"), "random_state": 0}
+    settings = {"mapping": "weight_of_evidence", "temperature": 1.0, "sampler": "exact", "random_state": 0}
     encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha, beta), **settings)
     encoder.fit([["a"], ["b"]] * 5, [0, 1] * 5)
     draws = encoder.sample(np.full((40_000, 1), "new"))[0, :, 0]

@@ -5,9 +5,9 @@ import pandas
 import polars
 import pytest
 
-from catbayes import InputError, SamplingBayesianEncoder, gather
+from catbayes import InputError, SamplingBayesianEncoder, Scaled, gather
 from catbayes.inspect import Changes, monitor
-from catbayes.kinds import Bins, Ordinal
+from catbayes.kinds import Bins, Nested, Ordinal
 
 N_CATEGORIES = 20
 
@@ -114,7 +114,7 @@ def test_the_bayes_factor_is_that_of_the_definition():
     """By hand, for two classes: θ ~ Beta with the mean of the posterior, worth 4, 16 or 64 rows."""
     from scipy.special import betaln
 
-    encoder = SamplingBayesianEncoder("all", prior=1.0).fit([["a"]] * 40 + [["b"]] * 40, [0, 0, 0, 1] * 20)
+    encoder = SamplingBayesianEncoder("all", prior=Scaled(1.0)).fit([["a"]] * 40 + [["b"]] * 40, [0, 0, 0, 1] * 20)
     known = encoder.encoding_.columns[0].family.take(0)
     alpha, beta = float(known.alpha), float(known.beta)
 
@@ -169,7 +169,7 @@ def test_batches_may_be_gathered_anywhere_weighted_and_combined():
     random = np.random.default_rng(0)
     X = pandas.DataFrame({"c": random.choice(["a", "b"], 900), "d": random.choice(["x", "y"], 900)})
     y = np.where(X["c"] == "a", random.random(900) < 0.5, random.random(900) < 0.1).astype(int)
-    encoder = SamplingBayesianEncoder(["c", "d"], interactions=[("c", "d")], hierarchy={"d": ["c"]}).fit(X, y)
+    encoder = SamplingBayesianEncoder(["c", "d"], interactions=[("c", "d")], kinds={"d": Nested(["c"])}).fit(X, y)
     batch, labels = X.iloc[:300], 1 - y[:300]
     memory = monitor(encoder, batch, labels)
     lazy = polars.from_pandas(batch.assign(y=labels)).lazy()

@@ -13,16 +13,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import catbayes
 import reference
-from catbayes import (
-    CrossFit,
-    Draws,
-    InputError,
-    InputWarning,
-    Ordered,
-    SamplingBayesianEncoder,
-    SamplingClassifier,
-    encode,
-)
+from catbayes import InputError, InputWarning, Ordered, SamplingBayesianEncoder, SamplingClassifier, Scaled, encode
 from catbayes.core.statistics import Moments, Tally
 from catbayes.families import BetaBernoulli
 
@@ -44,7 +35,7 @@ WEIGHT = RANDOM.random(N) + 0.5
 @pytest.mark.parametrize("family", TARGETS)
 def test_features_are_those_of_a_loop_over_the_rows_before(family, weighted):
     table, y, weight = pd.DataFrame({"city": CITY, "day": DAY}), TARGETS[family], WEIGHT if weighted else None
-    encoder = SamplingBayesianEncoder(family=family, own_target=Ordered("day"), draws=0.0, prior=0.01)
+    encoder = SamplingBayesianEncoder(family=family, own_target=Ordered("day"), temperature=0.0, prior=Scaled(0.01))
     found = encoder.fit_transform(table, y, sample_weight=weight)
     prior = [np.asarray(values) for values in encoder.encoding_.columns[0].posteriors.prior.prior.arrays().values()]
     weights = np.ones(N) if weight is None else weight
@@ -65,7 +56,7 @@ def test_the_rows_before_are_none_one_two_and_so_on(kind):
 
 def test_each_draw_has_an_order_of_its_own_and_the_same_at_every_call():
     table, y = pd.DataFrame({"city": CITY}), TARGETS["bernoulli"]
-    encoder = SamplingBayesianEncoder(own_target="ordered", draws=0.0, prior=0.01, random_state=0)
+    encoder = SamplingBayesianEncoder(own_target="ordered", temperature=0.0, prior=Scaled(0.01), random_state=0)
     draws = encoder.fit_draws(table, y)
     assert (draws.features(0) != draws.features(1)).mean() > 0.9
     np.testing.assert_array_equal(draws.features(1), draws.features(1))
@@ -109,12 +100,14 @@ def test_training_features_know_no_more_than_features_of_the_next_day():
     y = random.binomial(1, expit(effect[day, code]))
     table, past = pd.DataFrame({"code": code.astype(str), "day": day}), day < 5
     advantage = {}
-    for own_target in (Ordered("day"), CrossFit()):
-        encoder = SamplingBayesianEncoder(["code"], own_target=own_target, draws=0.0, random_state=0)
+    for own_target in (Ordered("day"), "cross_fit"):
+        encoder = SamplingBayesianEncoder(["code"], own_target=own_target, temperature=0.0, random_state=0)
         features = encoder.fit_transform(table[past], y[past])[:, 0].astype(float)
         last = day[past] == 4
         met = roc_auc_score(y[~past], encoder.transform(table[~past])[:, 0].astype(float))
-        advantage[own_target.word] = roc_auc_score(y[past][last], features[last]) - met
+        advantage["cross_fit" if own_target == "cross_fit" else "ordered"] = (
+            roc_auc_score(y[past][last], features[last]) - met
+        )
     assert advantage["ordered"] < 0.01  # it knows one day less
     assert advantage["cross_fit"] > 0.05
 
@@ -141,7 +134,9 @@ def test_the_hour_that_a_clock_shows_twice_is_two_hours(zone, kind):
     """At the end of summer time; a row that goes by the clock would know rows of the next hour."""
     minute = pd.Series(pd.date_range("2024-10-27 00:00", periods=120, freq="min", tz="UTC").tz_convert(zone))
     when = minute if kind is None else pd.Series([cell.to_pydatetime() for cell in minute], dtype=kind)
-    encoder = SamplingBayesianEncoder(["c"], prior=BetaBernoulli(alpha=1, beta=1), own_target=Ordered("t"), draws=0.0)
+    encoder = SamplingBayesianEncoder(
+        ["c"], prior=BetaBernoulli(alpha=1, beta=1), own_target=Ordered("t"), temperature=0.0
+    )
     found = encoder.fit_transform(pd.DataFrame({"c": "a", "t": when}), np.repeat([0, 1], 60))
     before, ones = np.arange(120), np.maximum(np.arange(120) - 60, 0)
     np.testing.assert_allclose(found[:, 0], (1 + ones) / (2 + before), rtol=1e-12)
@@ -151,8 +146,6 @@ def test_what_cannot_be_ordered_is_refused(tmp_path):
     table, y = pd.DataFrame({"city": CITY, "day": DAY}), TARGETS["bernoulli"]
     with pytest.raises(InputError, match="Column 'day', which tells the time, is missing in 1 rows"):
         SamplingBayesianEncoder(own_target=Ordered("day")).fit_transform(table.assign(day=[np.nan, *DAY[1:]]), y)
-    with pytest.raises(InputError, match=r'use Draws\(per="row"\)'):
-        SamplingBayesianEncoder(own_target="ordered", draws=Draws(per="category")).fit(table, y)
     with pytest.raises(InputError, match="no such column"):
         SamplingBayesianEncoder(own_target=Ordered("hour")).fit(table, y)
     with pytest.warns(InputWarning, match="groups do nothing"):

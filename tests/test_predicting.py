@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, Scaled
 from sales import DRAWN, PLAIN, WAYS, make_table
 
 
@@ -73,7 +73,7 @@ def test_strata_need_a_quarter_of_the_independent_draws_at_most(link):
 @pytest.mark.parametrize("column", ["city", "shop"])
 def test_the_draws_of_a_category_have_the_moments_of_its_posterior(column):
     X, y = make_table()
-    number, drawn = list(X).index(column), clone(DRAWN).set_params(prior=1)  # whose doubt is all in the draws
+    number, drawn = list(X).index(column), clone(DRAWN).set_params(prior=Scaled(1))  # whose doubt is all in the draws
     model = SamplingRegressor(Reads(lambda features: features[:, number]), drawn, n_draws=1, random_state=0)
     model.fit(X, y)
     believed = model.encoder_.posteriors_[column]

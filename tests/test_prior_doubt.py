@@ -4,11 +4,12 @@ import numpy as np
 import pandas
 import pytest
 
-from catbayes import BetaBernoulli, SamplingBayesianEncoder, load
+from catbayes import SamplingBayesianEncoder, load
 from catbayes.core.prior_uncertainty import doubt_of_mean, doubt_of_prior, relying, wider
 from catbayes.core.statistics import Moments
-from catbayes.families import NormalGamma
+from catbayes.families import BetaBernoulli, NormalGamma
 from catbayes.inspect import PosteriorDisplay, monitor
+from catbayes.kinds import Nested
 
 MEAN = {"bernoulli": 0.3, "normal": 0.0, "poisson": 2.0}
 
@@ -142,7 +143,7 @@ def test_categories_of_a_hierarchy_share_the_doubt_about_the_mean_of_all(family)
     table = pandas.DataFrame({"c": codes})
     for _ in range(40):
         y = make_y(family, np.full(len(codes), MEAN[family]), random)
-        encoder = SamplingBayesianEncoder(["c"], family=family, hierarchy={"c": parents}).fit(table, y)
+        encoder = SamplingBayesianEncoder(["c"], family=family, kinds={"c": Nested(parents)}).fit(table, y)
         told = encoder.posteriors_["c"]
         inside.append((told["lower"] <= MEAN[family]) & (MEAN[family] <= told["upper"]))
     assert np.mean(inside) > 0.84

@@ -32,13 +32,12 @@ import catbayes
 import catbayes.__main__
 from cases import ROWS, X, Y, fitted
 from catbayes import (
-    BetaBernoulli,
-    BetaNegativeBinomial,
     InputError,
     MultiTargetEncoder,
     SamplingBayesianEncoder,
     SamplingClassifier,
     SamplingRegressor,
+    Scaled,
     compare,
     fade,
     gather,
@@ -54,10 +53,11 @@ from catbayes.core.rows import _as_numbers
 from catbayes.core.table import Table, called_columns
 from catbayes.effects import parts as _parts
 from catbayes.effects.parts import _most_telling
+from catbayes.families import BetaBernoulli, BetaNegativeBinomial
 from catbayes.inspect import shrinkage
 from catbayes.interactions import _some_rows
 from catbayes.io.atomic import replacing
-from catbayes.kinds import Bins, Spellings, Tags
+from catbayes.kinds import Bins, Nested, Spellings, Tags
 from catbayes.report._summary import _changes, _draws
 
 # ------------------------------------------------------------------------------------------------ files, commands
@@ -150,8 +150,8 @@ def test_a_function_may_choose_one_column_by_its_name():
 
 
 def test_a_weight_for_all_is_the_weight_of_each():
-    heavy = SamplingBayesianEncoder(["city"], prior=1.0).fit(X, Y, sample_weight=2.0)
-    same = SamplingBayesianEncoder(["city"], prior=1.0).fit(X, Y, sample_weight=np.full(60, 2.0))
+    heavy = SamplingBayesianEncoder(["city"], prior=Scaled(1.0)).fit(X, Y, sample_weight=2.0)
+    same = SamplingBayesianEncoder(["city"], prior=Scaled(1.0)).fit(X, Y, sample_weight=np.full(60, 2.0))
     np.testing.assert_array_equal(heavy.transform(X[:8]), same.transform(X[:8]))
 
 
@@ -159,7 +159,7 @@ def test_categorical_targets_of_lazy_frames_are_their_words():
     table = polars.DataFrame(
         {"city": ["a", "b"] * 4, "y": ["no", "yes"] * 4}, schema_overrides={"y": polars.Categorical}
     )
-    encoder = SamplingBayesianEncoder(["city"], prior=1.0).fit(table.lazy(), "y")
+    encoder = SamplingBayesianEncoder(["city"], prior=Scaled(1.0)).fit(table.lazy(), "y")
     assert encoder.classes_.tolist() == ["no", "yes"]
 
 
@@ -175,7 +175,7 @@ def test_a_row_with_an_unseen_part_is_unseen_among_combinations():
 
 
 def test_what_resembles_nothing_is_an_error_where_unseen_is_one():
-    spelt = SamplingBayesianEncoder(["city"], kinds={"city": Spellings()}, unseen="error", prior=1.0)
+    spelt = SamplingBayesianEncoder(["city"], kinds={"city": Spellings()}, unseen="error", prior=Scaled(1.0))
     names = pandas.DataFrame({"city": ["Trondheim", "Reykjavik"] * 30})
     spelt.fit(names, Y)
     assert spelt.transform(names[:1].assign(city="Trondhiem")).shape == (1, 1)
@@ -184,7 +184,7 @@ def test_what_resembles_nothing_is_an_error_where_unseen_is_one():
 
 
 def test_every_number_has_its_bin_even_where_unseen_is_an_error():
-    binned = SamplingBayesianEncoder(["n"], kinds={"n": Bins(4)}, unseen="error", prior=1.0).fit(X[["n"]], Y)
+    binned = SamplingBayesianEncoder(["n"], kinds={"n": Bins(4)}, unseen="error", prior=Scaled(1.0)).fit(X[["n"]], Y)
     assert np.isfinite(binned.transform(X[["n"]] * 1000.0 - 1e5)).all()
 
 
@@ -233,7 +233,7 @@ def test_screening_looks_at_a_sample_of_many_rows_in_their_order():
 
 def test_features_of_an_array_are_an_array():
     table = X.to_numpy(object)
-    model = SamplingRegressor(Ridge(), SamplingBayesianEncoder([0], prior=1.0), random_state=0).fit(table, Y)
+    model = SamplingRegressor(Ridge(), SamplingBayesianEncoder([0], prior=Scaled(1.0)), random_state=0).fit(table, Y)
     features = model.features(table)
     assert isinstance(features, np.ndarray)
     assert features.shape == (60, len(model.get_feature_names_out()))
@@ -255,7 +255,7 @@ def test_weights_reach_the_steps_of_a_pipeline_that_ask_for_them():
             ridge = Ridge().set_fit_request(sample_weight=asks)
             scaled = StandardScaler().set_fit_request(sample_weight=asks)
             model = SamplingRegressor(
-                make_pipeline(scaled, ridge), SamplingBayesianEncoder(["city"], prior=1.0), random_state=0
+                make_pipeline(scaled, ridge), SamplingBayesianEncoder(["city"], prior=Scaled(1.0)), random_state=0
             )
             copies[asks] = model.set_fit_request(sample_weight=True).fit(X, Y, sample_weight=weight).predict(X)
     assert np.abs(copies[True] - copies[False]).max() > 1e-6
@@ -307,7 +307,9 @@ def test_errors_of_commands_are_one_line_whatever_they_are():
 
 
 def test_targets_of_a_frame_and_then_of_an_array_leave_no_names_behind():
-    encoder = MultiTargetEncoder(SamplingBayesianEncoder(prior=1.0)).fit(X[["city"]], np.stack([Y, 1 - Y], axis=1))
+    encoder = MultiTargetEncoder(SamplingBayesianEncoder(prior=Scaled(1.0))).fit(
+        X[["city"]], np.stack([Y, 1 - Y], axis=1)
+    )
     assert list(encoder.feature_names_in_) == ["city"]
     encoder.fit(X[["city"]].to_numpy(object), np.stack([Y, 1 - Y], axis=1))
     assert not hasattr(encoder, "feature_names_in_")
@@ -316,7 +318,7 @@ def test_targets_of_a_frame_and_then_of_an_array_leave_no_names_behind():
 def test_effects_and_draws_of_rows_take_included_targets(tmp_path):
     included = SamplingBayesianEncoder(["city"], own_target="include", effects=True, random_state=0)
     assert np.isfinite(np.asarray(included.fit_transform(X, Y), dtype=float)).all()
-    plain = SamplingBayesianEncoder(["city"], own_target="include", prior=1.0, random_state=0).fit(X, Y)
+    plain = SamplingBayesianEncoder(["city"], own_target="include", prior=Scaled(1.0), random_state=0).fit(X, Y)
     catbayes.encode(ROWS, plain, tmp_path / "out.parquet", n_draws=1, target="y")
     assert pyarrow.parquet.read_table(tmp_path / "out.parquet").num_rows == 60
 
@@ -436,14 +438,14 @@ def test_a_gzip_file_that_breaks_off_is_refused(tmp_path):
 
 def test_bins_of_a_constant_are_one():
     kinds = {"n": Bins(4, merge=True)}
-    encoder = SamplingBayesianEncoder(["n"], kinds=kinds, prior=1.0, family="normal", missing="category")
+    encoder = SamplingBayesianEncoder(["n"], kinds=kinds, prior=Scaled(1.0), family="normal", missing="category")
     even = encoder.fit(X[["n"]], np.tile([0.0, 1.0], 30))
     assert len(set(np.asarray(even.transform(X[["n"]]))[:, 0])) == 1
 
 
 def test_text_that_is_empty_is_a_category_in_graphs_too():
     names = pandas.DataFrame({"city": ["", "a", "b"] * 20})
-    encoder = SamplingBayesianEncoder(prior=1.0, random_state=0).fit(names, Y)
+    encoder = SamplingBayesianEncoder(prior=Scaled(1.0), random_state=0).fit(names, Y)
     session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
     found = session.run(None, {session.get_inputs()[0].name: names[:3].to_numpy(object)})[0]
     np.testing.assert_allclose(np.ravel(found), encoder.transform(names)[:3, 0], rtol=1e-6)
@@ -451,7 +453,7 @@ def test_text_that_is_empty_is_a_category_in_graphs_too():
 
 def test_a_table_of_several_columns_names_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    SamplingBayesianEncoder("all", prior=1.0).fit(X.assign(n=X["n"] % 2), Y).save("model")
+    SamplingBayesianEncoder("all", prior=Scaled(1.0)).fit(X.assign(n=X["n"] % 2), Y).save("model")
     for more, first in (([], "column"), (["--column", "n"], "category")):
         assert run(["posteriors", "model", "-o", "out", "--format", "table", "--force", *more]) == 0
         assert (tmp_path / "out").read_text().split()[0] == first
@@ -470,21 +472,21 @@ def test_a_column_in_which_nothing_was_seen_has_no_signal():
 
 def test_ancestors_that_are_missing_survive_in_files(tmp_path):
     parents = {"a": ("north", None), "b": ("south", "land"), "c": ("south", "land")}
-    encoder = SamplingBayesianEncoder(["city"], hierarchy={"city": parents}, random_state=0).fit(X, Y)
+    encoder = SamplingBayesianEncoder(["city"], kinds={"city": Nested(parents)}, random_state=0).fit(X, Y)
     encoder.save(tmp_path / "e")
-    assert catbayes.load(tmp_path / "e").hierarchy == {"city": parents}
+    assert catbayes.load(tmp_path / "e").kinds == {"city": Nested(parents)}
 
 
 def test_a_pipeline_of_one_step_is_that_step():
     boosted = HistGradientBoostingRegressor(max_iter=5, random_state=0)
-    encoder = SamplingBayesianEncoder(["city"], prior=1.0)
+    encoder = SamplingBayesianEncoder(["city"], prior=Scaled(1.0))
     how = {"encoder": encoder, "random_state": 0, "fit_with": "rounds"}
     alone, piped = (SamplingRegressor(model, **how).fit(X, Y) for model in (boosted, make_pipeline(boosted)))
     np.testing.assert_array_equal(alone.predict(X), piped.predict(X))
 
 
 def test_intervals_of_models_with_combinations_go_by_single_columns():
-    encoder = SamplingBayesianEncoder("all", prior=1.0, interactions=[("city", "n")])
+    encoder = SamplingBayesianEncoder("all", prior=Scaled(1.0), interactions=[("city", "n")])
     table = X.assign(n=X["n"] % 3)
     model = SamplingRegressor(Ridge(), encoder, random_state=0).fit(table, Y)
     rows = model._read_new(table)
@@ -520,7 +522,7 @@ def test_numbers_of_an_array_of_objects_count_among_effects():
 
 
 def test_classes_that_are_fractions_may_come_again():
-    encoder = SamplingBayesianEncoder(["city"], prior=1.0, family="bernoulli").fit(X, Y + 0.5)
+    encoder = SamplingBayesianEncoder(["city"], prior=Scaled(1.0), family="bernoulli").fit(X, Y + 0.5)
     encoder.set_params(family="auto").partial_fit(X, Y + 0.5)
     assert encoder.classes_.tolist() == [0.5, 1.5]
 
@@ -528,7 +530,7 @@ def test_classes_that_are_fractions_may_come_again():
 def test_days_and_moments_of_one_column_are_moments_in_queries():
     moments = [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 1, 12)] * 30
     table = pandas.DataFrame({"at": moments})
-    encoder = SamplingBayesianEncoder(["at"], prior=1.0).fit(table, Y)
+    encoder = SamplingBayesianEncoder(["at"], prior=Scaled(1.0)).fit(table, Y)
     queried = duckdb.sql(encoder.to_sql("duckdb", table="table")).df()
     np.testing.assert_allclose(queried.iloc[:, -1], encoder.transform(table[:60].copy())[:, 0])
 
@@ -547,7 +549,9 @@ def test_sets_that_say_nothing_sit_on_the_mean():
 
 def test_combinations_of_spellings_that_were_not_seen_are_refused():
     kinds, table = {"city": Spellings()}, X.assign(n=X["n"] % 3)
-    encoder = SamplingBayesianEncoder("all", kinds=kinds, interactions=[("city", "n")], unseen="error", prior=1.0)
+    encoder = SamplingBayesianEncoder(
+        "all", kinds=kinds, interactions=[("city", "n")], unseen="error", prior=Scaled(1.0)
+    )
     encoder.fit(table, Y)
     assert encoder.transform(table[:1].assign(city=" A ")).shape == (1, 3)
     with pytest.raises(InputError, match="zzz"):
@@ -555,9 +559,13 @@ def test_combinations_of_spellings_that_were_not_seen_are_refused():
 
 
 def test_bins_stay_in_combinations_that_are_forgotten():
-    encoder = SamplingBayesianEncoder("all", kinds={"n": Bins([20.0, 40.0])}, interactions=[("city", "n")], prior=1.0)
+    encoder = SamplingBayesianEncoder(
+        "all", kinds={"n": Bins([20.0, 40.0])}, interactions=[("city", "n")], prior=Scaled(1.0)
+    )
     encoder.fit(X, Y).remove(X[:20], Y[:20])
-    rest = SamplingBayesianEncoder("all", kinds={"n": Bins([20.0, 40.0])}, interactions=[("city", "n")], prior=1.0)
+    rest = SamplingBayesianEncoder(
+        "all", kinds={"n": Bins([20.0, 40.0])}, interactions=[("city", "n")], prior=Scaled(1.0)
+    )
     np.testing.assert_allclose(encoder.transform(X), rest.fit(X[20:], Y[20:]).transform(X), rtol=1e-9)
 
 
@@ -580,7 +588,7 @@ def test_quantiles_of_counts_beyond_the_first_are_those_of_scipy(probability):
 
 def test_whole_numbers_of_graphs_have_no_gaps_that_are_an_error():
     table = pandas.DataFrame({"n": [1, 2, 3] * 20})
-    encoder = SamplingBayesianEncoder(["n"], missing="error", prior=1.0).fit(table, Y)
+    encoder = SamplingBayesianEncoder(["n"], missing="error", prior=Scaled(1.0)).fit(table, Y)
     session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
     found = session.run(None, {"n": table[:3].to_numpy(np.int64)})[0]
     np.testing.assert_allclose(np.ravel(found), encoder.transform(table[:3])[:, 0])

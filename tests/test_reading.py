@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import catbayes
-from catbayes import InputError, SamplingBayesianEncoder, compare, encode, gather
+from catbayes import InputError, SamplingBayesianEncoder, Scaled, compare, encode, gather
 from catbayes.cli import run
 from engines import FILE_ENGINES, same_statistics
 
@@ -148,7 +148,7 @@ def test_a_code_means_the_same_when_it_is_fitted_encoded_and_updated(tmp_path, e
     """All cells of the second file look like numbers; they are text because the fitted column is."""
     first = written(tmp_path, "first.csv", "code,y\n" + "00001,0\n1,1\nx,1\n" * 20)
     second = written(tmp_path, "second.csv", "code,y\n12,0\n1,1\n")
-    encoder = SamplingBayesianEncoder(["code"], prior=0).fit(gather(first, ["code"], "y", engine=engine))
+    encoder = SamplingBayesianEncoder(["code"], prior=Scaled(0)).fit(gather(first, ["code"], "y", engine=engine))
     encoded = pandas.read_parquet(encode(second, encoder, tmp_path / "out.parquet"))
     assert encoded["code"].tolist() == ["12", "1"]
     np.testing.assert_array_equal(encoded["code_encoded"], encoder.transform(encoded[["code"]])[:, 0])
@@ -171,7 +171,9 @@ def test_a_column_has_one_type_in_all_files(engine, tmp_path):
     """A target that looks like numbers is text where the known classes are."""
     for number, cells in enumerate([["1", "2"], ["x", "2.5"]]):
         written(tmp_path, f"{number}.csv", f"c,other,y\na,{cells[0]},0\nb,{cells[1]},1\n")
-    encoder = SamplingBayesianEncoder(["c"], prior=0).fit(pandas.DataFrame({"c": ["a", "b"] * 3}), ["0", "1"] * 3)
+    encoder = SamplingBayesianEncoder(["c"], prior=Scaled(0)).fit(
+        pandas.DataFrame({"c": ["a", "b"] * 3}), ["0", "1"] * 3
+    )
     out = encode(str(tmp_path / "*.csv"), encoder, tmp_path / "out.parquet", n_draws=1, target="y")
     assert pandas.read_parquet(out)["other"].tolist() == ["1", "2", "x", "2.5"]
     grown = encoder.partial_fit(gather(str(tmp_path / "*.csv"), target="y", engine=engine, like=encoder.evidence_))
@@ -233,7 +235,7 @@ def test_arrow_files_are_read_in_their_order(tmp_path):
     for engine in FILE_ENGINES:
         evidence = gather(tmp_path, target="c", columns=["n"], engine=engine)
         assert evidence.total.count.tolist() == [5_000.0]
-    out = encode(tmp_path, SamplingBayesianEncoder(["n"], prior=1.0).fit(evidence), tmp_path / "out.parquet")
+    out = encode(tmp_path, SamplingBayesianEncoder(["n"], prior=Scaled(1.0)).fit(evidence), tmp_path / "out.parquet")
     assert pyarrow.parquet.read_table(out)["n"].to_pylist() == list(range(5_000))
 
 
@@ -257,7 +259,7 @@ def test_uuids_are_the_same_categories_by_every_engine(tmp_path, ending, engine)
     stored = pyarrow.array([*(i.bytes for i in ids), None] * 2, pyarrow.binary(16))
     column = pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), stored)
     path = written_arrow(tmp_path / f"t.{ending}", pyarrow.table({"id": column, "y": [0, 1, 1, 0] * 2}))
-    encoder = SamplingBayesianEncoder(prior=1.0).fit(gather(path, ["id"], "y", engine=engine))
+    encoder = SamplingBayesianEncoder(prior=Scaled(1.0)).fit(gather(path, ["id"], "y", engine=engine))
     assert encoder.evidence_.columns[0].values == tuple(str(i) for i in ids)
     encoded = pandas.read_parquet(encode(path, encoder, tmp_path / "out.parquet"))["id_encoded"]
     same = encoder.transform(pandas.DataFrame({"id": [*map(str, ids), None] * 2}))

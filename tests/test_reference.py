@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 import reference
 from cases import PRIORS, make_target, parameters
-from catbayes import Draws, SamplingBayesianEncoder, SamplingRegressor
+from catbayes import SamplingBayesianEncoder, SamplingRegressor
 
 FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson"]
 STRATEGIES = ["include", "exclude", "cross_fit", "ordered"]
@@ -39,8 +39,8 @@ def case(family, weighted):
 
 def encoder(family, own_target="exclude", temperature=1.0, **settings):
     settings = {"prior": PRIORS[family], "family": family, "random_state": SEED} | settings
-    draws = Draws("estimate" if temperature is None else temperature, sampler="exact")
-    return SamplingBayesianEncoder(["city", "shop"], own_target=own_target, draws=draws, **settings)
+    how = {"temperature": "auto" if temperature is None else temperature, "sampler": "exact"}
+    return SamplingBayesianEncoder(["city", "shop"], own_target=own_target, **how, **settings)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -28,10 +28,10 @@ import catbayes
 from catbayes import (
     InputError,
     InputWarning,
-    Kept,
     SamplingBayesianEncoder,
     SamplingClassifier,
     SamplingRegressor,
+    Scaled,
     recommended_encoder,
 )
 from catbayes.models.saving import TRUSTED
@@ -108,7 +108,7 @@ def test_a_booster_that_stopped_early_predicts_with_as_many_trees():
 
 def test_all_settings_come_back():
     X, y = make_table()
-    encoder = SamplingBayesianEncoder(["city", "shop"], prior=0.1, keep_categories=Kept("one_hot", most=40))
+    encoder = SamplingBayesianEncoder(["city", "shop"], prior=Scaled(0.1), keep_categories="one_hot", max_categories=40)
     encoder.set_params(interactions=[("city", "shop")])
     settings = {"n_draws": 2, "fit_with": "members", "predict_with": 5}
     model = SamplingRegressor(Ridge(alpha=2.0), encoder, random_state=1, **settings).fit(pl.from_pandas(X), y)

@@ -12,24 +12,27 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from catbayes import ConjugateMomentEncoder, Draws, MultiTargetEncoder, SamplingBayesianEncoder
+from catbayes import MultiTargetEncoder, SamplingBayesianEncoder, Scaled
+from catbayes.kinds import Nested
 
 FAMILIES = ["auto", "bernoulli", "categorical", "normal", "poisson"]
 
 
 ENCODERS = [
     *(SamplingBayesianEncoder(family=family) for family in FAMILIES),
-    *(SamplingBayesianEncoder(family=family, draws=Draws(per="category")) for family in ("auto", "normal")),
-    *(ConjugateMomentEncoder(family=family) for family in ("auto", "normal")),
-    SamplingBayesianEncoder(own_target="cross_fit", mapping="mean_precision", prior=1e-3, n_jobs=2),
-    SamplingBayesianEncoder(own_target="include", mapping="identity", draws=Draws(sampler="exact")),
-    SamplingBayesianEncoder(interactions="pairs", hierarchy={0: {0.0: "low", 1.0: "high"}}, mapping="mean_precision"),
+    *(SamplingBayesianEncoder(family=family, temperature="auto") for family in ("auto", "normal")),
+    *(SamplingBayesianEncoder(family=family, mapping="moments") for family in ("auto", "normal")),
+    SamplingBayesianEncoder(own_target="cross_fit", mapping="mean_precision", prior=Scaled(1e-3)),
+    SamplingBayesianEncoder(own_target="include", mapping="identity", sampler="exact"),
+    SamplingBayesianEncoder(
+        interactions="pairs", kinds={0: Nested({0.0: "low", 1.0: "high"})}, mapping="mean_precision"
+    ),
     SamplingBayesianEncoder(interactions="pairs", own_target="ordered"),
-    ConjugateMomentEncoder(interactions="auto", hierarchy={0: {0.0: "low", 1.0: "high"}}),
+    SamplingBayesianEncoder(interactions="auto", kinds={0: Nested({0.0: "low", 1.0: "high"})}, mapping="moments"),
 ]
 
 
-SEVERAL = [MultiTargetEncoder(kind()) for kind in (SamplingBayesianEncoder, ConjugateMomentEncoder)]
+SEVERAL = [MultiTargetEncoder()]
 
 
 @parametrize_with_checks([*ENCODERS, *SEVERAL])

@@ -18,7 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import catbayes.skl2onnx
-from catbayes import ConjugateMomentEncoder, InputError, SamplingBayesianEncoder
+from catbayes import InputError, SamplingBayesianEncoder, Scaled
+from catbayes.kinds import Nested
 
 TYPES = {"float": (FloatTensorType, "float32"), "double": (DoubleTensorType, "float64")}
 
@@ -64,9 +65,9 @@ NEW = {"city": "Paris", "door": 77, "rate": 9.0}
     [
         (SamplingBayesianEncoder("all", interactions=[("city", "shop", "card")]), []),
         (SamplingBayesianEncoder(["city", "door"], mapping="polynomial", keep_categories="one_hot"), ["shop"]),
-        (SamplingBayesianEncoder(["city", "shop"], hierarchy={"city": ["shop"]}), []),
+        (SamplingBayesianEncoder(["city", "shop"], kinds={"city": Nested(["shop"])}), []),
         (SamplingBayesianEncoder(["shop"], unseen="nan", missing="nan"), ["city"]),
-        (ConjugateMomentEncoder(["city", "rate"]), ["shop"]),
+        (SamplingBayesianEncoder(["city", "rate"], mapping="moments"), ["shop"]),
     ],
     ids=["all kinds", "several outputs", "hierarchy", "gaps", "moments"],
 )
@@ -114,6 +115,6 @@ def test_missing_numbers_and_empty_text_are_missing_values():
 
 def test_numbers_that_are_equal_in_single_precision_are_refused():
     X, y = pd.DataFrame({"rate": [0.1, 0.1 + 1e-12] * 20}), [0, 1] * 20
-    pipeline = make_pipeline(SamplingBayesianEncoder(["rate"], prior=0), Ridge()).fit(X, y)
+    pipeline = make_pipeline(SamplingBayesianEncoder(["rate"], prior=Scaled(0)), Ridge()).fit(X, y)
     with pytest.raises(InputError, match="differ only in double precision"):
         answer(pipeline, X)

@@ -11,7 +11,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from catbayes import InputError, SamplingBayesianEncoder, encode, gather
+from catbayes import InputError, SamplingBayesianEncoder, Scaled, encode, gather
 from engines import COLUMNS, FILE_ENGINES, FILES, IN_MEMORY, INTERACTIONS, LAZY, TABLE, same_statistics, write_files
 
 FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial", "binomial", "robust"]
@@ -118,7 +118,7 @@ def test_training_draws_leave_the_own_target_out(tmp_path):
     """Of two rows in a category, each is informed by the other's target only."""
     n_pairs = 4_000
     table = pandas.DataFrame({"c": np.repeat(np.arange(n_pairs), 2).astype(str), "y": np.tile([0, 1], n_pairs)})
-    encoder = SamplingBayesianEncoder(["c"], prior=0, random_state=0).fit(table, "y")
+    encoder = SamplingBayesianEncoder(["c"], prior=Scaled(0), random_state=0).fit(table, "y")
 
     def means(name, **options):
         draws = pandas.read_parquet(encode(table, encoder, tmp_path / name, n_draws=1, **options))["c_draw0"]

@@ -10,7 +10,8 @@ import pandas
 import pytest
 
 import catbayes
-from catbayes import Draws, InputError, SamplingBayesianEncoder, encode, gather
+from catbayes import InputError, SamplingBayesianEncoder, Scaled, encode, gather
+from catbayes.kinds import Nested
 from engines import COLUMNS, INTERACTIONS, TABLE, require_java, start_spark, write_files
 
 pytestmark = [
@@ -80,7 +81,7 @@ def test_spark_gives_the_same_statistics(frame, family, options):
         ("bernoulli", {"n_draws": 1, "row_id": "id", "target": True, "weight": "weight"}),
         ("lognormal", {"n_draws": 1, "row_id": "id", "target": True}),
         ("negative_binomial", {"n_draws": 1, "row_id": "id", "target": True}),
-        ("normal", {"n_draws": 2, "row_id": "id", "draws": Draws(per="category")}),
+        ("normal", {"n_draws": 2, "row_id": "id", "temperature": "auto"}),
         ("normal", {"n_draws": 1, "row_id": "id", "mapping": "mean_precision"}),
     ],
     ids=str,
@@ -92,7 +93,7 @@ def test_spark_encodes_the_same(frame, family, options, tmp_path):
         options["target"] = family
     some = TABLE.head(2_000)  # so that some categories are unseen
     if family != "normal" or "target" in options:  # joins take seconds
-        settings |= {"interactions": INTERACTIONS, "hierarchy": {"zip": ["vip"]}}
+        settings |= {"interactions": INTERACTIONS, "kinds": {"zip": Nested(["vip"])}}
     encoder = SamplingBayesianEncoder(COLUMNS, family=family, random_state=0, **settings).fit(
         some, family, options.get("weight")
     )
@@ -171,7 +172,7 @@ def test_strings_nulls_and_a_third_class_work(spark):
     """What Spark's own TargetEncoder refuses."""
     rows = [("a", "x"), ("a", "y"), (None, "z"), (None, "z"), ("b.c", "x")] * 4
     frame = spark.createDataFrame(rows, "`my city` string, y string")
-    encoder = SamplingBayesianEncoder(["my city"], prior=0).fit(frame, "y")
+    encoder = SamplingBayesianEncoder(["my city"], prior=Scaled(0)).fit(frame, "y")
     result = encode(frame, encoder).toPandas()
     missing = result[result["my city"].isna()]
     assert missing["my city_encoded_z"].to_list() == pytest.approx([9 / 11] * 8)  # (8 + 1) / (8 + 3)
@@ -211,13 +212,13 @@ def test_bad_input_is_explained(spark, frame):
 
 def test_keys_of_another_type_never_multiply_rows(spark):
     close = pandas.DataFrame({"p": [0.1, 0.1 + 1e-12, 0.2, 0.25] * 4, "y": [0, 1, 1, 0] * 4})
-    encoder = SamplingBayesianEncoder(["p"], prior=0).fit(close, "y")
+    encoder = SamplingBayesianEncoder(["p"], prior=Scaled(0)).fit(close, "y")
     frame = spark.createDataFrame([(1, 0.1), (2, 0.25)], "id int, p float")
     rows = encode(frame, encoder).orderBy("id").collect()
     assert [row["id"] for row in rows] == [1, 2]
     assert rows[1]["p_encoded"] == encoder.transform(pandas.DataFrame({"p": [0.25]}))[0, 0]
     hours = pandas.DataFrame({"t": pandas.to_datetime(["2024-01-01 01:00", "2024-01-01 02:00"] * 4), "y": [0, 1] * 4})
-    encoder = SamplingBayesianEncoder(["t"], prior=0).fit(hours, "y")
+    encoder = SamplingBayesianEncoder(["t"], prior=Scaled(0)).fit(hours, "y")
     dates = spark.sql("SELECT DATE '2024-01-01' AS t")
     with pytest.warns(catbayes.InputWarning, match="every row counts as unseen"):
         assert len(encode(dates, encoder).collect()) == 1
@@ -227,7 +228,7 @@ def test_times_are_keys(spark):
     frame = spark.sql(
         "SELECT TIMESTAMP '2024-01-01 01:00:00' + make_interval(0, 0, 0, id % 3) AS t, id % 2 AS y FROM range(30)"
     )
-    encoder = SamplingBayesianEncoder(["t"], prior=0).fit(frame, "y")
+    encoder = SamplingBayesianEncoder(["t"], prior=Scaled(0)).fit(frame, "y")
     found = {row["t"]: row["t_encoded"] for row in encode(frame, encoder).collect()}
     assert len(found) == 3
     assert all(value == pytest.approx(0.5, abs=0.01) for value in found.values())

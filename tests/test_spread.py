@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from cases import PRIORS, as_read, make_target, parameters
-from catbayes import Draws, InputError, SamplingBayesianEncoder
+from catbayes import InputError, SamplingBayesianEncoder, Scaled
 from catbayes.core.slots import Slots
 from catbayes.core.target import Target
 from catbayes.families import FAMILIES
@@ -56,8 +56,7 @@ def test_draws_of_a_mixture_vary_about_as_the_estimate_does(rows):
 
 def test_the_encoder_draws_with_the_spread_of_the_estimate():
     X, y = np.repeat([0, 1], [6, 18])[:, None], np.tile([0, 0, 1], 8)
-    draws = Draws(sampler="exact")
-    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], draws=draws, random_state=0).fit(X, y)
+    encoder = SamplingBayesianEncoder("all", prior=PRIORS["bernoulli"], sampler="exact", random_state=0).fit(X, y)
     draws = encoder.sample(np.repeat([0, 1, 2], 40_000)[:, None])[0].reshape(3, -1)
     for row, n in enumerate([6, 18]):
         alpha, beta = 2 + n / 3, 3 + 2 * n / 3
@@ -70,7 +69,7 @@ def test_the_encoder_draws_with_the_spread_of_the_estimate():
 @pytest.mark.parametrize("family", ["normal", "poisson", "negative_binomial"])
 def test_of_what_was_never_seen_nothing_is_drawn_under_a_weak_prior_either(family):
     y = np.arange(60) % 7 + 0.0
-    encoder = SamplingBayesianEncoder("all", family=family, prior=1e-7, random_state=0)
+    encoder = SamplingBayesianEncoder("all", family=family, prior=Scaled(1e-7), random_state=0)
     encoder.fit(np.arange(60)[:, None] % 4, y)
     draws = encoder.sample(np.full((50, 1), 99))[0]
     np.testing.assert_array_equal(draws, np.repeat(encoder.transform([[99]]), 50, axis=0))
@@ -79,8 +78,8 @@ def test_of_what_was_never_seen_nothing_is_drawn_under_a_weak_prior_either(famil
 @pytest.mark.parametrize("settings", [{"temperature": "warm"}, {"temperature": 1.5}])
 def test_other_spreads_are_refused(settings):
     (name, value) = next(iter(settings.items()))
-    with pytest.raises(InputError, match=f"draws.{name}={value!r}"):
-        SamplingBayesianEncoder("all", draws=Draws(**settings)).fit([[0], [1]] * 4, [0, 1] * 4)
+    with pytest.raises(InputError, match=f"{name}={value!r}"):
+        SamplingBayesianEncoder("all", **settings).fit([[0], [1]] * 4, [0, 1] * 4)
 
 
 def test_posteriors_tell_what_was_counted_what_is_believed_and_how_firmly():

@@ -12,21 +12,19 @@ from scipy.stats import spearmanr
 from sklearn import clone
 
 from catbayes import (
-    BetaBinomial,
-    Draws,
-    GammaExponential,
     InputError,
     InputWarning,
     MultiTargetEncoder,
-    RobustNormal,
     SamplingBayesianEncoder,
     SamplingRegressor,
+    Scaled,
     compare,
     gather,
     load,
 )
 from catbayes.core.statistics import Moments
-from catbayes.kinds import Bins, Ordinal, Shared, Spellings, Tags
+from catbayes.families import BetaBinomial, GammaExponential, RobustNormal
+from catbayes.kinds import Bins, Nested, Ordinal, Shared, Spellings, Tags
 
 N_RANKS = 20
 
@@ -101,7 +99,7 @@ def test_ranks_of_the_truth_among_draws_are_uniform(family):
     theta = prior.take(np.newaxis).take(np.zeros(20_000, int)).sample(random)[:, 0]
     codes = np.repeat(np.arange(20_000), 3)
     y, exposure = make(theta[codes], random)
-    encoder = SamplingBayesianEncoder("all", family=family, prior=prior, draws=Draws(1.0), random_state=0)
+    encoder = SamplingBayesianEncoder("all", family=family, prior=prior, temperature=1.0, random_state=0)
     encoder.fit(codes[:, None], y, exposure=exposure)
     rank = (encoder.sample(np.arange(20_000)[:, None], N_RANKS - 1)[:, :, 0] < theta).sum(axis=0)
     assert stats.chisquare(np.bincount(rank, minlength=N_RANKS)).pvalue > 1e-3
@@ -337,7 +335,7 @@ def test_hierarchies_of_heavy_tails_are_refused_and_comparisons_are_not():
     X["country"] = "c" + X["city"].str[-1]
     y = random.standard_t(2, 400)
     with pytest.raises(InputError, match="does not support hierarchies"):
-        SamplingBayesianEncoder(["city"], hierarchy={"city": ["country"]}, family="robust").fit(X, y)
+        SamplingBayesianEncoder(["city"], kinds={"city": Nested(["country"])}, family="robust").fit(X, y)
     found = compare(X.assign(y=y), "y", family="robust", encoders=["sampling", "moments"], models=["linear"], cv=3)
     assert np.isfinite(found.frame()["mae"]).all()
 
@@ -385,7 +383,7 @@ def test_the_chance_of_an_amount_and_the_amount_are_learnt_from_the_rows_that_ha
 
 def test_amounts_of_noise_do_not_give_themselves_away():
     codes, y, weight = make_amounts(n_categories=600, signal=False)
-    template = SamplingBayesianEncoder(["c"], prior=1e-3, random_state=0)
+    template = SamplingBayesianEncoder(["c"], prior=Scaled(1e-3), random_state=0)
     X = pandas.DataFrame({"c": codes})
     features, some = MultiTargetEncoder(template).fit_transform(X, y, weight), y["any"].to_numpy()
     amount = y["log_amount"].to_numpy()

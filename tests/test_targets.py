@@ -16,7 +16,9 @@ from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 
 import catbayes
-from catbayes import ConjugateMomentEncoder, Exclude, InputError, MultiTargetEncoder, SamplingBayesianEncoder
+from catbayes import InputError, MultiTargetEncoder, SamplingBayesianEncoder, Scaled
+from catbayes.kinds import Nested
+from catbayes.mappings import PosteriorMoments
 
 random = np.random.default_rng(0)
 N_ROWS = 300
@@ -77,15 +79,17 @@ def test_each_target_is_encoded_as_if_alone(method):
 
 def test_targets_have_seeds_of_their_own():
     twice = np.column_stack([Y["price"], Y["price"]])
-    encoder = make(prior=0.01)
+    encoder = make(prior=Scaled(0.01))
     features = encoder.fit_transform(X[["city"]], twice)
     assert (features[:, 0] != features[:, 1]).mean() > 0.9
     np.testing.assert_allclose(*encoder.transform(X[["city"]]).T)
     draws = encoder.sample(X[["city"]], 2, random_state=5)
     same(draws, encoder.sample(X[["city"]], 2, random_state=5))
     assert (draws[..., 0] != draws[..., 1]).mean() > 0.9
-    same(features, make(prior=0.01).fit_transform(X[["city"]], twice))
-    same(features[:, 0], make(prior=0.01).fit_transform(X[["city"]], twice[:, :1])[:, 0])  # others change nothing
+    same(features, make(prior=Scaled(0.01)).fit_transform(X[["city"]], twice))
+    same(
+        features[:, 0], make(prior=Scaled(0.01)).fit_transform(X[["city"]], twice[:, :1])[:, 0]
+    )  # others change nothing
 
 
 CONTAINERS = {
@@ -140,8 +144,8 @@ def test_frames_keep_the_types_of_what_passes_through(library):
 
 def test_weights_groups_and_units_reach_every_target():
     weight, groups = random.integers(1, 3, N_ROWS).astype(float), np.arange(N_ROWS) // 10
-    features = make(own_target=Exclude(GroupKFold(3))).fit_transform(X, Y, sample_weight=weight, groups=groups)
-    alone = SamplingBayesianEncoder(own_target=Exclude(GroupKFold(3)), random_state=make_seed())
+    features = make(own_target="exclude", cv=GroupKFold(3)).fit_transform(X, Y, sample_weight=weight, groups=groups)
+    alone = SamplingBayesianEncoder(own_target="exclude", cv=GroupKFold(3), random_state=make_seed())
     same(features[:, 0], alone.fit_transform(X, Y["price"], weight, groups)[:, 0])
     counts, units = random.poisson(2.0, (N_ROWS, 2)), random.gamma(2.0, size=N_ROWS)
     rates = make(family="poisson").fit(X, counts, exposure=units)
@@ -151,9 +155,9 @@ def test_weights_groups_and_units_reach_every_target():
 
 def test_weights_and_groups_are_routed():
     weight, groups = random.integers(1, 3, N_ROWS).astype(float), np.arange(N_ROWS) // 10
-    direct = make(own_target=Exclude(GroupKFold(3))).fit_transform(X, Y, sample_weight=weight, groups=groups)
+    direct = make(own_target="exclude", cv=GroupKFold(3)).fit_transform(X, Y, sample_weight=weight, groups=groups)
     with sklearn.config_context(enable_metadata_routing=True):
-        pipeline = make_pipeline(make(own_target=Exclude(GroupKFold(3))).set_fit_request(sample_weight=True))
+        pipeline = make_pipeline(make(own_target="exclude", cv=GroupKFold(3)).set_fit_request(sample_weight=True))
         same(pipeline.fit_transform(X, Y, sample_weight=weight, groups=groups), direct)
 
 
@@ -163,13 +167,13 @@ def make_seed():
 
 
 def test_parts_are_the_whole_in_batches_and_merged():
-    whole, first, second = make(prior=0.01).fit(X, Y), slice(0, 120), slice(120, None)
+    whole, first, second = make(prior=Scaled(0.01)).fit(X, Y), slice(0, 120), slice(120, None)
     classes = {"heating": ["gas", "oil", "sun"]}
-    stream = make(prior=0.01).partial_fit(X[first], Y[first], classes=classes).partial_fit(X[second], Y[second])
+    stream = make(prior=Scaled(0.01)).partial_fit(X[first], Y[first], classes=classes).partial_fit(X[second], Y[second])
     close(stream.transform(X), whole.transform(X))
     one, other = (
-        make(prior=0.01).fit(X[first], Y[first]).set_output(transform="pandas"),
-        make(prior=0.01).fit(X[second], Y[second]),
+        make(prior=Scaled(0.01)).fit(X[first], Y[first]).set_output(transform="pandas"),
+        make(prior=Scaled(0.01)).fit(X[second], Y[second]),
     )
     before = one.transform(X)
     joint = one + other
@@ -191,7 +195,11 @@ def test_a_batch_that_is_refused_changes_nothing():
 
 @pytest.mark.parametrize(
     "encoder",
-    [None, SamplingBayesianEncoder(prior=0.01, mapping="polynomial"), ConjugateMomentEncoder(n_moments=3)],
+    [
+        None,
+        SamplingBayesianEncoder(prior=Scaled(0.01), mapping="polynomial"),
+        SamplingBayesianEncoder(mapping=PosteriorMoments(n_moments=3)),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("y", [Y, Y.to_numpy()], ids=["named", "numbered"])
@@ -223,7 +231,7 @@ def test_a_file_of_several_targets_is_told_from_one_of_one(tmp_path):
 
 
 @pytest.mark.parametrize("y", [Y, Y.to_numpy(), polars.from_pandas(Y), Y[["price", "price"]].to_numpy().tolist()])
-@pytest.mark.parametrize("encoder", [SamplingBayesianEncoder(), ConjugateMomentEncoder()])
+@pytest.mark.parametrize("encoder", [SamplingBayesianEncoder(), SamplingBayesianEncoder(mapping="moments")])
 def test_an_encoder_of_one_target_names_the_one_for_several(encoder, y):
     with pytest.raises(InputError, match=r"y has \d columns: expected one target. MultiTargetEncoder\(encoder\)"):
         encoder.fit(X, y)
@@ -244,7 +252,7 @@ def test_bad_input_is_explained():
         make().fit(X, Y).merge(1)
     with pytest.raises(InputError, match="y has 3 dimensions"):
         make().fit(X, np.zeros((N_ROWS, 2, 2)))
-    assert not hasattr(MultiTargetEncoder(ConjugateMomentEncoder()), "sample")
+    assert not hasattr(MultiTargetEncoder(SamplingBayesianEncoder(mapping="moments")), "sample")
 
 
 def test_places_of_clusters_are_read_off_two_targets():
@@ -256,7 +264,7 @@ def test_places_of_clusters_are_read_off_two_targets():
 
 def test_interactions_and_hierarchies_are_encoded_towards_every_target():
     table = X[["city"]].assign(other=np.arange(N_ROWS) % 5)
-    shape = {"columns": "all", "interactions": [("city", "other")], "hierarchy": {"other": ["city"]}}
+    shape = {"columns": "all", "interactions": [("city", "other")], "kinds": {"other": Nested(["city"])}}
     encoder = make(**shape).fit(table, Y[["price", "sold"]])
     columns = ["city", "other", "city&other"]
     assert encoder.get_feature_names_out().tolist() == [f"{c}_{t}" for c in columns for t in ("price", "sold")]

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from cases import PRIORS, as_read, make_target
-from catbayes import Draws, InputError, SamplingBayesianEncoder
+from catbayes import InputError, SamplingBayesianEncoder, Scaled
+from catbayes.kinds import Nested
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'catbayes[torch]'")
 from catbayes.torch import PosteriorEmbedding  # noqa: E402
@@ -54,7 +55,7 @@ def test_evaluation_equals_transform(family):
 @pytest.mark.parametrize("family", PRIORS)
 def test_training_draws_have_the_distribution_of_the_posterior(family, own):
     """With the own target given, of the posterior without it, which the family itself says."""
-    encoder, X, y = make_encoder(family, draws=1.0)
+    encoder, X, y = make_encoder(family, temperature=1.0)
     embedding = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(1)).train()
     column = encoder.encoding_.columns[0]
     target = y[X[:, 0] == "0"][3] if own else None
@@ -91,7 +92,7 @@ def test_the_arithmetic_of_a_family_runs_on_tensors(family):
 
 def test_a_category_of_one_row_is_drawn_as_unseen_when_its_target_is_left_out():
     X = [["a"]] * 30 + [["alone"]]
-    encoder = SamplingBayesianEncoder(prior=1e-2, random_state=0).fit(X, [0, 1] * 15 + [1])
+    encoder = SamplingBayesianEncoder(prior=Scaled(1e-2), random_state=0).fit(X, [0, 1] * 15 + [1])
     embedding = PosteriorEmbedding(encoder)
     code, unseen = embedding.codes([["alone"]]).item(), embedding.codes([["never"]]).item()
     torch.manual_seed(0)
@@ -122,8 +123,8 @@ def test_mappings_are_those_of_the_encoder(family, mapping):
 
 
 def test_temperature_narrows_the_draws():
-    encoder, _, _ = make_encoder("bernoulli", draws=0.5)
-    wide, _, _ = make_encoder("bernoulli", draws=1.0)
+    encoder, _, _ = make_encoder("bernoulli", temperature=0.5)
+    wide, _, _ = make_encoder("bernoulli", temperature=1.0)
     torch.manual_seed(0)
     narrow, full = (repeat(PosteriorEmbedding(e), 0, 4000)[:, 0].std() for e in (encoder, wide))
     assert narrow == pytest.approx(full / 2, rel=0.05)
@@ -219,7 +220,7 @@ def test_amounts_far_from_zero_survive_single_precision(usual):
 def test_weights_are_left_out_with_the_target():
     random = np.random.default_rng(0)
     X, y, weight = [["a"]] * 40, random.integers(0, 2, 40), random.uniform(0.5, 1.0, 40)
-    encoder = SamplingBayesianEncoder(prior=1e-3, random_state=0).fit(X, y, weight)
+    encoder = SamplingBayesianEncoder(prior=Scaled(1e-3), random_state=0).fit(X, y, weight)
     embedding = PosteriorEmbedding(encoder)
     with pytest.raises(InputError, match="give the weight of each row"):
         embedding(embedding.codes(X), torch.tensor(y))
@@ -228,9 +229,8 @@ def test_weights_are_left_out_with_the_target():
     np.testing.assert_allclose(np.mean(draws, axis=0), posterior.leave_out(y, weight).mean()[:, 0], atol=0.006)
 
 
-@pytest.mark.parametrize("draws", [0.1, Draws(per="category")])
-def test_draws_that_hide_nothing_refuse_the_target(draws):
-    encoder, X, y = make_encoder("bernoulli", draws=draws)
+def test_draws_that_hide_nothing_refuse_the_target():
+    encoder, X, y = make_encoder("bernoulli", temperature=0.1)
     embedding = PosteriorEmbedding(encoder)
     with pytest.raises(InputError, match="do not hide that a target was taken out"):
         embedding(embedding.codes(X), torch.tensor(y))
@@ -285,7 +285,7 @@ def test_rows_in_a_hierarchy_are_drawn_as_the_encoder_draws_them(family):
         "negative_binomial": lambda: random.negative_binomial(2.0, 2.0 / (2.0 + rate)),
         "categorical": lambda: random.binomial(2, rate),
     }[family]()
-    encoder = SamplingBayesianEncoder([1], hierarchy={1: [0]}, family=family, random_state=0)
+    encoder = SamplingBayesianEncoder([1], kinds={1: Nested([0])}, family=family, random_state=0)
     draws = encoder.fit_draws(X, y)
     embedding = PosteriorEmbedding(encoder)
     codes = embedding.codes(X)
@@ -308,6 +308,6 @@ def test_a_strategy_that_needs_all_rows_is_refused_in_training():
 
 
 def test_no_rows_have_no_draws():
-    encoder, X, y = make_encoder("normal", draws=1.0)
+    encoder, X, y = make_encoder("normal", temperature=1.0)
     embedding = PosteriorEmbedding(encoder).train()
     assert embedding(embedding.codes(X)[:0], torch.tensor(y)[:0]).shape == (0, 2)

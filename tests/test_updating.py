@@ -1,6 +1,7 @@
 """Encoders as values: any split of the rows, in any order, gives what one fit on all of them gives."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas
@@ -13,10 +14,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 
 from cases import PRIORS, make_target
-from catbayes import ConjugateMomentEncoder, CrossFit, InputError, SamplingBayesianEncoder, fade, gather
+from catbayes import InputError, SamplingBayesianEncoder, Scaled, fade, gather
+from catbayes.kinds import Nested
 
 CLASSES = ("bernoulli", "categorical")
-ENCODERS = [SamplingBayesianEncoder, ConjugateMomentEncoder]
+ENCODERS = [SamplingBayesianEncoder, partial(SamplingBayesianEncoder, mapping="moments")]
 
 
 def make_rows(family, n_rows=240, seed=0):
@@ -81,7 +83,7 @@ def test_what_is_taken_out_is_as_if_it_had_never_been(family):
 def test_rounding_leaves_nothing_of_a_category():
     """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 to a computer."""
     table = pandas.DataFrame({"c": ["x"] * 3 + ["a", "b"] * 3, "y": [1] * 3 + [0, 1] * 3, "w": [0.1, 0.2, 0.3] * 3})
-    fitted = SamplingBayesianEncoder(["c"], prior=0, random_state=0).fit(table, "y", "w")
+    fitted = SamplingBayesianEncoder(["c"], prior=Scaled(0), random_state=0).fit(table, "y", "w")
     fitted.remove(table[2::-1], "y", "w")
     assert fitted.evidence_.columns[0].values == ("a", "b")
 
@@ -187,7 +189,7 @@ def test_new_classes_may_turn_up():
     X, _, _ = make_rows("categorical")
     y = np.array(["x", "y", "z"])[np.random.default_rng(0).integers(0, 3, len(X))]
     first, second = y != "z", y == "z"
-    make = lambda: SamplingBayesianEncoder(["c", "n"], prior=0, random_state=0)  # noqa: E731
+    make = lambda: SamplingBayesianEncoder(["c", "n"], prior=Scaled(0), random_state=0)  # noqa: E731
     whole = make().fit(X, y)
     grown = make().fit(X[first], y[first]).partial_fit(X[second], y[second])
     assert_same(whole, grown)
@@ -222,7 +224,7 @@ def test_classes_that_were_named_stay():
 )
 @pytest.mark.parametrize("lazy", [False, True])
 def test_labels_of_another_width_are_joined(first, second, classes, lazy):
-    settings = {"family": "categorical", "prior": 0, "random_state": 0}
+    settings = {"family": "categorical", "prior": Scaled(0), "random_state": 0}
     X = pandas.DataFrame({"c": ["a", "b", "a"]})
     grown = SamplingBayesianEncoder(**settings).fit(X, first)
     if lazy:
@@ -248,7 +250,7 @@ def test_text_and_numbers_are_different_targets(lazy):
 def test_batches_of_one_value_each_are_evidence(family, tmp_path):
     """Sorted by its target, a table comes in parts of which none says anything by itself."""
     X, y, _ = make_rows(family)
-    make = lambda: SamplingBayesianEncoder(["c", "n"], family=family, prior=1.0, random_state=0)  # noqa: E731
+    make = lambda: SamplingBayesianEncoder(["c", "n"], family=family, prior=Scaled(1.0), random_state=0)  # noqa: E731
     rows = np.isin(y, [*np.unique(y)[:3]])
     parts = [rows & (y == value) for value in np.unique(y[rows])]
     whole = make().fit(X[rows], y[rows])
@@ -332,7 +334,7 @@ def test_a_failed_batch_changes_nothing():
     assert all(vars(fitted)[name] is value for name, value in before.items())
 
 
-@pytest.mark.parametrize("settings", [{}, {"own_target": CrossFit(StratifiedKFold(3))}])
+@pytest.mark.parametrize("settings", [{}, {"own_target": "cross_fit", "cv": StratifiedKFold(3)}])
 def test_a_target_may_be_named_wherever_it_is_given(settings):
     X, y, weight = make_rows("bernoulli")
     table = X.assign(y=y, w=weight)
@@ -343,7 +345,9 @@ def test_a_target_may_be_named_wherever_it_is_given(settings):
     np.testing.assert_array_equal(named.X, given_y.X)
     np.testing.assert_array_equal(named.y, given_y.y)
     np.testing.assert_array_equal(sampling.fit_draws(table, "y").features(1), sampling.fit_draws(X, y).features(1))
-    moments = ConjugateMomentEncoder(["c"], random_state=0, own_target=CrossFit(StratifiedKFold(3)))
+    moments = SamplingBayesianEncoder(
+        ["c"], random_state=0, own_target="cross_fit", cv=StratifiedKFold(3), mapping="moments"
+    )
     np.testing.assert_array_equal(moments.fit_transform(table, "y"), moments.fit_transform(X, y))
 
 
@@ -380,16 +384,15 @@ def test_parameters_that_were_set_since_the_fit_count_in_updates_and_files(tmp_p
 def test_a_table_of_parents_may_change_after_the_fit():
     X, y, _ = make_rows("bernoulli")
     parents = {"a": "first", "b": "first", "c": "second", "d": "second"}
-    encoder = SamplingBayesianEncoder(["c"], hierarchy={"c": parents}, random_state=0).fit(X, y)
-    before = encoder.encoding_.settings.selection.hierarchy["c"]["a"]
+    encoder = SamplingBayesianEncoder(["c"], kinds={"c": Nested(parents)}, random_state=0).fit(X, y)
     parents["a"] = "third"
-    assert encoder.encoding_.settings.selection.hierarchy["c"]["a"] == before
+    assert encoder.kinds["c"].parents["a"] == ("first",)
 
 
 def test_a_column_within_another_is_not_the_column_alone():
     X, y, _ = make_rows("bernoulli")
     X = X.fillna("e").assign(r=X["n"] // 3)
-    nested = SamplingBayesianEncoder(["c"], hierarchy={"c": ["r"]}).fit(X, y)
+    nested = SamplingBayesianEncoder(["c"], kinds={"c": Nested(["r"])}).fit(X, y)
     with pytest.raises(InputError, match=r"columns differ: \[\('r', 'c'\)\] and \['c'\]"):
         nested.merge(SamplingBayesianEncoder(["c"]).fit(X, y))
 

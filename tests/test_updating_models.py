@@ -19,6 +19,7 @@ from catbayes import (
     SamplingBayesianEncoder,
     SamplingClassifier,
     SamplingRegressor,
+    Scaled,
     recommended_encoder,
 )
 from sales import make_table
@@ -62,7 +63,7 @@ def test_a_row_does_not_see_its_own_target():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"user": np.tile(np.arange(2_000), 2).astype(str), "number": random.normal(size=4_000)})
     y = random.integers(0, 2, 4_000)
-    model = SamplingClassifier(GaussianNB(), SamplingBayesianEncoder(prior=0.001), random_state=0)
+    model = SamplingClassifier(GaussianNB(), SamplingBayesianEncoder(prior=Scaled(0.001)), random_state=0)
     for part in batches(X, y, 500):
         model.partial_fit(*part)
     new = pd.DataFrame({"user": np.arange(2_000).astype(str), "number": random.normal(size=2_000)})

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier
 
-from catbayes import CrossFit, InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
 from sales import IgnoresTheCategory, make_table, noise_category
 
 STOPPING = [
@@ -94,7 +94,7 @@ def test_groups_stay_together_in_the_rows_held_out():
     X, y = make_table(300)
     X["id"] = np.repeat(np.arange(30.0), 10)
     booster, trained, scored = watched(HistGradientBoostingRegressor, early_stopping=True, max_iter=20)
-    encoder = SamplingBayesianEncoder(own_target=CrossFit(GroupKFold(3)))
+    encoder = SamplingBayesianEncoder(own_target="cross_fit", cv=GroupKFold(3))
     SamplingRegressor(booster, encoder, n_draws=2, fit_with="copies").fit(X, y, groups=X["id"])
     assert scored
     assert not set(trained) & set(scored)

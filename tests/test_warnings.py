@@ -11,20 +11,14 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from catbayes import (
-    ConjugateMomentEncoder,
-    InputWarning,
-    MultiTargetEncoder,
-    SamplingBayesianEncoder,
-    SamplingClassifier,
-    gather,
-)
+from catbayes import InputWarning, MultiTargetEncoder, SamplingBayesianEncoder, SamplingClassifier, gather
+from catbayes.kinds import Nested
 
 X = pandas.DataFrame({"shop": [1, 2, 3, 4] * 10, "size": np.arange(40.0)})
 TEXT = X.assign(shop=X["shop"].astype(str))
 Y = np.array([0, 1, 1, 1] * 10)
 TINY = np.full(40, 1e-4)
-STRANGE = {"shop": {"1": "north"}}  # text, and the shops are numbers
+STRANGE = {"shop": Nested({"1": "north"})}  # text, and the shops are numbers
 
 
 def encoder(**settings):
@@ -41,16 +35,16 @@ CALLS = {
     "fit": lambda: encoder().fit(X, Y, sample_weight=TINY),
     "fit_transform": lambda: encoder(own_target="include").fit_transform(X, Y, groups=X["shop"]),
     "fit_transform in order": lambda: encoder(own_target="ordered").fit_transform(X, Y, groups=X["shop"]),
-    "a hierarchy": lambda: encoder(hierarchy=STRANGE).fit(X, Y),
+    "a hierarchy": lambda: encoder(kinds=STRANGE).fit(X, Y),
     "transform": lambda: FITTED.transform(TEXT),
-    "threads": lambda: encoder(n_jobs=2).fit(X, Y).transform(TEXT),
-    "threads that fit": lambda: encoder(n_jobs=2, hierarchy=STRANGE).fit(X, Y),
     "sample": lambda: FITTED.sample(TEXT, 2),
     "set_output": lambda: FRAMES.transform(TEXT),
-    "a pipeline fits": lambda: make_pipeline(encoder(hierarchy=STRANGE)).fit_transform(X, Y),
+    "a pipeline fits": lambda: make_pipeline(encoder(kinds=STRANGE)).fit_transform(X, Y),
     "a pipeline predicts": lambda: PIPELINE.predict(TEXT),
-    "cross-validation": lambda: cross_val_score(make_pipeline(encoder(hierarchy=STRANGE), LogisticRegression()), X, Y),
-    "moments": lambda: ConjugateMomentEncoder(["shop"], own_target="include").fit_transform(X, Y, groups=X["shop"]),
+    "cross-validation": lambda: cross_val_score(make_pipeline(encoder(kinds=STRANGE), LogisticRegression()), X, Y),
+    "moments": lambda: SamplingBayesianEncoder(["shop"], own_target="include", mapping="moments").fit_transform(
+        X, Y, groups=X["shop"]
+    ),
     "several targets": lambda: MultiTargetEncoder(encoder()).fit(X, np.c_[Y, 1 - Y], sample_weight=TINY),
     "gather": lambda: gather(X, ["shop"], Y, weight=TINY),
     "a model fits": lambda: NEIGHBOURS.fit(X, Y),

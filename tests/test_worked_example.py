@@ -15,8 +15,10 @@ import cases
 import catbayes
 import reference
 import test_families
-from catbayes import Draws, InputError, PredictiveQuantiles, SamplingBayesianEncoder, Scaled, gather
+from catbayes import InputError, SamplingBayesianEncoder, Scaled, gather
 from catbayes.families import FAMILIES, Family
+from catbayes.kinds import Nested
+from catbayes.mappings import PredictiveQuantiles
 
 PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
 NAME = "exponential"
@@ -125,7 +127,7 @@ def test_it_goes_with_interactions_and_hierarchies(registered):
     random = np.random.default_rng(0)
     clerk = np.repeat(np.arange(120), random.choice([1, 3, 9], 120))
     table, wait = pd.DataFrame({"office": clerk // 30, "clerk": clerk}), np.array([1.0, 3.0, 9.0, 27.0])
-    encoder = SamplingBayesianEncoder(["clerk"], hierarchy={"clerk": ["office"]}, family=NAME, random_state=0)
+    encoder = SamplingBayesianEncoder(["clerk"], kinds={"clerk": Nested(["office"])}, family=NAME, random_state=0)
     drawn = encoder.fit_transform(table, random.exponential(wait[table["office"]]))[:, 1]
     assert (drawn > 0).all()
     for office, expected in enumerate(wait):  # an unseen clerk waits as his office does
@@ -150,7 +152,7 @@ def test_what_a_family_does_not_define_is_refused(family):
 
     table, y = make_queue(200)
     for settings, message in (
-        ({"columns": ["clerk"], "hierarchy": {"clerk": ["day"]}}, "Plain does not define another strength"),
+        ({"columns": ["clerk"], "kinds": {"clerk": Nested(["day"])}}, "Plain does not define another strength"),
         ({"mapping": PredictiveQuantiles()}, "Plain does not define the quantiles"),
         ({"mapping": "weight_of_evidence"}, "needs a class target"),
         ({"prior": Scaled(0.1, strength=0)}, "only the normal families have one; leave it out for Plain"),
@@ -167,7 +169,7 @@ def test_it_is_drawn_in_torch(precision, registered, torch):
     from catbayes.torch import PosteriorEmbedding
 
     table, y = make_queue(300)
-    encoder = SamplingBayesianEncoder(["clerk"], family=NAME, draws=Draws(1.0), random_state=0).fit(table, y)
+    encoder = SamplingBayesianEncoder(["clerk"], family=NAME, temperature=1.0, random_state=0).fit(table, y)
     layer = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(0)).to(getattr(torch, precision))
     drawn = layer(layer.codes(table[:1]).repeat(4_000, 1)).numpy()[:, 0]
     expected = encoder.sample(table[:1], 4_000)[:, 0, 0]

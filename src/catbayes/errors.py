@@ -35,8 +35,8 @@ class InputError(ValueError):
     >>> SamplingBayesianEncoder(prior=-1.0).fit([["a"], ["b"]], [0, 1])
     Traceback (most recent call last):
     ...
-    catbayes.errors.InputError: prior=-1.0: expected "empirical", a number ≥ 0 or a prior object. \
-Use 0 for a flat prior.
+    catbayes.errors.InputError: prior=-1.0: expected "empirical", a number of rows > 0, or a prior object such as \
+Scaled(0), which is flat.
     """
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import betaincinv, digamma, logit
 
 from catbayes.core.arrays import at_least, namespace, positive, precision
-from catbayes.core.validation import LARGEST, Array, is_number
+from catbayes.core.validation import LARGEST, Array, check_count, is_number
 from catbayes.errors import InputError
 from catbayes.families import Family
 
@@ -43,7 +43,7 @@ class Mapping:
 
     Examples
     --------
-    >>> from catbayes import DirichletCategorical
+    >>> from catbayes.families import DirichletCategorical
     >>> from catbayes.mappings import Polynomial
     >>> Polynomial(drop_first=True).bind(DirichletCategorical([1.0, 1.0, 2.0]), ["a", "b", "c"]).names()
     ['mean_b', 'mean_c', 'square_b', 'square_c']
@@ -104,7 +104,7 @@ class Mean(Mapping):
 
     Examples
     --------
-    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.families import BetaBernoulli
     >>> from catbayes.mappings import Mean
     >>> Mean().expected(BetaBernoulli(alpha=[1.0, 3.0], beta=[1.0, 1.0])).tolist()
     [[0.5], [0.75]]
@@ -128,7 +128,7 @@ class MeanPrecision(Mean):
 
     Examples
     --------
-    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.families import BetaBernoulli
     >>> from catbayes.mappings import MeanPrecision
     >>> MeanPrecision().known(BetaBernoulli(alpha=[1.0, 50.0], beta=[1.0, 50.0])).round().tolist()
     [[12.0], [404.0]]
@@ -174,7 +174,7 @@ class Identity(Mean):
 
     Examples
     --------
-    >>> from catbayes import NormalGamma
+    >>> from catbayes.families import NormalGamma
     >>> from catbayes.mappings import Identity
     >>> Identity().bind(NormalGamma(0.0, 1.0, 2.0, 2.0), None).names()
     ['mean', 'precision']
@@ -195,7 +195,7 @@ class WeightOfEvidence(Mapping):
 
     Examples
     --------
-    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.families import BetaBernoulli
     >>> from catbayes.mappings import WeightOfEvidence
     >>> bound = WeightOfEvidence().bind(BetaBernoulli(alpha=1.0, beta=3.0), None)
     >>> bound.expected(BetaBernoulli(alpha=[1.0, 30.0], beta=[3.0, 10.0])).round(2).tolist()
@@ -244,8 +244,8 @@ class Function(Mapping):
     Examples
     --------
     >>> import numpy as np
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> encoder = SamplingBayesianEncoder(mapping=lambda theta: np.sqrt(theta[..., 0]), prior=0, random_state=0)
+    >>> from catbayes import SamplingBayesianEncoder, Scaled
+    >>> encoder = SamplingBayesianEncoder(mapping=lambda theta: np.sqrt(theta[..., 0]), prior=Scaled(0), random_state=0)
     >>> encoder.fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).transform([["a"]]).shape
     (1, 1)
     """
@@ -294,11 +294,23 @@ class Function(Mapping):
 
 @dataclass(frozen=True, slots=True)
 class PosteriorMoments(Mapping):
-    """Mean, variance, skewness and excess kurtosis of the posterior of the mean, none drawn (Slakey et al.).
+    """Mean, variance, skewness and excess kurtosis of the posterior of the mean, none drawn.
+
+    The deterministic encoding of Slakey, Salas and Schamroth (*Encoding Categorical Variables with Conjugate Bayesian
+    Models for WeWork Lead Scoring Engine*, 2019). In training a row's own target is excluded by folds.
+
+    Parameters
+    ----------
+    n_moments : int from 1 to 4, default=2
+        How many of them.
+    drop_first : bool, default=False
+        With three classes or more, leave out the outputs of the first class.
+    labels, select
+        Set when the mapping is bound to a column.
 
     Examples
     --------
-    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.families import BetaBernoulli
     >>> from catbayes.mappings import PosteriorMoments
     >>> PosteriorMoments(n_moments=2).known(BetaBernoulli(alpha=[1.0], beta=[1.0])).round(3).tolist()
     [[0.5, 0.083]]
@@ -307,6 +319,10 @@ class PosteriorMoments(Mapping):
     n_moments: int = 2
 
     quadratic: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Require one to four."""
+        check_count("n_moments", self.n_moments, 1, 4)
 
     def names(self) -> list[str]:
         """The first `n_moments` of the four."""
@@ -344,7 +360,9 @@ class PredictiveQuantiles(Mapping):
 
     Examples
     --------
-    >>> from catbayes import GammaPoisson, PredictiveQuantiles, SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.families import GammaPoisson
+    >>> from catbayes.mappings import PredictiveQuantiles
     >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 8, 12]
     >>> prior = GammaPoisson(alpha=1.0, beta=0.5)
     >>> encoder = SamplingBayesianEncoder(family="poisson", prior=prior, mapping=PredictiveQuantiles((0.1, 0.9)))
@@ -401,10 +419,11 @@ MAPPINGS: dict[str, Mapping] = {
     "polynomial": Polynomial(),
     "weight_of_evidence": WeightOfEvidence(),
     "identity": Identity(),
+    "moments": PosteriorMoments(),
 }
 """By the names that the parameter `mapping` of the encoders takes."""
 
-MappingWord: TypeAlias = Literal["mean", "mean_precision", "polynomial", "weight_of_evidence", "identity"]
+MappingWord: TypeAlias = Literal["mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", "moments"]
 MappingLike: TypeAlias = MappingWord | Mapping | Callable[[Array], Any]
 """What the parameter `mapping` takes."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from catbayes.core.validation import LARGEST, check_number, is_number
 from catbayes.errors import InputError
 
-__all__ = ["Empirical", "Given", "Prior", "Scaled", "resolve_prior"]
+__all__ = ["Empirical", "Prior", "Scaled"]
 
 
 class Prior(Protocol):
@@ -18,7 +18,7 @@ class Prior(Protocol):
 
     Examples
     --------
-    >>> from catbayes import Empirical
+    >>> from catbayes.priors import Empirical
     >>> from catbayes.families import BetaBernoulli
     >>> from catbayes.core.statistics import Tally
     >>> import numpy as np
@@ -45,7 +45,8 @@ class Empirical:
 
     Examples
     --------
-    >>> from catbayes import Empirical, SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.priors import Empirical
     >>> SamplingBayesianEncoder(prior=Empirical())  # the same as prior="empirical"
     SamplingBayesianEncoder(prior=Empirical())
     """
@@ -97,12 +98,32 @@ class Scaled:
 
 
 @dataclass(frozen=True, slots=True)
+class InRows:
+    """The mean of all rows, worth so many of them: what the parameter `prior` takes as a number.
+
+    Parameters
+    ----------
+    rows : float > 0
+        How many rows of the mean a category starts from; `smooth` of scikit-learn's TargetEncoder.
+    """
+
+    rows: float
+
+    learnt: ClassVar[bool] = False
+
+    def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
+        """Take the mean of all rows."""
+        prior = family.from_rows(statistics.total().per(units), self.rows)
+        return prior.per(1.0 / units), prior.for_unseen().per(1.0 / units)
+
+
+@dataclass(frozen=True, slots=True)
 class Given:
     """A prior whose parameters somebody typed.
 
     Examples
     --------
-    >>> from catbayes import BetaBernoulli
+    >>> from catbayes.families import BetaBernoulli
     >>> from catbayes.priors import Given, resolve_prior
     >>> isinstance(resolve_prior(BetaBernoulli(alpha=2, beta=8)), Given)
     True
@@ -132,20 +153,16 @@ class Given:
 
 
 def resolve_prior(prior: Any) -> Prior:
-    """Read the parameter `prior` of an encoder.
-
-    Examples
-    --------
-    >>> from catbayes.priors import resolve_prior
-    >>> resolve_prior("empirical"), resolve_prior(0.01)
-    (Empirical(), Scaled(gamma=0.01, strength=None))
-    """
+    """Read the parameter `prior` of an encoder."""
     if isinstance(prior, str) and prior == "empirical":
         return Empirical()
-    if is_number(prior) and 0 <= prior < float("inf"):
-        return Scaled(float(prior))
-    if isinstance(prior, Empirical | Scaled):
+    if is_number(prior) and 0 < prior < float("inf"):
+        return InRows(float(prior))
+    if isinstance(prior, Empirical | Scaled | InRows):
         return prior
     if hasattr(prior, "leave_out") and not isinstance(prior, type):
         return Given(prior)
-    raise InputError(f'prior={prior!r}: expected "empirical", a number ≥ 0 or a prior object. Use 0 for a flat prior.')
+    raise InputError(
+        f'prior={prior!r}: expected "empirical", a number of rows > 0, or a prior object such as Scaled(0), which is '
+        "flat."
+    )

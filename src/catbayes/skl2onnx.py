@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
+from catbayes._encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.export.lookups import input_kinds, lookups
 
@@ -24,7 +24,7 @@ ML = 2
 
 
 def register() -> None:
-    """Let skl2onnx convert `SamplingBayesianEncoder` and `ConjugateMomentEncoder`, wherever they stand in a Pipeline.
+    """Let skl2onnx convert `SamplingBayesianEncoder`, wherever it stands in a Pipeline.
 
     The graph gives what `transform` gives, in single precision unless an input is of doubles. Columns of text are
     inputs of their own, `StringTensorType([None, 1])`, in the order that they had at fit. What holds for `to_onnx` of
@@ -48,8 +48,7 @@ def register() -> None:
     >>> session.run(["output_label"], rows)[0].tolist() == pipeline.predict(X[:3]).tolist()
     True
     """
-    for kind in (SamplingBayesianEncoder, ConjugateMomentEncoder):
-        update_registered_converter(kind, f"Catbayes{kind.__name__}", _shape, _convert)
+    update_registered_converter(SamplingBayesianEncoder, "CatbayesSamplingBayesianEncoder", _shape, _convert)
 
 
 def _shape(operator: Any) -> None:

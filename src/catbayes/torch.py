@@ -45,10 +45,10 @@ class PosteriorEmbedding(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder, Scaled
     >>> from catbayes.torch import PosteriorEmbedding
     >>> X, y = [["red"], ["red"], ["blue"], ["blue"]] * 10, [1, 1, 0, 1] * 10
-    >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0).fit(X, y)
+    >>> encoder = SamplingBayesianEncoder(prior=Scaled(0), random_state=0).fit(X, y)
     >>> embedding = PosteriorEmbedding(encoder)
     >>> network = torch.nn.Sequential(embedding, torch.nn.Linear(embedding.n_outputs, 1))
     >>> codes = embedding.codes(X)
@@ -159,14 +159,14 @@ class PosteriorEmbedding(nn.Module):
     def _check_target(self, codes: torch.Tensor, target: torch.Tensor, weight: Any) -> tuple[torch.Tensor, Any]:
         if not self._encoding.settings.own_target.by_row:
             raise InputError(
-                f"own_target={self._encoding.settings.own_target!r} needs all rows together: train on "
+                f'own_target="{self._encoding.settings.own_target.word}" needs all rows together: train on '
                 "SamplingBayesianEncoder.fit_draws."
             )
         self._encoding.refuse_one_way()
         if not self._encoding.hides:
             raise InputError(
-                "Draws with these settings do not hide that a target was taken out of them (draws.temperature, "
-                "draws.per, weights, or counts far from Poisson's; see own_target): train on "
+                "Draws with these settings do not hide that a target was taken out of them (temperature, "
+                "weights, or counts far from Poisson's; see own_target): train on "
                 "SamplingBayesianEncoder.fit_draws."
             )
         if self._encoding.evidence.weighted and weight is None:

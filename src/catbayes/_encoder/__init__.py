@@ -9,13 +9,11 @@ from catbayes._encoder._reading import fitted_encoding, input_names, new_seed, r
 from catbayes._encoder._settings import read_settings, write_settings
 from catbayes._encoder._targets_file import build_targets
 from catbayes._encoder._values import read_value, write_values
-from catbayes._encoder.moments import ConjugateMomentEncoder
 from catbayes._encoder.sampling import Augmented, SamplingBayesianEncoder
 from catbayes._encoder.targets import KINDS, MultiTargetEncoder
 
 __all__ = [
     "Augmented",
-    "ConjugateMomentEncoder",
     "MultiTargetEncoder",
     "SamplingBayesianEncoder",
     "fitted_encoding",

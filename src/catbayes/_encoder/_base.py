@@ -43,6 +43,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
 
     family: Any
     own_target: Any
+    cv: Any
     random_state: Seed
     encoding_: Encoding
     _seen: Seen | None = None  # what `fit` was given, and nobody after it
@@ -132,9 +133,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
 
         Examples
         --------
-        >>> from catbayes import SamplingBayesianEncoder
+        >>> from catbayes import SamplingBayesianEncoder, Scaled
         >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
-        >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0)
+        >>> encoder = SamplingBayesianEncoder(prior=Scaled(0), random_state=0)
         >>> encoder.fit_transform(X, y)[:2].round(2).tolist()  # two rows of one category, two draws
         [[0.38], [0.37]]
         """
@@ -310,7 +311,8 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
 
         Examples
         --------
-        >>> from catbayes import BetaBernoulli, SamplingBayesianEncoder
+        >>> from catbayes import SamplingBayesianEncoder
+        >>> from catbayes.families import BetaBernoulli
         >>> encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=1))
         >>> encoder.fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).transform([["a"], ["b"], ["unseen"]])
         array([[0.5 ],
@@ -425,9 +427,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         Examples
         --------
         >>> import io
-        >>> from catbayes import SamplingBayesianEncoder
+        >>> from catbayes import SamplingBayesianEncoder, Scaled
         >>> file = io.BytesIO()
-        >>> SamplingBayesianEncoder(prior=0).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).save(file)
+        >>> SamplingBayesianEncoder(prior=Scaled(0)).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).save(file)
         >>> SamplingBayesianEncoder.load(file).transform([["a"]])
         array([[0.5]])
         """
@@ -466,9 +468,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         Examples
         --------
         >>> import pandas as pd
-        >>> from catbayes import SamplingBayesianEncoder
+        >>> from catbayes import SamplingBayesianEncoder, Scaled
         >>> X = pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", None]})
-        >>> encoder = SamplingBayesianEncoder(prior=0).fit(X, [0, 1, 1, 1])
+        >>> encoder = SamplingBayesianEncoder(prior=Scaled(0)).fit(X, [0, 1, 1, 1])
         >>> print(encoder.to_sql(table="visits"))
         WITH catbayes_0 AS (
           SELECT
@@ -512,9 +514,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         Examples
         --------
         >>> import pandas as pd
-        >>> from catbayes import SamplingBayesianEncoder
+        >>> from catbayes import SamplingBayesianEncoder, Scaled
         >>> X = pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", "Rome"]})
-        >>> encoder = SamplingBayesianEncoder(prior=0).fit(X, [0, 1, 1, 1])
+        >>> encoder = SamplingBayesianEncoder(prior=Scaled(0)).fit(X, [0, 1, 1, 1])
         >>> encoder.to_frames()["known_0"]
            city  city_encoded
         0  Oslo          0.50
@@ -556,9 +558,9 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         Examples
         --------
         >>> import numpy as np, onnxruntime, pandas as pd
-        >>> from catbayes import SamplingBayesianEncoder
+        >>> from catbayes import SamplingBayesianEncoder, Scaled
         >>> X = pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", None]})
-        >>> encoder = SamplingBayesianEncoder(prior=0).fit(X, [0, 1, 1, 1])
+        >>> encoder = SamplingBayesianEncoder(prior=Scaled(0)).fit(X, [0, 1, 1, 1])
         >>> session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
         >>> session.run(["city_encoded"], {"city": np.array([["Oslo"], ["Rome"], ["Lima"], [""]])})[0].round(2)
         array([[0.5 ],
@@ -575,7 +577,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
     def get_metadata_routing(self) -> MetadataRouter:
         """Route `sample_weight` and `exposure` to `fit`, and groups to the folds of `fit_transform`."""
         router = MetadataRouter(owner=self).add_self_request(self)
-        splitter = splitter_of(self.own_target)
+        splitter = splitter_of(self.own_target, self.cv)
         mapping = MethodMapping().add(caller="fit_transform", callee="split")
         return router.add(splitter=splitter, method_mapping=mapping)
 

@@ -18,10 +18,7 @@ from catbayes.errors import InputError
 def make_encoders(template: Any, targets: list[Any]) -> dict[Any, Any]:
     """Clone an encoder for each target."""
     if not isinstance(template, PosteriorEncoder):
-        raise InputError(
-            f"encoder is a {type(template).__name__}: expected a SamplingBayesianEncoder, a ConjugateMomentEncoder or "
-            "None."
-        )
+        raise InputError(f"encoder is a {type(template).__name__}: expected a SamplingBayesianEncoder or None.")
     pairs = zip(targets, target_seeds(template.random_state, len(targets)), strict=True)
     encoders = {name: clone(template).set_params(random_state=seed) for name, seed in pairs}
     for encoder in encoders.values():

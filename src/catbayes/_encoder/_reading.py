@@ -140,7 +140,7 @@ def fitted_encoding(model: Any) -> Encoding:
     encoding = getattr(getattr(model, "encoder_", model), "encoding_", None)
     if not isinstance(encoding, Encoding):
         raise InputError(
-            f"{model!r} has no encoded columns: expected a fitted SamplingBayesianEncoder, ConjugateMomentEncoder, "
-            "or a sampling model with a categorical column."
+            f"{model!r} has no encoded columns: expected a fitted SamplingBayesianEncoder, or a "
+            "sampling model with a categorical column."
         )
     return encoding

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from catbayes._encoder._values import read_value, write_value, write_values
-from catbayes.core.category_outputs import Kept
-from catbayes.core.drawing import Draws
-from catbayes.core.leakage import STRATEGIES
-from catbayes.core.selection import is_column_list, read_parents
-from catbayes.effects.settings import Effects
+from catbayes.core.leakage import Ordered
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family, family_name
-from catbayes.kinds import KINDS
+from catbayes.kinds import KINDS, Nested
 from catbayes.mappings import MAPPINGS, PosteriorMoments, PredictiveQuantiles
 from catbayes.priors import Empirical, Scaled
-
-OF_MACHINE = ("n_jobs",)
-"""What the machine that loads an encoder has to say, and not a file."""
 
 
 def write_name(name: Any) -> str | int:
@@ -48,8 +42,7 @@ def read_family_object(record: dict[str, Any]) -> Family:
 
 
 OBJECTS: dict[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (Empirical, Scaled, Draws, Effects, Kept, PosteriorMoments, PredictiveQuantiles, *STRATEGIES.values())
+    kind.__name__: kind for kind in (Empirical, Scaled, PosteriorMoments, PredictiveQuantiles, Ordered)
 }
 OBJECTS |= KINDS
 OBJECTS |= {type(mapping).__name__: type(mapping) for mapping in MAPPINGS.values()}
@@ -57,8 +50,8 @@ OBJECTS |= {type(mapping).__name__: type(mapping) for mapping in MAPPINGS.values
 
 
 def write_settings(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of an encoder as JSON, but for those of the machine."""
-    return {name: _write_setting(name, value) for name, value in parameters.items() if name not in OF_MACHINE}
+    """The parameters of an encoder as JSON."""
+    return {name: _write_setting(name, value) for name, value in parameters.items()}
 
 
 def _write_setting(name: str, value: Any) -> Any:
@@ -71,16 +64,16 @@ def _write_setting(name: str, value: Any) -> Any:
         return [write_name(column) for column in value]
     if name == "interactions" and isinstance(value, list | tuple):
         return [[write_name(column) for column in interaction] for interaction in value]
-    if name == "hierarchy":
-        return [[write_name(child), _write_parents(parents, child)] for child, parents in value.items()]
+    if name == "effects" and isinstance(value, Mapping):
+        return [[write_name(column), list(map(write_name, numbers))] for column, numbers in value.items()]
     if name == "kinds":
         return [[_write_names(columns), _write_setting("kind", kind)] for columns, kind in value.items()]
     if name == "family" and isinstance(value, type):
         return family_name(value)
     if isinstance(value, Family):
         return write_family(value)
-    if isinstance(value, Effects) and not isinstance(value.slopes, str) and value.slopes is not None:
-        value = Effects(tuple((column, tuple(numbers)) for column, numbers in dict(value.slopes).items()))
+    if isinstance(value, Nested):
+        return {"object": "Nested", "parents": _write_parents(value)}
     if OBJECTS.get(type(value).__name__) is type(value) and is_dataclass(value):
         shown = [entry.name for entry in fields(value) if entry.repr]
         return {"object": type(value).__name__, **{entry: _write_field(getattr(value, entry), name) for entry in shown}}
@@ -102,12 +95,15 @@ def _write_field(value: Any, name: str) -> Any:
     )
 
 
-def _write_parents(parents: Any, child: Any) -> Any:
-    """Names of columns, or a table of parents as pairs of a child and its ancestors."""
-    if is_column_list(parents):
-        return [write_name(column) for column in parents]
-    table, what = read_parents(parents, child), f"parent in the hierarchy of {child!r}"
-    return {"table": [[write_value(key, what), write_values(above, what)] for key, above in table.items()]}
+def _write_parents(kind: Nested) -> Any:
+    """Names of columns, or pairs of a category and its ancestors."""
+    if kind.by_column:
+        return [write_name(column) for column in kind.parents]
+    return {
+        "table": [
+            [write_value(child, "parent"), write_values(above, "parent")] for child, above in kind.parents.items()
+        ]
+    }
 
 
 def _read_parents(parents: Any) -> Any:
@@ -117,8 +113,8 @@ def _read_parents(parents: Any) -> Any:
 
 
 def _read_setting(name: str, value: Any) -> Any:
-    if name == "hierarchy" and value is not None:
-        return {child: _read_parents(parents) for child, parents in value}
+    if name == "effects" and isinstance(value, list):
+        return dict(value)
     if name == "kinds" and value is not None:
         names = [tuple(columns) if isinstance(columns, list) else columns for columns, _ in value]
         return {name: _read_setting("kind", kind) for name, (_, kind) in zip(names, value, strict=True)}
@@ -126,6 +122,8 @@ def _read_setting(name: str, value: Any) -> Any:
         return [tuple(interaction) for interaction in value]
     if not isinstance(value, dict):
         return value
+    if value.get("object") == "Nested":
+        return Nested(_read_parents(value["parents"]))
     if "object" in value:
         given = {name: tuple(entry) if isinstance(entry, list) else entry for name, entry in value.items()}
         return OBJECTS[str(given.pop("object"))](**given)
@@ -134,4 +132,4 @@ def _read_setting(name: str, value: Any) -> Any:
 
 def read_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """The parameters of an encoder from JSON."""
-    return {name: _read_setting(name, value) for name, value in settings.items() if name not in OF_MACHINE}
+    return {name: _read_setting(name, value) for name, value in settings.items()}

@@ -8,15 +8,16 @@ import numpy as np
 
 from catbayes._encoder._base import PosteriorEncoder, PriorLike
 from catbayes._encoder._reading import new_seed, read_new, read_row_keys
-from catbayes.core.category_outputs import KeepCategories, Kept, resolve_kept
-from catbayes.core.drawing import Draws, resolve_draws
+from catbayes.core.category_outputs import KeepCategories, resolve_kept
+from catbayes.core.drawing import resolve_draws
 from catbayes.core.fitted import Missing, Settings, Unseen
 from catbayes.core.layout import TrainingDraws
-from catbayes.core.leakage import OwnTarget, Strategy, resolve_own_target
+from catbayes.core.leakage import Ordered, Strategy, resolve_own_target
 from catbayes.core.selection import Selection
-from catbayes.core.types import ByRow, ByRowOrName, Columns, Hierarchy, Interactions, Kinds, RowId, Seed, TableLike
+from catbayes.core.slots import Sampler
+from catbayes.core.types import ByRow, ByRowOrName, Columns, Interactions, Kinds, RowId, Seed, TableLike
 from catbayes.core.validation import Array, Codes, check_count
-from catbayes.effects.settings import Effects, resolve_effects
+from catbayes.effects.settings import EffectsLike, resolve_effects
 from catbayes.families import resolve_family
 from catbayes.mappings import MappingLike, resolve_mapping
 from catbayes.priors import resolve_prior
@@ -52,59 +53,65 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         What to encode. "auto" takes string, object, categorical, enum and boolean columns of a frame, and all columns
         of an array. A callable gets the table, and says which, as scikit-learn's `make_column_selector` does. The other
         columns pass through.
+    kinds : dict of column to kind, or None
+        What the values of columns are, where they are more than names, by the classes of `catbayes.kinds`:
+        `{"hour": Ordinal(cyclic=True), "age": Bins(20)}` for levels that are smoothed towards adjacent ones,
+        `"postcode": Nested(["region", "country"])` for categories within others, `"title": Spellings()` for similar
+        names, `("home", "away"): Shared()` for the same categories in several columns, `"genres": Tags("|")` for sets.
+        With `columns="auto"` these columns are encoded too.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         Combinations of columns that are encoded as columns of their own, each with its own prior, behind the others:
         `[("user", "door")]`, or all pairs (and triples) of the encoded columns. "auto" takes the pairs that say more
         than their columns do one by one, by the gain in marginal likelihood; `interactions_` tells which and why.
-    hierarchy : dict of column to list of parent columns, or to a table of parents, or None
-        `{"postcode": ["region", "country"]}`: the prior of a postcode is centred on its region, and that of a region on
-        its country, with strengths from the data. An unseen postcode draws from its region, an unseen region from its
-        country. Instead of columns, a dictionary of each category's parent (or tuple of parent, grandparent, …), or a
-        frame of categories and parents, whose categories need not have been seen.
-    kinds : dict of column to kind, or None
-        What the values of columns are, where they are more than names, by the classes of `catbayes.kinds`:
-        `{"hour": Ordinal(cyclic=True), "age": Bins(20)}`.
-        Levels lean on neighbours, `"title": Spellings()` on what is called alike, `("home", "away"): Shared()` on the
-        same categories in the other columns, `"genres": Tags("|")` on the members of a set.
-        With `columns="auto"` these columns are encoded too.
+    effects : bool, "slopes", or dict of column to list of columns, default=False
+        Whether columns get a second output: the effect of each category where all other columns, encoded and numeric,
+        are equal. Training rows get it by folds, their own targets left out. Effects are learnt from all rows at once,
+        in memory. `{"customer": ["price"]}` also learns for each customer how the target goes with the price;
+        "slopes" looks for such numbers, at most one a column, and takes those that are beyond chance.
+    keep_categories : "codes", "one_hot", or None
+        Whether informative columns give their categories as outputs too, after the posterior: as numbers for trees, or
+        as columns of zeros and ones for linear models. They replace the posterior where it has as many outputs as there
+        are categories. A category that was not seen has the next number, or zeros.
+    max_categories : int or None, default=30
+        `keep_categories` is for columns of so many categories at most; None is for all.
     family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
         Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes. "lognormal" is
         for amounts > 0 that vary by factors: everything, the posteriors and "mean" included, is then about log y.
-    prior : "empirical", number ≥ 0, or prior object
-        "empirical" makes each column most likely; a number is the paper's γ; `Scaled(γ, strength=0)` its regression
-        prior to the letter; `BetaBernoulli(alpha=2, beta=8)` and its like are your own.
-    mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", callable or mapping object
-        From θ to features; or `PredictiveQuantiles()`, quantiles of the target of a new row. A callable gets θ of shape
-        (…, parameter), and `transform` averages it over draws of each category; with `draws=1.0` a
-        method `expected(posterior)` of it takes their place. With three classes or more, `Mean(drop_first=True)` and
-        its like leave out the outputs of the first class, which the others imply.
-    own_target : "exclude", "cross_fit", "ordered", "include", or `Exclude(cv)`, `CrossFit(cv)`, `Ordered(column)`, …
-        Whether row n's own y has a part in its training features. "exclude": none, but for its share in the prior that
-        all rows have in common; it is taken out of the posterior in closed form where the draw hides the step, and by
-        folds elsewhere. "cross_fit": by folds throughout. "ordered": of its category a row
-        knows the rows before it only, as in CatBoost, in the order of a column or in a new random order for each draw.
-        "include": as in the paper; it leaks where categories are rare.
-    draws : "estimate", float from 0 to 1, or `Draws(…)`
-        How far draws lie from the posterior mean: by the count of the category, or so many times as far as the
-        posterior spreads, 1 being the paper's. `Draws(temperature=…, per=…, sampler=…)` says more: whether rows of
-        a category share a draw, and what draws.
-    effects : bool or `Effects(slopes=…)`, default=False
-        Whether columns give as an output too what their category adds where everything else is equal: the effect given
-        the other encoded columns and the columns of numbers. Training rows get it by folds, their own targets left out.
-        Effects are learnt from all rows at once, in memory. `Effects(slopes={"customer": ["price"]})` learns slopes
-        too.
-    keep_categories : "codes", "one_hot", `Kept(…)`, or None
-        Whether columns of few categories give these as outputs too, behind the posterior: as numbers for trees, or as
-        columns of zeros and ones for linear models. `Kept(kind, most=30)` says what few is.
+    prior : "empirical", number > 0, or prior object
+        Where a category starts from. "empirical": what makes each column most likely. Its mean is then the mean of the
+        categories, each weighted by how well it is known, because that is what a new category is a draw from: frequent
+        categories do not count in proportion to their rows. A number: the mean of y over all rows, worth so many rows,
+        as `smooth` in scikit-learn's TargetEncoder. `Scaled(γ)` is the prior of the paper, worth the share γ of the
+        table, and `Scaled(0)` is flat; `BetaBernoulli(alpha=2, beta=8)` and its like are your own.
+    mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", "moments", callable or object
+        From θ to features. "moments" draws nothing: mean and variance of the posterior. Of `catbayes.mappings`:
+        `PosteriorMoments(4)`, or `PredictiveQuantiles()`, quantiles of the target of a new row. A callable gets θ of
+        shape (…, parameter), and `transform` averages it over draws of each category; with `temperature=1.0` a method
+        `expected(posterior)` of it takes their place. With three classes or more, `Mean(drop_first=True)` and its like
+        leave out the outputs of the first class, which the others imply.
+    own_target : "exclude", "cross_fit", "ordered", "include", or `Ordered(column)`
+        Whether a row's own y is in its training features. "exclude": it is left out of the posterior in closed form
+        where the draw hides the step, and by folds elsewhere; it only has its share in the prior of all rows.
+        "cross_fit": by folds throughout. "ordered": a row knows only the rows of its category before it, as in
+        CatBoost, in a new random order for each draw or, by `Ordered("day")`, in the order of a column. "include": as
+        in the paper; it leaks where categories are rare.
+    cv : int or splitter, default=5
+        Folds of "exclude" and "cross_fit". A number means shuffled folds, which keep groups together if
+        `fit_transform` gets them.
+    temperature : "auto", or float from 0 to 1
+        How far draws lie from the posterior mean, as a multiple of the posterior's spread: 1 is the posterior, as in
+        the paper, 0 its mean. "auto" goes by count, √(n / (n + ν)) for n rows and a prior worth ν: as the mean itself
+        would vary from sample to sample, which is what a model meets in new categories.
+    sampler : "auto", "exact", "normal"
+        "normal" is the large-sample approximation of Appendix B; "auto" uses it, corrected for skewness, for
+        categories of which so much is known that its error in distribution is below 0.005, and exact draws for others.
     unseen : "prior", "nan", "error"
         What to do with a category that `fit` did not see: encode it by the prior or as NaN, or refuse it.
     missing : "category", "prior", "nan", "error"
         What to do with a missing value: a category of its own, as if unseen, NaN, or an error.
     random_state : int, RandomState or None
-        The same seed gives the same draws for any `n_jobs`, and for any container in which the columns have the same
-        names. Encoders of arrays that share a ColumnTransformer need seeds of their own.
-    n_jobs : int or None
-        Threads over columns.
+        The same seed gives the same draws for any container in which the columns have the same names. Encoders of
+        arrays that share a ColumnTransformer need seeds of their own.
 
     Attributes
     ----------
@@ -125,17 +132,13 @@ class SamplingBayesianEncoder(PosteriorEncoder):
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
-    See Also
-    --------
-    ConjugateMomentEncoder : the same posteriors, encoded by their moments without drawing.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder, Scaled
     >>> X = np.array([["red"], ["red"], ["red"], ["red"], ["blue"], ["blue"], ["blue"], ["blue"]], dtype=object)
     >>> y = [1, 1, 1, 0, 0, 0, 0, 1]
-    >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0)
+    >>> encoder = SamplingBayesianEncoder(prior=Scaled(0), random_state=0)
     >>> encoder.fit_transform(X, y).shape  # a draw for each row
     (8, 1)
     >>> encoder.transform([["red"], ["blue"], ["never seen"]]).round(3)
@@ -150,36 +153,38 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         self,
         columns: Columns = "auto",
         *,
-        interactions: Interactions = None,
-        hierarchy: Hierarchy = None,
         kinds: Kinds = None,
+        interactions: Interactions = None,
+        effects: EffectsLike = False,
+        keep_categories: KeepCategories | None = None,
+        max_categories: int | None = 30,
         family: Any = "auto",
         prior: PriorLike = "empirical",
         mapping: MappingLike = "mean",
-        own_target: OwnTarget | Strategy = "exclude",
-        draws: Draws | float | Literal["estimate"] = "estimate",
-        effects: bool | Effects = False,
-        keep_categories: Kept | KeepCategories | None = None,
+        own_target: Ordered | Strategy = "exclude",
+        cv: Any = 5,
+        temperature: float | Literal["auto"] = "auto",
+        sampler: Sampler = "auto",
         unseen: Unseen = "prior",
         missing: Missing = "category",
         random_state: Seed = None,
-        n_jobs: int | None = None,
     ) -> None:
         self.columns = columns
-        self.interactions = interactions
-        self.hierarchy = hierarchy
         self.kinds = kinds
+        self.interactions = interactions
+        self.effects = effects
+        self.keep_categories = keep_categories
+        self.max_categories = max_categories
         self.family = family
         self.prior = prior
         self.mapping = mapping
         self.own_target = own_target
-        self.draws = draws
-        self.effects = effects
-        self.keep_categories = keep_categories
+        self.cv = cv
+        self.temperature = temperature
+        self.sampler = sampler
         self.unseen = unseen
         self.missing = missing
         self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit_draws(
         self,
@@ -203,9 +208,9 @@ class SamplingBayesianEncoder(PosteriorEncoder):
 
         Examples
         --------
-        >>> from catbayes import SamplingBayesianEncoder
+        >>> from catbayes import SamplingBayesianEncoder, Scaled
         >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
-        >>> draws = SamplingBayesianEncoder(prior=0, random_state=0).fit_draws(X, y)
+        >>> draws = SamplingBayesianEncoder(prior=Scaled(0), random_state=0).fit_draws(X, y)
         >>> bool((draws.features(0) == draws.features(0)).all()), bool((draws.features(0) == draws.features(1)).all())
         (True, False)
         """
@@ -300,18 +305,17 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])
 
     def _settings(self) -> Settings:
-        own_target, kept = resolve_own_target(self.own_target), resolve_kept(self.keep_categories)
-        weigh = kept is not None and kept.only_signal
+        own_target = resolve_own_target(self.own_target, self.cv)
+        kept = resolve_kept(self.keep_categories, self.max_categories)
         return Settings(
-            selection=Selection(self.columns, self.interactions, self.hierarchy, own_target.aside, weigh, self.kinds),
+            selection=Selection(self.columns, self.interactions, own_target.aside, kept is not None, self.kinds),
             family=resolve_family(self.family),
             prior=resolve_prior(self.prior),
             mapping=resolve_mapping(self.mapping),
             own_target=own_target,
-            draws=resolve_draws(self.draws),
+            draws=resolve_draws(self.temperature, self.sampler),
             effects=resolve_effects(self.effects),
             kept=kept,
             unseen=self.unseen,
             missing=self.missing,
-            n_jobs=self.n_jobs,
         )

@@ -22,14 +22,13 @@ from catbayes._encoder._file import load_table
 from catbayes._encoder._joint import JointLayout
 from catbayes._encoder._reading import input_names, read_table, read_targets
 from catbayes._encoder._targets_file import build_targets, save_targets
-from catbayes._encoder.moments import ConjugateMomentEncoder
 from catbayes._encoder.sampling import SamplingBayesianEncoder
 from catbayes.core.leakage import splitter_of
 from catbayes.core.types import ByRow, ByRowOrName, File, Labels, Name, RowId, Seed, TableLike
 from catbayes.errors import InputError
 from catbayes.io.sources import is_source
 
-KINDS = builders(SamplingBayesianEncoder, ConjugateMomentEncoder)
+KINDS = builders(SamplingBayesianEncoder)
 """What makes the encoder of one target from a file."""
 
 
@@ -42,7 +41,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    encoder : SamplingBayesianEncoder, ConjugateMomentEncoder or None
+    encoder : SamplingBayesianEncoder or None
         How to encode towards one target; None is `SamplingBayesianEncoder()`. Seeds of the targets are derived from its
         `random_state`. With `family="auto"` each target has the family that it asks for.
 
@@ -56,10 +55,11 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import pandas as pd
-    >>> from catbayes import MultiTargetEncoder, SamplingBayesianEncoder
+    >>> from catbayes import MultiTargetEncoder, SamplingBayesianEncoder, Scaled
     >>> X = pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", "Rome"], "rooms": [2, 3, 1, 4]})
     >>> y = pd.DataFrame({"price": [9.5, 11.0, 2.5, 4.0], "sold": ["no", "yes", "yes", "yes"]})
-    >>> encoder = MultiTargetEncoder(SamplingBayesianEncoder(prior=0, random_state=0)).set_output(transform="pandas")
+    >>> encoder = MultiTargetEncoder(SamplingBayesianEncoder(prior=Scaled(0), random_state=0))
+    >>> encoder = encoder.set_output(transform="pandas")
     >>> encoder.fit_transform(X, y).shape  # draws to train on
     (4, 3)
     >>> encoder.transform(X.iloc[::2]).round(2)
@@ -287,7 +287,9 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         """Route `sample_weight` and `exposure` to `fit`, and groups to the splitter `cv` of the encoder."""
         router = MetadataRouter(owner=self).add_self_request(self)
         mapping = MethodMapping().add(caller="fit_transform", callee="split")
-        return router.add(splitter=splitter_of(self._template().own_target), method_mapping=mapping)
+        return router.add(
+            splitter=splitter_of(self._template().own_target, self._template().cv), method_mapping=mapping
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = get_tags(self._template())

@@ -61,7 +61,7 @@ def _plain(payments: Dataset) -> SamplingBayesianEncoder:
     """What many people do: a category is the average of its rows, each one's own target among them."""
     everyone = Tally(np.bincount(payments.y, minlength=2)[None].astype(np.float64))
     weak = family_of_classes(2).scaled(everyone, gamma=1.0).worth(1e-3)
-    return SamplingBayesianEncoder("all", prior=weak, own_target="include", draws=0.0)
+    return SamplingBayesianEncoder("all", prior=weak, own_target="include", temperature=0.0)
 
 
 def _opening(payments: Dataset) -> str:

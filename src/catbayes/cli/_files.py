@@ -26,6 +26,7 @@ from catbayes.io.encode import encode as encode_table
 from catbayes.io.engines import ENGINES, Engine
 from catbayes.io.gathering import gather
 from catbayes.io.sources import find_files
+from catbayes.kinds import Nested
 from catbayes.mappings import MAPPINGS, MappingWord
 
 FORMATS = ("table", "csv", "json", "parquet")
@@ -63,7 +64,9 @@ _model = click.option(
 @_column("--columns", metavar="A,B,…", help="Columns to encode, or all; by default those of text and booleans.")
 @_column("--weight", help="Column of row weights.")
 @click.option("--family", type=click.Choice(["auto", *FAMILIES]), default="auto", show_default=True)
-@click.option("--prior", default="empirical", show_default=True, metavar="empirical|γ", help="Prior of each column.")
+@click.option(
+    "--prior", default="empirical", show_default=True, metavar="empirical|N", help="Prior of each column, or N rows."
+)
 @click.option("--mapping", type=click.Choice(list(MAPPINGS)), default="mean", show_default=True)
 @_column("--interactions", metavar="auto|pairs|triples|A&B,…", help="Columns to encode together.")
 @_column("--hierarchy", multiple=True, metavar="A:B,…", help="A leans on B, B on the next. May be given again.")
@@ -93,7 +96,7 @@ def fit(
     """
     check_output(output, force, find_files(tables))
     chosen: Any = chosen_columns(columns)
-    together: Any = {"interactions": _interactions(interactions), "hierarchy": _hierarchy(hierarchy)}
+    together: Any = {"interactions": _interactions(interactions), "kinds": _hierarchy(hierarchy)}
     encoder = SamplingBayesianEncoder(
         chosen,
         **together,
@@ -266,7 +269,7 @@ def _prior(text: str) -> Any:
     try:
         return float(text)
     except ValueError:
-        raise click.BadParameter(f'{text!r}: expected "empirical" or a number.', param_hint="--prior") from None
+        raise click.BadParameter(f'{text!r}: expected "empirical" or a number of rows.', param_hint="--prior") from None
 
 
 def _interactions(text: str | None) -> Any:
@@ -282,7 +285,7 @@ def _interactions(text: str | None) -> Any:
     return found
 
 
-def _hierarchy(texts: tuple[str, ...]) -> dict[str, list[str]] | None:
+def _hierarchy(texts: tuple[str, ...]) -> dict[str, Nested] | None:
     """Columns, each with those above it."""
     pairs = [(child.strip(), split_names(above)) for child, _, above in (text.partition(":") for text in texts)]
     if any(not child or not above for child, above in pairs):
@@ -290,7 +293,7 @@ def _hierarchy(texts: tuple[str, ...]) -> dict[str, list[str]] | None:
             f"{' '.join(texts)!r}: expected a column and those above it, such as postcode:region,country.",
             param_hint="--hierarchy",
         )
-    return dict(pairs) or None
+    return {child: Nested(above) for child, above in pairs} or None
 
 
 def _report(encoder: Any, output: str) -> None:

@@ -27,11 +27,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
 from sklearn.utils import get_tags
 
-from catbayes._encoder import ConjugateMomentEncoder
+from catbayes._encoder import SamplingBayesianEncoder
 from catbayes.comparison._native import LIGHTGBM, NATIVE
 from catbayes.comparison._rows import Rows
 from catbayes.comparison._scaling import TargetUnits, filled, standardised
-from catbayes.core.drawing import Draws
 from catbayes.core.table import did_you_mean
 from catbayes.errors import InputError
 from catbayes.inspect.one_column import seed_if_none
@@ -133,12 +132,14 @@ def _as_in_the_paper(rows: Rows, seed: int) -> Any:
 
 
 def _parameters_of_the_paper(rows: Rows) -> dict[str, Any]:
-    prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0) if rows.family.free_strength else GAMMA_OF_THE_PAPER
-    return _columns_and_family(rows) | {"prior": prior, "own_target": "include", "draws": Draws(1.0)}
+    prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0 if rows.family.free_strength else None)
+    return _columns_and_family(rows) | {"prior": prior, "own_target": "include", "temperature": 1.0}
 
 
 def _moments(rows: Rows, seed: int) -> Any:
-    return ConjugateMomentEncoder("all", family=rows.family, random_state=seed)
+    return SamplingBayesianEncoder(
+        "all", family=rows.family, mapping="moments", own_target="cross_fit", random_state=seed
+    )
 
 
 def _target(rows: Rows, seed: int) -> Any:

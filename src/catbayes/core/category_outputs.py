@@ -7,14 +7,14 @@ the afternoon, are then one to a model, though they differ beside other columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from catbayes.core.combinations import Index
 from catbayes.core.evidence import ColumnEvidence, Evidence
 from catbayes.core.extra_outputs import Beside
-from catbayes.core.validation import check_count, check_option
+from catbayes.core.validation import check_count
 from catbayes.errors import InputError
 from catbayes.mappings import Mapping
 
@@ -28,49 +28,20 @@ FEW = 30
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Which columns keep their categories beside the posterior, and how.
+    """Which columns give their categories as outputs too, and how.
 
-    Parameters
-    ----------
-    kind : "codes", "one_hot"
-        One number a category, in their order, for trees; or a column of zeros and ones for each, for linear models. A
-        category that was not seen has a number behind the others, and zeros.
-    most : int or None, default=30
-        Columns of so many categories at most. None keeps those of all columns.
-    only_signal : bool, default=True
-        Only columns that have a say about the target, by themselves or beside another column of the table: the
-        categories of others are chances to learn noise. Not known of what `gather` counted.
-    instead : bool, default=False
-        Give the categories instead of the posterior where there are as many classes to tell probabilities of as there
-        are categories, or more: it says no more than they do. The models do so by default.
-
-    Examples
-    --------
-    >>> from catbayes import Kept, SamplingBayesianEncoder
-    >>> X, y = [["a"], ["b"], ["c"], ["b"]] * 10, [0, 1, 1, 1] * 10
-    >>> encoder = SamplingBayesianEncoder(keep_categories=Kept("one_hot"), prior=0, random_state=0).fit(X, y)
-    >>> encoder.get_feature_names_out().tolist()
-    ['x0', 'x0_is_a', 'x0_is_b', 'x0_is_c']
-    >>> encoder.transform([["c"], ["unseen"]]).round(2).tolist()
-    [[0.92, 0.0, 0.0, 1.0], [0.5, 0.0, 0.0, 0.0]]
+    Those of at most so many categories, which have a say about the target, by themselves or beside another column of
+    the table: the categories of others are chances to learn noise. That is not known of what `gather` counted.
     """
 
-    kind: KeepCategories = "codes"
-    most: int | None = FEW
-    only_signal: bool = True
-    instead: bool = False
-
-    def check(self) -> None:
-        """Require usable values."""
-        check_option("keep_categories.kind", self.kind, get_args(KeepCategories))
-        if self.most is not None:
-            check_count("keep_categories.most", self.most)
+    kind: KeepCategories
+    most: int | None
 
     def applies(self, column: ColumnEvidence, evidence: Evidence) -> bool:
         """Tell whether a column is to keep its categories."""
         if column.is_interaction or (self.most is not None and column.index.missing > self.most):
             return False
-        return not self.only_signal or evidence.speaking is None or column.name in evidence.speaking
+        return evidence.speaking is None or column.name in evidence.speaking
 
     def names_rare(self, column: ColumnEvidence, evidence: Evidence) -> bool:
         """Tell whether a model comes to know which one of many categories a row has, of a column or within a pair."""
@@ -80,7 +51,7 @@ class Kept:
 
     def replaces(self, column: ColumnEvidence, mapping: Mapping) -> bool:
         """Tell whether the posterior of a column takes as many numbers as there are categories, to say no more."""
-        return self.instead and column.index.missing <= len(mapping.labels)
+        return column.index.missing <= len(mapping.labels)
 
     def table(self, column: ColumnEvidence, index: Index) -> Beside:
         """The outputs of every slot; the index may have slots above those that were counted."""
@@ -93,17 +64,12 @@ class Kept:
         return Beside.sure(tuple(labels), (slots == np.arange(len(labels))).astype(np.float64))
 
 
-def resolve_kept(keep_categories: Any) -> Kept | None:
-    """Read the parameter `keep_categories` of an encoder."""
+def resolve_kept(keep_categories: Any, max_categories: Any) -> Kept | None:
+    """Read the parameters `keep_categories` and `max_categories` of an encoder."""
+    if max_categories is not None:
+        check_count("max_categories", max_categories)
     if keep_categories is None:
         return None
-    if isinstance(keep_categories, Kept):
-        keep_categories.check()
-        return keep_categories
-    for kind in get_args(KeepCategories):
-        if isinstance(keep_categories, str) and keep_categories == kind:
-            return Kept(kind)
-    raise InputError(
-        f'keep_categories={keep_categories!r}: expected "codes", "one_hot", None, or a Kept object, such as '
-        'Kept("codes", most=100).'
-    )
+    if keep_categories not in ("codes", "one_hot"):
+        raise InputError(f'keep_categories={keep_categories!r}: expected "codes", "one_hot" or None.')
+    return Kept(keep_categories, max_categories)

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 from catbayes.core.arrays import TINY
@@ -33,7 +32,7 @@ from catbayes.core.target import Target
 from catbayes.core.validation import Array, Codes, check_option
 from catbayes.effects.outputs import effects_beside
 from catbayes.effects.settings import Effects
-from catbayes.errors import InputError, called_from, caller, warn
+from catbayes.errors import InputError, warn
 from catbayes.families import Family
 from catbayes.kinds.linked_prior import LinkedPrior, links_of
 from catbayes.mappings import Mapping, Mean
@@ -65,7 +64,6 @@ class Settings:
     kept: Kept | None
     unseen: Unseen
     missing: Missing
-    n_jobs: int | None
 
     def __post_init__(self) -> None:
         """Require settings that go together."""
@@ -76,19 +74,8 @@ class Settings:
             raise InputError('effects go with folds, and own_target="ordered" has none: use "exclude".')
 
     def each(self, function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
-        """Results in their order, one when it is asked for, so that whoever takes them has but one in memory.
-
-        With `n_jobs` all at once, by threads, because numpy and the frame libraries let go of the interpreter.
-        """
-        if self.n_jobs in (None, 1):
-            return map(function, items)
-        line = caller()
-
-        def called(item: In) -> Out:
-            with called_from(line):
-                return function(item)
-
-        return iter(Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(called)(item) for item in items))
+        """Results in their order, one when it is asked for, so that whoever takes them has but one in memory."""
+        return map(function, items)
 
     def run(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
         """The same, as a list."""
@@ -430,9 +417,6 @@ class Encoding:
     ) -> Array:
         how: Any = (column.mapping, column.temperature, self.settings.draws.sampler)
         seed = self.seed if seed is None else seed
-        if self.settings.draws.per == "category" and rows.target is None:
-            every = RowSlots.each(rows.slots)
-            return draw_features(every, *how, seed=seed, key=key)[rows.at]
         return draw_features(rows, *how, seed=seed, key=key, identity=identity, known=known)
 
 

@@ -99,14 +99,7 @@ class OwnTarget(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Include(OwnTarget):
-    """As in the paper: a row's own target has its part. It leaks where categories are rare.
-
-    Examples
-    --------
-    >>> from catbayes import Include, SamplingBayesianEncoder
-    >>> SamplingBayesianEncoder(own_target=Include())  # or own_target="include"
-    SamplingBayesianEncoder(own_target=Include())
-    """
+    """As in the paper: a row's own target has its part. It leaks where categories are rare."""
 
     word: ClassVar[str] = "include"
 
@@ -118,21 +111,7 @@ class Include(OwnTarget):
 
 @dataclass(frozen=True, slots=True)
 class CrossFit(OwnTarget):
-    """By folds throughout: a row is encoded by the rows of the other folds.
-
-    Parameters
-    ----------
-    cv : int or splitter, default=5
-        A number means shuffled folds, which keep groups together if there are any; groups come by
-        `fit_transform(X, y, groups=…)` or metadata routing.
-
-    Examples
-    --------
-    >>> from catbayes import CrossFit, SamplingBayesianEncoder
-    >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
-    >>> SamplingBayesianEncoder(own_target=CrossFit(cv=10), random_state=0).fit_transform(X, y).shape
-    (20, 1)
-    """
+    """By folds throughout: a row is encoded by the rows of the other folds."""
 
     cv: int | BaseCrossValidator = 5
 
@@ -165,22 +144,11 @@ class CrossFit(OwnTarget):
 class Exclude(CrossFit):
     """A row's own target is taken out of its posterior in closed form where the draw hides the step, else by folds.
 
-    It has no part but for its share in the prior that all rows have in common. Folds serve
-    everything that is not drawn a row at a time (`Draws(per="category")`, a temperature below 0.3, heavy weights,
-    counts far from Poisson's, the precision of "mean_precision"), and rows that come in groups. Where a model comes
-    to know which one of many categories a row has (`Kept(most=None)`), it would read the step, and folds hide it from
-    few rows no better: of such columns and their pairs a row knows the rows before it only, as in `Ordered`.
-
-    Parameters
-    ----------
-    cv : int or splitter, default=5
-        Folds, where they are used: see `CrossFit`.
-
-    Examples
-    --------
-    >>> from catbayes import Exclude, SamplingBayesianEncoder
-    >>> SamplingBayesianEncoder(own_target=Exclude(cv=10), mapping="mean_precision").get_params()["own_target"]
-    Exclude(cv=10)
+    It has no part but for its share in the prior that all rows have in common. Folds serve everything that is not drawn
+    widely enough (a temperature below 0.3, heavy weights, counts far from Poisson's, the precision of
+    "mean_precision"), and rows that come in groups. Where a model comes to know which one of many categories a row has
+    (`max_categories=None`), it would read the step, and folds hide it from few rows no better: of such columns and
+    their pairs a row knows the rows before it only, as in `Ordered`.
     """
 
     word: ClassVar[str] = "exclude"
@@ -242,11 +210,9 @@ class Ordered(OwnTarget):
 
     def check(self, draws: Draws, linked: tuple[Any, ...]) -> None:
         """Refuse what has no order."""
-        if draws.per == "category":
-            raise InputError('own_target="ordered" gives each row a posterior of its own: use Draws(per="row").')
         if linked:
             raise InputError(
-                f'own_target="ordered" with a hierarchy or kinds: a category of {linked[0]!r} leans on others, of '
+                f'own_target="ordered" with kinds: a category of {linked[0]!r} leans on others, of '
                 'which rows of all times are known. Use own_target="exclude" or "cross_fit".'
             )
 
@@ -272,24 +238,24 @@ class Ordered(OwnTarget):
 
 
 STRATEGIES: dict[str, type[OwnTarget]] = {kind.word: kind for kind in (Exclude, CrossFit, Ordered, Include)}
-"""By their shorthands."""
+"""By their words."""
 
 
-def resolve_own_target(own_target: Any, accepted: tuple[type[OwnTarget], ...] = (OwnTarget,)) -> OwnTarget:
-    """Read the parameter `own_target` of an encoder."""
-    words = [word for word, kind in STRATEGIES.items() if OwnTarget in accepted or kind in accepted]
-    if isinstance(own_target, str) and own_target in words:
-        return STRATEGIES[own_target]()
-    if isinstance(own_target, OwnTarget) and own_target.word in words:
+def resolve_own_target(own_target: Any, cv: Any = 5) -> OwnTarget:
+    """Read the parameters `own_target` and `cv` of an encoder."""
+    if isinstance(own_target, Ordered):
         return own_target
-    expected = ", ".join(f'"{word}"' for word in words)
-    kinds = ", ".join(f"{STRATEGIES[word].__name__}()" for word in words)
-    raise InputError(f"own_target={own_target!r}: expected one of {expected}, or an object {kinds}.")
+    if not isinstance(own_target, str) or own_target not in STRATEGIES:
+        expected = ", ".join(f'"{word}"' for word in STRATEGIES)
+        raise InputError(f"own_target={own_target!r}: expected one of {expected}, or an object such as Ordered('day').")
+    kind = STRATEGIES[own_target]
+    return kind(cv) if issubclass(kind, CrossFit) else kind()
 
 
-def splitter_of(own_target: Any) -> BaseCrossValidator | None:
+def splitter_of(own_target: Any, cv: Any) -> BaseCrossValidator | None:
     """What takes the groups of rows, where metadata are routed; folds by number keep groups together."""
-    cv = getattr(resolve_own_target(own_target), "cv", None)
+    if not isinstance(resolve_own_target(own_target), CrossFit):
+        return None
     return GroupKFold() if is_number(cv) else cv
 
 

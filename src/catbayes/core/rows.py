@@ -156,16 +156,15 @@ def _slopes(effects: Effects, columns: list[Any], names: list[Any], numbers: Any
     found: dict[int, list[int]] = {}
     for column, number in effects.pairs():
         if column not in columns:
-            raise InputError(f"effects.slopes: {column!r} is not an encoded column; those are {columns!r}.")
+            raise InputError(f"effects: {column!r} is not an encoded column; those are {columns!r}.")
         if number not in names or names.index(number) not in numbers:
             known = [names[position] for position in numbers]
             raise InputError(
-                f"effects.slopes: {number!r} is no column of numbers that differ and are not encoded; those are "
-                f"{known!r}."
+                f"effects: {number!r} is no column of numbers that differ and are not encoded; those are {known!r}."
             )
         positions = found.setdefault(columns.index(column), [])
         if names.index(number) in positions:
-            raise InputError(f"effects.slopes names {number!r} twice for {column!r}. Name each one once.")
+            raise InputError(f"effects names {number!r} twice for {column!r}. Name each one once.")
         positions.append(names.index(number))
     return found
 

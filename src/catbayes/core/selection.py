@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-import narwhals as nw
-
-from catbayes.core.categories import canonical_list, cells_of
 from catbayes.core.combinations import Index
-from catbayes.core.table import Table, find_column, find_columns
-from catbayes.errors import InputError, warn
-from catbayes.kinds import Kind, Shared
+from catbayes.core.table import find_column, find_columns
+from catbayes.errors import InputError
+from catbayes.kinds import Kind, Nested, Shared
 
-__all__ = ["ColumnSpec", "Selection", "read_parents"]
+__all__ = ["ColumnSpec", "Selection"]
 
 INTERACTIONS = ("pairs", "triples", "auto")
 MOST_INTERACTIONS = 500
@@ -50,14 +47,12 @@ class Selection:
 
     columns: Any = "auto"
     interactions: Any = None
-    hierarchy: Any = None
     aside: tuple[Any, ...] = ()
     weigh: bool = False  # whether to find out which columns have a say
     kinds: Any = None  # of columns whose values are more than names
 
     def __post_init__(self) -> None:
-        """Read tables of parents once, so that what was given may change."""
-        object.__setattr__(self, "hierarchy", _read_hierarchy(self.hierarchy))
+        """Check the kinds."""
         object.__setattr__(self, "kinds", _read_kinds(self.kinds))
 
     @property
@@ -82,7 +77,7 @@ class Selection:
     @property
     def linked(self) -> tuple[Any, ...]:
         """Columns whose categories lean on each other."""
-        return (*self.hierarchy, *self.kinds)
+        return tuple(self.kinds)
 
     def kinds_at(self, names: list[Any]) -> dict[int, Kind]:
         """The kinds of columns, by position."""
@@ -107,15 +102,13 @@ class Selection:
     def specs(self, names: list[Any], categorical: list[int]) -> list[ColumnSpec]:
         """What to encode of a table with these columns; `categorical` are those that "auto" takes."""
         aside = self.dropped(names)
-        kinds, within = self.kinds_at(names), {find_column(names, child, "hierarchy") for child in self.hierarchy}
+        kinds = self.kinds_at(names)
         categorical = [position for position in sorted({*categorical, *kinds}) if position not in aside]
         positions = [position for position in find_columns(names, categorical, self.columns) if position not in aside]
         for place in kinds:
             if place not in positions:
                 raise InputError(f"kinds names {names[place]!r}, which is not encoded. Name it among the columns.")
-            if place in within:
-                raise InputError(f"kinds and hierarchy both name {names[place]!r}: a column leans on one of the two.")
-        ancestors = _find_ancestors(names, positions, self.hierarchy)
+        ancestors = _find_ancestors(names, kinds)
         specs = [ColumnSpec(place, names[place], (*ancestors.get(place, ()), place)) for place in positions]
         return specs + self.combined(names, _find_interactions(names, positions, self.interactions))
 
@@ -136,44 +129,28 @@ class Selection:
             held, wanted = ({parts: False for parts, pair in each.items() if not pair} for each in (held, wanted))
         if held != wanted:
             raise InputError(
-                f"columns={self.columns!r}, interactions={self.interactions!r} and hierarchy={self.hierarchy!r}, and "
-                f"this was gathered from {[spec.name for spec in specs]}: use the same for both."
+                f"columns={self.columns!r}, interactions={self.interactions!r} and kinds={self.kinds!r}, and this was "
+                f"gathered from {[spec.name for spec in specs]}: use the same for both."
             )
 
     def index(self, spec: ColumnSpec, seen: Index, names: list[Any], peers: Sequence[Index] = ()) -> Index:
         """The categories that were seen of a column, with all that they lean on."""
         if spec.is_interaction:
             return seen
-        if len(spec.parts) > 1:
-            return seen.nested()
         kind = self.kinds_at(names).get(spec.position)
-        if kind is not None:
-            return kind.index(seen, spec.name, peers)
-        for child, table in self.hierarchy.items():
-            if find_column(names, child, "hierarchy") == spec.position:
-                values = seen.sources[0].values
-                if values and not {*values} & table.keys():
-                    warn(
-                        f"hierarchy: the table of parents of {spec.name!r} names none of its categories, such as "
-                        f"{list(values[:3])}. Are they of the same type?"
-                    )
-                return seen.below(table)
-        return seen
+        return seen if kind is None else kind.index(seen, spec.name, peers)
 
 
-def _find_ancestors(names: list[Any], columns: list[int], hierarchy: Mapping[Any, Any]) -> dict[int, tuple[int, ...]]:
-    """Positions of the columns that hold the ancestors of each column in a hierarchy, the farthest first."""
+def _find_ancestors(names: list[Any], kinds: Mapping[int, Kind]) -> dict[int, tuple[int, ...]]:
+    """Positions of the columns that hold the ancestors of each nested column, the farthest first."""
     found: dict[int, tuple[int, ...]] = {}
-    for child, parents in hierarchy.items():
-        position = find_column(names, child, "hierarchy")
-        if position not in columns:
-            raise InputError(f"hierarchy names {child!r}, which is not encoded. Name it among the columns.")
-        if not is_column_list(parents):
-            continue  # a table of parents
-        above = tuple(reversed([find_column(names, parent, "hierarchy") for parent in parents]))
-        if len({*above, position}) < len(above) + 1:
-            raise InputError(f"hierarchy={{{child!r}: {parents!r}}} names a column twice. Name each one once.")
-        found[position] = above
+    for position, kind in kinds.items():
+        if isinstance(kind, Nested) and kind.by_column:
+            above = tuple(reversed([find_column(names, parent, "Nested") for parent in kind.parents]))
+            if len({*above, position}) < len(above) + 1:
+                given = f"{{{names[position]!r}: Nested({list(kind.parents)!r})}}"
+                raise InputError(f"kinds={given} names a column twice. Name each one once.")
+            found[position] = above
     return found
 
 
@@ -198,51 +175,6 @@ def _read_kinds(kinds: Any) -> dict[Any, Kind]:
                 "the third, and so not to each other."
             )
     return dict(kinds)
-
-
-def _read_hierarchy(hierarchy: Any) -> dict[Any, Any]:
-    """The parents of each column: names of columns, or the ancestors of each category."""
-    if hierarchy is None:
-        return {}
-    if not isinstance(hierarchy, Mapping):
-        raise InputError(
-            f"hierarchy={hierarchy!r}: expected a dictionary of columns, each with its parent columns or a table of "
-            'parents, such as {"postcode": ["region", "country"]}.'
-        )
-    return {
-        child: list(parents) if is_column_list(parents) else read_parents(parents, child)
-        for child, parents in hierarchy.items()
-    }
-
-
-def is_column_list(parents: Any) -> bool:
-    """Tell whether the parents of a column are named as columns of the table, and not given as a table."""
-    return isinstance(parents, list | tuple) and len(parents) > 0 and not any(isinstance(p, Mapping) for p in parents)
-
-
-def read_parents(parents: Any, name: Any) -> dict[Any, tuple[Any, ...]]:
-    """Ancestors of each child, the parent first: from a dictionary, or from a frame whose first column is the child."""
-    if isinstance(parents, Mapping):
-        above = [tuple(canonical_list(list(a) if isinstance(a, tuple | list) else [a])) for a in parents.values()]
-        found = dict(zip(canonical_list(list(parents)), above, strict=True))
-    elif Table.is_frame(parents):
-        frame = nw.from_native(parents, eager_only=True)
-        parts = [frame[:, number] for number in range(frame.shape[1])]
-        cells = [cells_of(part.to_native()) if part.dtype.is_temporal() else part.to_list() for part in parts]
-        children, *columns = map(canonical_list, cells)
-        found = dict(zip(children, zip(*columns, strict=True), strict=True))
-        if len(found) < len(children):
-            raise InputError(f"hierarchy: the table of parents of {name!r} names a category twice. Name each one once.")
-    else:
-        found = {}
-    depths = {len(above) for above in found.values()}
-    if len(depths) != 1 or depths == {0}:
-        raise InputError(
-            f"hierarchy[{name!r}]: expected a list of parent columns, such as ['region'], a dictionary of each "
-            "category's parent (or of tuples of parent, grandparent, …, as many for all), or a frame with the "
-            "categories in its first column and their parents in the next."
-        )
-    return found
 
 
 def _find_interactions(names: list[Any], columns: list[int], interactions: Any) -> list[tuple[int, ...]]:

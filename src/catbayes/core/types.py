@@ -14,7 +14,6 @@ Name: TypeAlias = str | int
 """A column, by its name or position."""
 Columns: TypeAlias = Literal["auto", "all"] | Name | Sequence[Name] | Callable[[Any], Any]
 Interactions: TypeAlias = Literal["pairs", "triples", "auto"] | Sequence[tuple[Name, ...]] | None
-Hierarchy: TypeAlias = Mapping[Any, Sequence[Any] | Mapping[Any, Any] | IntoDataFrame] | None
 Kinds: TypeAlias = Mapping[Any, Any] | None
 """Columns to kinds: see `catbayes.kinds`."""
 

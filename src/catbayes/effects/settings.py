@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from catbayes.core.target import Target
-from catbayes.core.validation import Array, Codes, check_option
+from catbayes.core.validation import Array, Codes
 from catbayes.effects.mixed import Components, Crossed
 from catbayes.effects.parts import Part, Terms, functions_of
 from catbayes.effects.scale import scale_of
@@ -32,62 +32,35 @@ MOST_PARTS = 3
 ARRAYS = ("mean", "sd", "known", "scale")
 
 
+EffectsLike: TypeAlias = bool | Literal["slopes"] | Mapping[Any, Sequence[Any]]
+"""What the parameter `effects` takes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What columns say beside their posteriors: effects, and slopes, of their categories where all else is equal.
+    """Which slopes to learn beside effects: none, those of named columns, or "auto" for those that are worth it."""
 
-    Parameters
-    ----------
-    slopes : dict of columns to lists of columns of numbers, "auto", or None
-        Numbers that count for more in some categories than in others: `{"customer": ["price"]}` learns for each
-        customer how the target goes with the price, next to all customers. "auto" finds for each column the number
-        that is worth it most, if there is one. Slopes are shrunk as effects are, and those of unseen categories are
-        that of all.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from catbayes import Effects, SamplingBayesianEncoder
-    >>> random = np.random.default_rng(0)
-    >>> X = pd.DataFrame({"customer": random.choice(list("abcd"), 400), "price": random.normal(size=400)})
-    >>> y = np.where(X["customer"] == "a", 3.0, 1.0) * X["price"] + 0.1 * random.normal(size=400)
-    >>> encoder = SamplingBayesianEncoder(effects=Effects(slopes={"customer": ["price"]}), random_state=0)
-    >>> encoder.fit(X, y).posteriors_["customer"]["slope_price"].round(1).tolist()  # of a, b, c, d and unseen ones
-    [1.5, -0.5, -0.5, -0.5, 0.0]
-    """
-
-    slopes: Mapping[Any, Sequence[Any]] | Sequence[tuple[Any, Sequence[Any]]] | Literal["auto"] | None = None
+    slopes: Mapping[Any, Sequence[Any]] | Literal["auto"] | None = None
 
     def pairs(self) -> list[tuple[Any, Any]]:
         """Columns, and the numbers that their categories have slopes of, one at a time."""
         if self.slopes is None or isinstance(self.slopes, str):
             return []
-        return [(column, number) for column, numbers in dict(self.slopes).items() for number in numbers]
-
-    def check(self) -> None:
-        """Require slopes that can be read."""
-        if isinstance(self.slopes, str):
-            check_option("effects.slopes", self.slopes, ("auto",))
-            return
-        try:
-            readable = not any(isinstance(numbers, str) for numbers in dict(self.slopes or {}).values())
-        except (TypeError, ValueError):
-            readable = False
-        if not readable:
-            raise InputError(
-                f"effects.slopes={self.slopes!r}: expected columns with lists of columns of numbers, such as "
-                '{"customer": ["price"]}, or "auto", or None.'
-            )
+        return [(column, number) for column, numbers in self.slopes.items() for number in numbers]
 
 
 def resolve_effects(effects: Any) -> Effects | None:
     """Read the parameter `effects` of an encoder."""
     if isinstance(effects, bool):
         return Effects() if effects else None
-    if isinstance(effects, Effects):
-        effects.check()
-        return effects
-    raise InputError(f"effects={effects!r}: expected True, False, or an object Effects(slopes=…).")
+    if isinstance(effects, str) and effects == "slopes":
+        return Effects("auto")
+    if isinstance(effects, Mapping) and all(isinstance(numbers, list | tuple) for numbers in effects.values()):
+        return Effects(effects)
+    raise InputError(
+        f'effects={effects!r}: expected True, False, "slopes", or columns with lists of columns of numbers, such as '
+        '{"customer": ["price"]}.'
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,6 +169,11 @@ class Family(ABC):
     def scaled(cls, total: Any, gamma: float) -> Self:
         """Make the paper's prior: the statistics of the whole table, scaled by γ."""
 
+    @classmethod
+    def from_rows(cls, total: Any, n_rows: float) -> Self:
+        """Make a prior that has the mean of the whole table, and is worth so many rows."""
+        return cls.scaled(total, n_rows / total.count[0])
+
     def for_unseen(self) -> Self:
         """Strengthen a scaled prior that is too weak to be drawn from; an unseen category draws from the result."""
         return self

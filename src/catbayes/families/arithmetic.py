@@ -18,6 +18,9 @@ NO_SIGNAL = 100.0
 NORMAL_BETA = 1e10
 """From here on a Beta is normal to 1e-5 of its standard deviation, and its inverse is less exact than that."""
 
+SMALLEST_SHARE = 1e-9
+"""Share of a class that no row has, in a prior worth so many rows."""
+
 FAR = 1e6
 """From here on Stirling's series of log Γ is as exact as a number can be."""
 

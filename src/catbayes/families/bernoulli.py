@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import betaln
 
-from catbayes.core.arrays import column
+from catbayes.core.arrays import at_least, column
 from catbayes.core.statistics import Tally
 from catbayes.core.validation import Array
 from catbayes.families._family import Family, Random
 from catbayes.families._normals import Normals
 from catbayes.families.arithmetic import (
+    SMALLEST_SHARE,
     beta_binomial_tail,
     beta_quantile,
     beta_shape,
@@ -47,6 +48,12 @@ class BetaBernoulli(Family):
         """α = 1 + γ Σ y_n  (equation 5);  β = 1 + γ Σ (1 - y_n)  (equation 6)."""
         zeros, ones = total.weight[0]
         return cls(1.0 + gamma * ones, 1.0 + gamma * zeros)
+
+    @classmethod
+    def from_rows(cls, total: Tally, n_rows: float) -> Self:
+        """The share of ones, α = n ȳ and β = n (1 - ȳ); one of 0 or 1 is kept off the bounds."""
+        zeros, ones = n_rows * at_least(total.weight[0] / total.weight[0].sum(), SMALLEST_SHARE)
+        return cls(ones, zeros)
 
     @classmethod
     def empirical(cls, statistics: Tally) -> Self:

@@ -20,7 +20,8 @@ class BetaBinomial(BetaBernoulli):
 
     Examples
     --------
-    >>> from catbayes import BetaBinomial, SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.families import BetaBinomial
     >>> X, hits, at_bats = [["Ann"], ["Ann"], ["Bob"]], [1, 2, 4], [4, 4, 8]
     >>> prior = BetaBinomial(alpha=1.0, beta=3.0)
     >>> encoder = SamplingBayesianEncoder(family="binomial", prior=prior).fit(X, hits, exposure=at_bats)
@@ -46,6 +47,11 @@ class BetaBinomial(BetaBernoulli):
     def scaled(cls, total: Any, gamma: float) -> Self:
         """α = 1 + γ Σ y_n,  β = 1 + γ Σ (e_n - y_n)."""
         return super().scaled(_tally(total), gamma)
+
+    @classmethod
+    def from_rows(cls, total: Any, n_rows: float) -> Self:
+        """The share of attempts that are events."""
+        return super().from_rows(_tally(total), n_rows)
 
     @classmethod
     def empirical(cls, statistics: Any) -> Self:

@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from catbayes.core.arrays import namespace, positive
+from catbayes.core.arrays import at_least, namespace, positive
 from catbayes.core.statistics import Tally
 from catbayes.core.validation import Array
 from catbayes.families._family import Family, Random
 from catbayes.families._normals import Normals, SharedNormals
 from catbayes.families.arithmetic import (
+    SMALLEST_SHARE,
     beta_binomial_tail,
     beta_quantile,
     beta_shape,
@@ -41,6 +42,11 @@ class DirichletCategorical(Family):
     def scaled(cls, total: Tally, gamma: float) -> Self:
         """α^c = 1 + γ Σ 1(y_n = c)  (equation 9)."""
         return cls(1.0 + gamma * total.weight[0])
+
+    @classmethod
+    def from_rows(cls, total: Tally, n_rows: float) -> Self:
+        """The share of each class, α^c = n Σ 1(y_n = c) / N; one of 0 is kept off the bound."""
+        return cls(n_rows * at_least(total.weight[0] / total.weight[0].sum(), SMALLEST_SHARE))
 
     @classmethod
     def empirical(cls, statistics: Tally) -> Self:

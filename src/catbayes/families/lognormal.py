@@ -24,7 +24,8 @@ class LogNormalGamma(NormalGamma):
     Examples
     --------
     >>> import numpy as np
-    >>> from catbayes import LogNormalGamma, SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.families import LogNormalGamma
     >>> X, y = [["a"], ["a"], ["b"], ["b"]], [10.0, 1000.0, 1.0, 10.0]
     >>> prior = LogNormalGamma(centre=0.0, strength=2.0, alpha=2.0, beta=1.0)
     >>> encoder = SamplingBayesianEncoder(family="lognormal", prior=prior).fit(X, y)

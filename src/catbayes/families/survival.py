@@ -20,7 +20,8 @@ class GammaExponential(GammaPoisson):
 
     Examples
     --------
-    >>> from catbayes import GammaExponential, SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.families import GammaExponential
     >>> X, ended, years = [["basic"], ["basic"], ["gold"], ["gold"]], [1, 1, 0, 1], [1.0, 2.0, 4.0, 5.0]
     >>> prior = GammaExponential(alpha=1.0, beta=3.0)
     >>> encoder = SamplingBayesianEncoder(family="survival", prior=prior).fit(X, ended, exposure=years)

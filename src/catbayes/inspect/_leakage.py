@@ -58,11 +58,12 @@ class LeakageDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder, Scaled
     >>> from catbayes.inspect import LeakageDisplay
     >>> random = np.random.default_rng(0)
     >>> X, y = random.integers(100, size=(500, 1)), random.integers(2, size=500)
-    >>> display = LeakageDisplay.from_estimator(SamplingBayesianEncoder(own_target="include", prior=0), X, y, cv=3)
+    >>> encoder = SamplingBayesianEncoder(own_target="include", prior=Scaled(0))
+    >>> display = LeakageDisplay.from_estimator(encoder, X, y, cv=3)
     >>> display.score, display.verdicts
     ('AUC', ['leaks'])
     """
@@ -160,13 +161,13 @@ def leakage(
     Examples
     --------
     >>> import numpy as np
-    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder, Scaled
     >>> from catbayes.inspect import leakage
     >>> random = np.random.default_rng(0)
     >>> X, y = random.integers(500, size=(2000, 1)), random.integers(2, size=2000)  # noise, four rows a category
     >>> leakage(SamplingBayesianEncoder(), X, y).verdicts
     ['no leak found']
-    >>> leakage(SamplingBayesianEncoder(own_target="include", prior=0), X, y).verdicts
+    >>> leakage(SamplingBayesianEncoder(own_target="include", prior=Scaled(0)), X, y).verdicts
     ['leaks']
     """
     check_encoder(encoder)

@@ -86,7 +86,8 @@ class PosteriorDisplay(Display):
 
     Examples
     --------
-    >>> from catbayes import BetaBernoulli, SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.families import BetaBernoulli
     >>> from catbayes.inspect import PosteriorDisplay
     >>> X, y = [["Oslo"]] * 8 + [["Rome"]] * 4, [1] * 6 + [0] * 6
     >>> encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=1)).fit(X, y)
@@ -179,10 +180,10 @@ class PosteriorDisplay(Display):
 
         Examples
         --------
-        >>> from catbayes import SamplingBayesianEncoder
+        >>> from catbayes import SamplingBayesianEncoder, Scaled
         >>> from catbayes.inspect import PosteriorDisplay
         >>> X, y = [["Oslo"]] * 9 + [["Rome"]] * 9, ["bus", "car", "car"] * 3 + ["bus", "bus", "walk"] * 3
-        >>> found = PosteriorDisplay.by_class(SamplingBayesianEncoder(prior=0).fit(X, y), 0)
+        >>> found = PosteriorDisplay.by_class(SamplingBayesianEncoder(prior=Scaled(0)).fit(X, y), 0)
         >>> {label: display.mean[:2].round(2).tolist() for label, display in found.items()}  # of Rome, and of Oslo
         {'bus': [0.58, 0.33], 'car': [0.08, 0.58], 'walk': [0.33, 0.08]}
         """

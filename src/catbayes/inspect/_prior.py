@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder, fitted_encoding
+from catbayes._encoder import SamplingBayesianEncoder, fitted_encoding
 from catbayes.core.table import name_of, no_column
 from catbayes.core.validation import Array, check_number
 from catbayes.inspect._display import Display, library_of
 from catbayes.inspect._scores import cross_validate, draw_scores, score_name
 from catbayes.inspect.plotting import drawable, legend_above
+from catbayes.priors import Scaled
 
 GAMMAS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 DEPTH = 12.0
@@ -64,7 +65,7 @@ class PriorDisplay(Display):
         ----------
         estimator : encoder, SamplingClassifier or SamplingRegressor
             An encoder of this library: the log marginal likelihood of each column under priors of the same mean and
-            different strengths. A model: its cross-validated score with `prior=γ`. Cloned in both cases.
+            different strengths. A model: its cross-validated score with `prior=Scaled(γ)`. Cloned in both cases.
         X, y
             Table and target.
         strengths : sequence of float, optional
@@ -79,10 +80,10 @@ class PriorDisplay(Display):
         PriorDisplay
             `best_strength` and `best_value` are those of the empirical prior; for a model the score alone.
         """
-        if isinstance(estimator, SamplingBayesianEncoder | ConjugateMomentEncoder):
+        if isinstance(estimator, SamplingBayesianEncoder):
             return cls._of_columns(clone(estimator).set_params(prior="empirical").fit(X, y), strengths, column)
         gammas = GAMMAS if strengths is None else [check_number("strengths", gamma, 0.0) for gamma in strengths]
-        settings = [{"encoder__prior": prior} for prior in (*gammas, "empirical")]
+        settings = [{"encoder__prior": prior} for prior in (*map(Scaled, gammas), "empirical")]
         scores = cross_validate(estimator, X, y, settings, cv, scoring)
         means = scores.mean(axis=1)
         return cls(

@@ -38,7 +38,8 @@ def shrinkage(encoder: Any) -> Any:
 
     Examples
     --------
-    >>> from catbayes import BetaBernoulli, SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.families import BetaBernoulli
     >>> from catbayes.inspect import shrinkage
     >>> X, y = [["a"]] * 12 + [["b"]] * 2, [0, 1] * 7
     >>> found = shrinkage(SamplingBayesianEncoder(prior=BetaBernoulli(alpha=2, beta=2)).fit(X, y))

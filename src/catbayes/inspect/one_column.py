@@ -13,6 +13,7 @@ from sklearn.preprocessing import TargetEncoder
 from catbayes.core.table import Table, find_column
 from catbayes.core.validation import Array, is_number
 from catbayes.errors import InputError
+from catbayes.kinds import Nested, Shared
 
 
 def check_encoder(encoder: Any) -> None:
@@ -28,9 +29,10 @@ def alone(encoder: Any, table: Table, position: int, *, classes: bool, seed: int
     """Clone an encoder for a table of this one column, with a seed and without interactions."""
     encoder = clone(encoder)
     known = encoder.get_params(deep=False)
-    encoder.set_params(**{name: None for name in ("interactions", "hierarchy") if name in known})
+    if "interactions" in known:
+        encoder.set_params(interactions=None)
     if known.get("kinds"):
-        own = [(name, kind) for name, kind in known["kinds"].items() if not isinstance(name, tuple)]
+        own = [(name, kind) for name, kind in known["kinds"].items() if not isinstance(kind, Shared | Nested)]
         by_position = {find_column(table.names, name, "kinds"): kind for name, kind in own}
         encoder.set_params(kinds={0: by_position[position]} if position in by_position else None)
     return together(encoder, table, [position], classes=classes, seed=seed)

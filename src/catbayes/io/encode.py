@@ -11,7 +11,7 @@ from typing import Any
 
 import narwhals as nw
 
-from catbayes._encoder import ConjugateMomentEncoder, SamplingBayesianEncoder
+from catbayes._encoder import SamplingBayesianEncoder
 from catbayes.core.table import Table
 from catbayes.core.types import Source
 from catbayes.errors import InputError, called_from, caller
@@ -26,7 +26,7 @@ Progress = Callable[[int, int | None], None]
 
 def encode(
     source: Source,
-    encoder: SamplingBayesianEncoder | ConjugateMomentEncoder,
+    encoder: SamplingBayesianEncoder,
     output: str | os.PathLike[str] | None = None,
     *,
     n_draws: int | None = None,
@@ -80,11 +80,11 @@ def encode(
     --------
     >>> import os, tempfile
     >>> import pandas as pd
-    >>> from catbayes import SamplingBayesianEncoder, encode
+    >>> from catbayes import SamplingBayesianEncoder, Scaled, encode
     >>> folder = tempfile.mkdtemp()
     >>> orders = os.path.join(folder, "orders.parquet")
     >>> pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", "Rome"], "paid": [1, 0, 1, 1]}).to_parquet(orders)
-    >>> encoder = SamplingBayesianEncoder(prior=0, random_state=0).fit(orders, "paid")
+    >>> encoder = SamplingBayesianEncoder(prior=Scaled(0), random_state=0).fit(orders, "paid")
     >>> written = encode(orders, encoder, os.path.join(folder, "encoded.parquet"))
     >>> pd.read_parquet(written).round(2)
        city  paid  city_encoded
@@ -93,10 +93,8 @@ def encode(
     2  Rome     1          0.75
     3  Rome     1          0.75
     """
-    if not isinstance(encoder, SamplingBayesianEncoder | ConjugateMomentEncoder) or not hasattr(encoder, "encoding_"):
+    if not isinstance(encoder, SamplingBayesianEncoder) or not hasattr(encoder, "encoding_"):
         raise InputError(f"encoder is a {type(encoder).__name__}: expected a fitted encoder of catbayes.")
-    if n_draws is not None and not hasattr(encoder, "sample"):
-        raise InputError(f"A {type(encoder).__name__} makes no draws. Leave n_draws out.")
     plan = Plan.of(encoder.encoding_, n_draws, row_id, target, weight, drop)
     if type(source).__module__.startswith("pyspark"):
         from catbayes.spark import encode_frame

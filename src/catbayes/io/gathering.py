@@ -17,13 +17,14 @@ from catbayes.core.exposure import per_unit_lazily
 from catbayes.core.rows import read_rows
 from catbayes.core.selection import Selection
 from catbayes.core.table import CATEGORICAL, Table, name_of
-from catbayes.core.types import ByRowOrName, Columns, Hierarchy, Interactions, Kinds, Source
+from catbayes.core.types import ByRowOrName, Columns, Interactions, Kinds, Source
 from catbayes.core.validation import check_option
 from catbayes.errors import InputError
 from catbayes.families import resolve_family
 from catbayes.io.engines import ENGINES, Engine
 from catbayes.io.query import Query
 from catbayes.io.sources import Files, are_files, batches, is_reader, is_source, some_rows
+from catbayes.kinds import Kind, Nested
 
 READER_ROWS = 1 << 20
 SAMPLE_ROWS = 100_000
@@ -37,7 +38,6 @@ def gather(
     target: ByRowOrName = None,
     *,
     interactions: Interactions = None,
-    hierarchy: Hierarchy = None,
     kinds: Kinds = None,
     family: Any = "auto",
     weight: ByRowOrName = None,
@@ -62,8 +62,6 @@ def gather(
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         Combinations of columns to count too, as for the encoders; "auto" weighs pairs on a sample of the rows, and
         counts those that pay.
-    hierarchy : dict, optional
-        Columns to count within those of their parents, as for the encoders.
     kinds : dict, optional
         What the values of columns are, as for the encoders. Bins are cut of rows in memory, or of the first batch of a
         reader.
@@ -94,16 +92,17 @@ def gather(
     Examples
     --------
     >>> import polars as pl
-    >>> from catbayes import SamplingBayesianEncoder, gather
+    >>> from catbayes import SamplingBayesianEncoder, Scaled, gather
     >>> table = pl.LazyFrame({"city": ["Oslo", "Oslo", "Rome", None], "paid": [1, 0, 1, 1]})
     >>> evidence = gather(table, target="paid")
     >>> evidence.columns[0].statistics.weight.tolist()  # (zeros, ones) of Oslo, Rome, missing, unseen
     [[1.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
-    >>> SamplingBayesianEncoder(prior=0).fit(evidence).transform(pl.DataFrame({"city": ["Rome", "Bonn"]})).round(2)
+    >>> encoder = SamplingBayesianEncoder(prior=Scaled(0)).fit(evidence)
+    >>> encoder.transform(pl.DataFrame({"city": ["Rome", "Bonn"]})).round(2)
     array([[0.67],
            [0.5 ]])
     """
-    selection = Selection(columns, interactions, hierarchy, kinds=kinds)
+    selection = Selection(columns, interactions, kinds=kinds)
     given = Given(target, weight, exposure, family, classes)
     found = gather_selected(source, selection, given, like, engine, memory_limit, progress)
     return replace(found, target=name_of(target))
@@ -172,12 +171,15 @@ def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Sele
     """Ask for the columns, kind of target and classes of earlier evidence, and for classes that were named since."""
     names = [column.name for column in like.columns if not column.is_interaction]
     interactions = [column.name for column in like.columns if column.is_interaction]
-    within = {
-        column.name: [like.inputs[part] for part in reversed(column.parts[:-1])]
+    kinds: dict[Any, Kind] = {
+        column.name: Nested([like.inputs[part] for part in reversed(column.parts[:-1])])
         for column in like.columns
         if len(column.parts) > 1 and not column.is_interaction
     }
-    selection = Selection(names, interactions, within, selection.aside, kinds=selection.again(like.columns))
+    for columns, kind in selection.again(like.columns).items():
+        if not (isinstance(kind, Nested) and kind.by_column):
+            kinds[columns] = kind
+    selection = Selection(names, interactions, selection.aside, kinds=kinds)
     if like.classes is None:
         return selection, replace(given, family=like.family, classes=None, is_text=like.is_text)
     classes = [*like.classes.tolist(), *(given.classes if given.classes is not None else ())]

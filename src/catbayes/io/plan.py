@@ -43,7 +43,7 @@ class Plan:
         if encoding.layout.slopes:
             raise InputError(
                 "effects.slopes: what a row has of a slope goes by its numbers, which files, queries and graphs do not "
-                "look up. Use Effects(slopes=None) for them."
+                "look up. Use effects=True for them."
             )
         if not all(isinstance(name, str) for name in encoding.evidence.inputs):
             raise InputError("The encoder was fitted on an array, so its columns have no names. Fit it on a frame.")
@@ -76,7 +76,7 @@ class Plan:
     @property
     def by_row(self) -> bool:
         """Whether every row has a draw of its own."""
-        return self.n_draws is not None and self.encoding.settings.draws.per == "row"
+        return self.n_draws is not None
 
     @property
     def is_text(self) -> dict[str, bool]:
@@ -167,8 +167,8 @@ def _require_hidden(encoding: Encoding, weight: str | None) -> None:
     """Refuse draws that would give the row's own target away."""
     if not encoding.settings.own_target.by_row:
         raise InputError(
-            f"target: own_target={encoding.settings.own_target!r} needs all rows together, which fit_transform has and "
-            'a stream of rows has not. Use own_target="exclude" here.'
+            f'target: own_target="{encoding.settings.own_target.word}" needs all rows together, which fit_transform '
+            'has and a stream of rows has not. Use own_target="exclude" here.'
         )
     if encoding.settings.effects:
         raise InputError(
@@ -179,8 +179,7 @@ def _require_hidden(encoding: Encoding, weight: str | None) -> None:
     if any(column.has_known for column in encoding.columns) or not encoding.hides:
         raise InputError(
             "target: with these settings of the encoder a draw would not hide that the row's own target was "
-            'left out. Use Draws(per="row"), a temperature of 0.3 or more, weights near 1, and a mapping that is '
-            "all drawn."
+            "left out. Use a temperature of 0.3 or more, weights near 1, and a mapping that is all drawn."
         )
     if encoding.evidence.weighted and weight is None:
         raise InputError(

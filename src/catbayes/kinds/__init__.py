@@ -8,6 +8,7 @@ and a line here.
 from catbayes.core.categories import Categories
 from catbayes.kinds.bins import Bins, Cuts
 from catbayes.kinds.kind import Kind
+from catbayes.kinds.nested import Nested
 from catbayes.kinds.ordinal import Ordinal
 from catbayes.kinds.shared import Shared
 from catbayes.kinds.spellings import Forms, Spellings, form_of
@@ -20,6 +21,7 @@ __all__ = [
     "Cuts",
     "Forms",
     "Kind",
+    "Nested",
     "Ordinal",
     "Sets",
     "Shared",
@@ -28,7 +30,7 @@ __all__ = [
     "form_of",
 ]
 
-KINDS: dict[str, type[Kind]] = {kind.__name__: kind for kind in (Bins, Ordinal, Shared, Spellings, Tags)}
+KINDS: dict[str, type[Kind]] = {kind.__name__: kind for kind in (Bins, Nested, Ordinal, Shared, Spellings, Tags)}
 """By their names."""
 
 CATEGORIES: dict[str, type[Categories]] = {made.__name__: made for made in (Cuts, Forms, Sets)}

@@ -260,8 +260,6 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
             encoder.set_params(family=family)
         if encoder.random_state is None:
             encoder.set_params(random_state=seed)
-        if encoder.n_jobs is None:
-            encoder.set_params(n_jobs=self.n_jobs)
         if not isinstance(encoder.columns, str) or encoder.columns != "auto":
             return encoder
         found = table.categorical() if table.frame is not None else wordy_columns(table)

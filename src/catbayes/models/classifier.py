@@ -57,8 +57,8 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     estimator : classifier or Pipeline, optional
         What learns from the features; HistGradientBoostingClassifier if None. It gets an array of floats.
     encoder : SamplingBayesianEncoder, optional
-        How categories are encoded. It is used as it is: only `family="auto"`, `columns="auto"`, `random_state=None` and
-        `n_jobs=None` are chosen for the target, the table and the model. None is `recommended_encoder(estimator)`. With
+        How categories are encoded. It is used as it is: only `family="auto"`, `columns="auto"` and `random_state=None`
+        are chosen for the target, the table and the model. None is `recommended_encoder(estimator)`. With
         `columns="auto"`, the columns of an object array that hold no numbers are encoded, and none of a numeric array.
     n_draws : int or None
         K: copies or members to fit on. None is 3, fewer copies of tables of more than 33,000 rows, for
@@ -81,7 +81,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     random_state : int, RandomState or None
         Seed of the draws, and of the estimator if it has none.
     n_jobs : int or None
-        Threads over columns, and over members.
+        Threads over members.
     verbose : int, default=0
         Print a line for each step of a long fit.
 

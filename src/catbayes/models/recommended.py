@@ -8,7 +8,6 @@ from sklearn.base import is_classifier
 
 from catbayes._encoder import SamplingBayesianEncoder
 from catbayes.core.leakage import splitter_of
-from catbayes.effects.settings import Effects
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.fitting import choose
 
@@ -48,8 +47,8 @@ def recommended_encoder(estimator: Any, fit_with: str = "auto", **parameters: An
     way = choose(estimator) if fit_with == "auto" else fit_with
     # Inside of a Pipeline no booster knows its categories.
     kept = backend_of(last).keep_categories(last, way if last is estimator else "copies")
-    encoder = SamplingBayesianEncoder(**{"interactions": "auto", "keep_categories": kept, **parameters})
-    excludes_own_target = splitter_of(encoder.own_target) is not None
+    encoder = SamplingBayesianEncoder(**{"interactions": "auto", **kept, **parameters})
+    excludes_own_target = splitter_of(encoder.own_target, encoder.cv) is not None
     if "effects" not in parameters and excludes_own_target and not is_classifier(estimator):
-        encoder.set_params(effects=Effects(slopes="auto"))
+        encoder.set_params(effects="slopes")
     return encoder

@@ -147,9 +147,9 @@ def load(path: File, trusted: Collection[str] = ()) -> Any:
     --------
     >>> import catbayes, io
     >>> file = io.BytesIO()
-    >>> catbayes.ConjugateMomentEncoder().fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).save(file)
+    >>> catbayes.SamplingBayesianEncoder(mapping="moments").fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).save(file)
     >>> catbayes.load(file)
-    ConjugateMomentEncoder()
+    SamplingBayesianEncoder(mapping='moments')
     """
     from catbayes.models.classifier import SamplingClassifier  # built on this module
     from catbayes.models.regressor import SamplingRegressor

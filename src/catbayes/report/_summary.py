@@ -313,7 +313,7 @@ def _leakage(rows: Rows, seed: int, most: int, *, prior: Any) -> dict[str, Any]:
     X, y = _sampled(rows, most, seed)
     X = X[list(rows.categorical)]
     weak = prior.worth(1e-3)  # all of a category is its own rows, and an unseen one is the mean of all
-    plain = SamplingBayesianEncoder("all", family=rows.family, prior=weak, own_target="include", draws=0.0)
+    plain = SamplingBayesianEncoder("all", family=rows.family, prior=weak, own_target="include", temperature=0.0)
     ours = SamplingBayesianEncoder("all", family=rows.family, random_state=seed)
     cv = N_FOLDS if most == ROWS_OF_LEAKAGE_IN_HASTE else 5
     found = [leakage(encoder, X, y, columns="all", cv=cv, random_state=seed) for encoder in (plain, ours)]

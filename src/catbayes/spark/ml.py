@@ -36,7 +36,7 @@ class _Parameters(HasInputCols, HasOutputCols, HasLabelCol, HasWeightCol, HasSee
     """Parameters that the Estimator and the Model share."""
 
     family: Any = Param(Params._dummy(), "family", "likelihood of the target", TypeConverters.toString)
-    prior: Any = Param(Params._dummy(), "prior", '"empirical", or γ as text, such as "0.01"', TypeConverters.toString)
+    prior: Any = Param(Params._dummy(), "prior", '"empirical", or a number of rows as text', TypeConverters.toString)
     mapping: Any = Param(Params._dummy(), "mapping", "from θ to features", TypeConverters.toString)
     nDraws: Any = Param(Params._dummy(), "nDraws", "draws; 0 for the posterior expectation", TypeConverters.toInt)
     rowIdCol: Any = Param(Params._dummy(), "rowIdCol", "column that identifies rows", TypeConverters.toString)
@@ -67,8 +67,8 @@ class BayesianEncoder(Estimator, _Parameters, DefaultParamsReadable, DefaultPara
         Column of weights.
     family : "auto", or a name in `catbayes.families.FAMILIES`
         As for `SamplingBayesianEncoder`.
-    prior : "empirical", or the paper's γ as text
-        Such as "0.01".
+    prior : "empirical", or a number of rows as text
+        Such as "10".
     mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity"
         As for `SamplingBayesianEncoder`.
     nDraws : int, default=0
@@ -136,7 +136,7 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise InputError(f'prior="{text}": expected "empirical" or a number as text, such as "0.01".') from error
+        raise InputError(f'prior="{text}": expected "empirical" or a number of rows as text, such as "10".') from error
 
 
 class BayesianEncoderModel(Model, _Parameters, MLReadable, MLWritable):

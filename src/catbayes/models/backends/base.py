@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from catbayes.core.category_outputs import Kept
 from catbayes.core.layout import Layout
 from catbayes.core.validation import Array
 
@@ -86,9 +85,9 @@ class Backend:
     def name_features(self, model: Any, names: Sequence[str]) -> None:
         """Name the features of a fitted model, where it did not get their names before."""
 
-    def keep_categories(self, model: Any, fit_with: str) -> Kept | None:
+    def keep_categories(self, model: Any, fit_with: str) -> dict[str, Any]:
         """Return how columns of few categories are best given to an estimator; None if it is unknown."""
-        return Kept("codes", instead=True)  # boosters know them for what they are
+        return {"keep_categories": "codes"}  # boosters know them for what they are
 
     def predicts_in_steps(self, model: Any) -> bool:
         """Tell whether predictions are constant between jumps, so that they have no curvature."""

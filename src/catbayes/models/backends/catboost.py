@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from catbayes.core.category_outputs import Kept
 from catbayes.core.validation import Array
 from catbayes.models.backends.base import Backend, without
 
@@ -80,9 +79,9 @@ class CatBoost(Backend):
         """Set the names."""
         model.set_feature_names(list(names))
 
-    def keep_categories(self, model: Any, fit_with: str) -> Kept | None:
+    def keep_categories(self, model: Any, fit_with: str) -> dict[str, Any]:
         """Give members the categories of all columns: CatBoost makes more of rare ones than others do."""
-        return Kept("codes", most=None if fit_with == "members" else 30, instead=True)
+        return {"keep_categories": "codes", "max_categories": None if fit_with == "members" else 30}
 
     def adapt_to_copies(self, model: Any, rows: TrainingRows) -> None:
         """Multiply the penalty, which CatBoost multiplies by the mean weight, and retain the learning rate.

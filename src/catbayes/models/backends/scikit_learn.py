@@ -12,7 +12,6 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-from catbayes.core.category_outputs import Kept
 from catbayes.models.backends.base import Backend
 
 if TYPE_CHECKING:
@@ -50,11 +49,11 @@ class ScikitLearn(Backend):
             model.set_params(categorical_features=list(columns.categories) or None)
         return model, fit_params
 
-    def keep_categories(self, model: Any, fit_with: str) -> Kept | None:
+    def keep_categories(self, model: Any, fit_with: str) -> dict[str, Any]:
         """Give trees numbers of categories, and sums columns of zeros and ones."""
         if _comes_from(model, TREES):
-            return Kept("codes", instead=True)
-        return Kept("one_hot", instead=True) if _comes_from(model, SUMS) else None
+            return {"keep_categories": "codes"}
+        return {"keep_categories": "one_hot"} if _comes_from(model, SUMS) else {}
 
     def predicts_in_steps(self, model: Any) -> bool:
         """Tell it of trees and of neighbours."""
