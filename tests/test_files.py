@@ -87,7 +87,7 @@ def test_the_type_of_the_labels_survives(tmp_path):
             assert catbayes.load(tmp_path / "m").classes_.dtype == dtype
 
 
-def test_links_are_followed_and_modes_kept(tmp_path):
+def test_saving_follows_links_and_preserves_modes(tmp_path):
     target, link = tmp_path / "real", tmp_path / "link"
     target.write_bytes(b"")
     target.chmod(0o640)
@@ -96,25 +96,6 @@ def test_links_are_followed_and_modes_kept(tmp_path):
     assert link.is_symlink()
     assert target.stat().st_mode & 0o777 == 0o640
     catbayes.load(target)
-
-
-def test_a_new_file_has_the_mode_of_any_new_file(tmp_path):
-    (tmp_path / "plain").write_bytes(b"")
-    SamplingBayesianEncoder().fit(X, TARGETS["bernoulli"]).save(tmp_path / "model")
-    assert (tmp_path / "model").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-def test_a_signal_as_soon_as_there_is_a_file_leaves_none_behind(tmp_path, monkeypatch):
-    encoder, opening = SamplingBayesianEncoder().fit(X, TARGETS["bernoulli"]), os.open
-
-    def terminated(*given, **options):
-        os.close(opening(*given, **options))
-        raise SystemExit(143)
-
-    monkeypatch.setattr(os, "open", terminated)
-    with pytest.raises(SystemExit):
-        encoder.save(tmp_path / "model")
-    assert not list(tmp_path.iterdir())
 
 
 def test_categories_of_any_plain_type_survive(tmp_path):
@@ -191,35 +172,40 @@ def rewrite(path, change, digest=True):
     pyarrow.parquet.write_table(table.replace_schema_metadata({b"catbayes": text, b"catbayes.sha256": checksum}), path)
 
 
-IMPOSSIBLE = (float("nan"), None, -1.0, float("inf"), [1.0, 2.0])
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda header: header.update(version=99), "version 99 of the format.*this one reads version"),
         (lambda header: header.update(version=1), "version 1 of the format.*fit again"),
         (lambda header: header.update(encoder="os.system"), "holds a 'os.system': expected one of"),
-        (lambda header: header["settings"].update(mapping="eval"), "damaged"),
-        (lambda header: header["settings"].update(prior={"prior": "system"}), "damaged"),
-        (lambda header: header["columns"][0].update(rows=1), "damaged"),
-        (lambda header: header.pop("seed"), "damaged"),
-        (lambda header: header.pop("encoder"), "holds a None"),
         (lambda header: header.update(format="something else"), "no catbayes encoder, but 'something else'"),
+        (lambda header: header["settings"].update(mapping="eval"), "damaged"),
+        (lambda header: header["columns"][0].update(rows=1), "damaged"),
         (lambda header: header["columns"][0].update(position=9), "damaged"),
-        (lambda header: header["columns"][0].update(position=-2), "damaged"),
+        (lambda header: header.pop("seed"), "damaged"),
         (lambda header: header.update(classes=[["decimal", "x"], ["str", "a"]]), "damaged"),
-        (lambda header: header["columns"][0]["prior"].update(alpha="x"), "damaged"),
-        *((lambda header, v=value: header["columns"][0]["prior"].update(alpha=v), "damaged") for value in IMPOSSIBLE),
-        *((lambda header, v=value: header["columns"][0]["unseen"].update(beta=v), "damaged") for value in IMPOSSIBLE),
-        *((lambda header, v=value: header.update(squares=v), "damaged") for value in IMPOSSIBLE),
-        *((lambda header, v=value: header.update(exposure=v), "damaged") for value in IMPOSSIBLE),
         (lambda header: header["columns"][0]["prior"].update(family="poisson"), "damaged"),
+        *(
+            (lambda header, value=value, change=change: change(header, value), "damaged")
+            for value in (float("nan"), None, -1.0, float("inf"), [1.0, 2.0])
+            for change in (
+                lambda header, value: header["columns"][0]["prior"].update(alpha=value),
+                lambda header, value: header["columns"][0]["unseen"].update(beta=value),
+                lambda header, value: header.update(squares=value),
+                lambda header, value: header.update(exposure=value),
+            )
+        ),
     ],
 )
 def test_impossible_headers_are_refused(saved, change, message):
     rewrite(saved, change)
     with pytest.raises(InputError, match=message):
+        catbayes.load(saved)
+
+
+def test_headers_need_their_checksum(saved):
+    rewrite(saved, lambda header: header.update(seed=7), digest=False)
+    with pytest.raises(InputError, match="checksum"):
         catbayes.load(saved)
 
 
@@ -233,58 +219,40 @@ def altered(path, **columns):
     pyarrow.parquet.write_table(table, path)
 
 
+PLAIN = SamplingBayesianEncoder(["city"], prior=Scaled(1.0))
+EFFECTS = SamplingBayesianEncoder(["city"], effects=True, prior=Scaled(1.0))
+
+
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("encoder", "columns", "message"),
     [
-        ({"kind": lambda cells: ["missing", *cells[1:]]}, "categories of column 0 are not in their places"),
-        ({"category": lambda cells: [cells[1], *cells[1:]]}, "categories of 'city' are not distinct"),
-        ({"counts": lambda cells: [[-1.0, 2.0], *cells[1:]]}, "statistics of 'city' are impossible"),
-        ({"counts": lambda cells: [[0.0, 0.0]] * len(cells)}, "nothing is left to learn from"),
-        ({"counts": lambda cells: [[float("nan"), 2.0], *cells[1:]]}, "statistics of 'city' are impossible"),
+        (PLAIN, {"kind": lambda cells: ["missing", *cells[1:]]}, "categories of column 0 are not in their places"),
+        (PLAIN, {"category": lambda cells: [cells[1], *cells[1:]]}, "categories of 'city' are not distinct"),
+        (PLAIN, {"counts": lambda cells: [[-1.0, 2.0], *cells[1:]]}, "statistics of 'city' are impossible"),
+        (PLAIN, {"counts": lambda cells: [[0.0, 0.0]] * len(cells)}, "nothing is left to learn from"),
+        (PLAIN, {"counts": lambda cells: [[float("nan"), 2.0], *cells[1:]]}, "statistics of 'city' are impossible"),
+        (EFFECTS, {"effect_known": lambda cells: [[-1.0], *cells[1:]]}, "effects are impossible"),
+        (EFFECTS, {"effect_sd": lambda cells: [[float("nan")], *cells[1:]]}, "effects are impossible"),
     ],
 )
-def test_impossible_rows_are_refused(saved, columns, message):
-    SamplingBayesianEncoder(["city"], prior=Scaled(1.0)).fit(X, TARGETS["bernoulli"]).save(saved)
+def test_impossible_rows_are_refused(saved, encoder, columns, message):
+    encoder.fit(X, TARGETS["bernoulli"]).save(saved)
     altered(saved, **columns)
     with pytest.raises(InputError, match=f"damaged: its table does not fit its header .*{message}"):
         catbayes.load(saved)
 
 
-@pytest.mark.parametrize("impossible", [-1.0, float("nan"), float("inf")])
-def test_impossible_effects_are_refused(saved, impossible):
-    SamplingBayesianEncoder(["city"], effects=True, prior=Scaled(1.0)).fit(X, TARGETS["bernoulli"]).save(saved)
-    altered(saved, effect_known=lambda cells: [[impossible], *cells[1:]])
-    with pytest.raises(InputError, match="effects are impossible"):
-        catbayes.load(saved)
-
-
-def test_bins_that_are_not_those_of_their_cuts_are_refused(saved):
+def test_bins_and_targets_must_be_those_of_the_header(saved):
     SamplingBayesianEncoder(["n"], kinds={"n": Bins([10.0, 20.0])}, prior=Scaled(1.0)).fit(
         X, TARGETS["bernoulli"]
     ).save(saved)
     rewrite(saved, lambda header: header["columns"][0]["made_of"].update(edges=[10.0, 30.0]))
     with pytest.raises(InputError, match="the bins are not those of their cuts"):
         catbayes.load(saved)
-
-
-def test_targets_whose_rows_are_not_all_there_are_refused(saved):
     targets = np.stack([TARGETS["normal"], TARGETS["lognormal"]], axis=1)
-    MultiTargetEncoder(SamplingBayesianEncoder(["city"], prior=Scaled(1.0))).fit(X, targets).save(saved)
+    MultiTargetEncoder(PLAIN).fit(X, targets).save(saved)
     rewrite(saved, lambda header: header["targets"].pop())
     with pytest.raises(InputError, match="rows are missing"):
-        catbayes.load(saved)
-
-
-def test_a_target_whose_name_is_no_text_cannot_be_saved(saved):
-    targets = pandas.DataFrame({("a", 1): TARGETS["normal"], ("a", 2): TARGETS["lognormal"]})
-    encoder = MultiTargetEncoder(SamplingBayesianEncoder(["city"], prior=Scaled(1.0))).fit(X, targets)
-    with pytest.raises(InputError, match=r"Column \('a', 1\) cannot be saved: its name must be text"):
-        encoder.save(saved)
-
-
-def test_a_header_without_its_checksum_is_refused(saved):
-    rewrite(saved, lambda header: header.update(seed=7), digest=False)
-    with pytest.raises(InputError, match="checksum"):
         catbayes.load(saved)
 
 
@@ -308,83 +276,21 @@ def test_foreign_files_are_refused(tmp_path):
         ({"random_state": np.random.RandomState(0)}, "random_state"),
     ],
 )
-def test_what_cannot_be_saved_is_explained_and_the_old_file_stays(settings, message, saved):
+def test_an_encoder_that_cannot_be_saved_leaves_the_old_file(settings, message, saved):
     before = saved.read_bytes()
     with pytest.raises(InputError, match=message):
         SamplingBayesianEncoder(**settings).fit(X, TARGETS["bernoulli"]).save(saved)
-    assert saved.read_bytes() == before
-
-
-def test_a_class_that_cannot_be_saved_is_told_as_one(saved):
-    before, pairs = saved.read_bytes(), pandas.Series([(0,), (1,)] * 200)
-    with pytest.raises(
-        InputError, match=r"^A class is a tuple, \(0,\), which cannot be saved. Turn such values into text"
-    ):
-        SamplingBayesianEncoder(["city"], prior=Scaled(1.0)).fit(X, pairs).save(saved)
-    assert saved.read_bytes() == before
-
-
-def test_a_crash_leaves_the_old_file(saved, monkeypatch):
-    before = saved.read_bytes()
-
-    def fail(table, path, **options):
-        with open(path, "wb") as file:
-            file.write(b"half")
-        raise OSError(28, "No space left on device", str(path))
-
-    monkeypatch.setattr(pyarrow.parquet, "write_table", fail)
-    with pytest.raises(OSError, match="No space left"):
-        SamplingBayesianEncoder().fit(X, TARGETS["poisson"] > 2).save(saved)
+    pairs = pandas.Series([(0,), (1,)] * 200)
+    with pytest.raises(InputError, match=r"^A class is a tuple, \(0,\), which cannot be saved. Turn such values into"):
+        PLAIN.fit(X, pairs).save(saved)
     assert saved.read_bytes() == before
     assert os.listdir(saved.parent) == [saved.name]
 
 
-# ------------------------------------------------------------------------------ files that were made to be slow
-
-
-def crafted(path, categories, kind, rows=None):
-    """A file with the header of `path`, right checksum included, and categories that somebody chose."""
-    header = json.loads(pyarrow.parquet.read_schema(path).metadata[b"catbayes"])
-    n = len(categories) + 1 if rows is None else rows
-    header["columns"][0]["rows"] = n
-    header["columns"] = header["columns"][:1]
-    text = json.dumps(header).encode()
-    table = pyarrow.table(
-        {
-            "column": ["a"] * n,
-            "kind": ["seen"] * (n - 1) + ["missing"],
-            "type": pyarrow.array([kind] * (n - 1) + [None], pyarrow.string()),
-            "category": categories if rows is not None else pyarrow.array([*categories, None], pyarrow.string()),
-            "counts": pyarrow.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * 2, np.ones(2 * n)),
-        },
-        metadata={b"catbayes": text, b"catbayes.sha256": sha256(text).hexdigest().encode()},
-    )
-    pyarrow.parquet.write_table(table, path, compression="zstd")
-
-
 def test_rows_that_no_file_of_its_size_can_hold_are_refused(saved):
-    n = 2_000_000
-    crafted(saved, pyarrow.array(["a"] * n), "str", rows=n)
-    assert n > 20 * saved.stat().st_size
-    with pytest.raises(InputError, match="rows do not fit in"):
-        catbayes.load(saved)
-
-
-def test_a_text_that_is_written_once_and_meant_a_thousand_times_is_refused(saved):
-    crafted(saved, pyarrow.array(["x" * 50_000] * 1_000), "str", rows=1_000)
-    with pytest.raises(InputError, match="what it unfolds to does not fit in"):
-        catbayes.load(saved)
-
-
-def test_long_texts_that_were_squeezed_into_few_bytes_are_refused(saved):
-    crafted(saved, ["x" * 1_000_000 + str(number) for number in range(40)], "str")
-    with pytest.raises(InputError, match="what it unfolds to does not fit in"):
-        catbayes.load(saved)
-
-
-def test_categories_of_one_hash_are_refused(saved):
-    crafted(saved, [str(number * (2**61 - 1)) for number in range(2_000)], "int")
-    with pytest.raises(InputError, match="chosen to be slow"):
+    table = pyarrow.parquet.read_table(saved)
+    pyarrow.parquet.write_table(pyarrow.concat_tables([table[:1]] * 100).take(np.zeros(2_000_000, dtype=int)), saved)
+    with pytest.raises(InputError, match=r"2000000 rows of .* bytes do not fit in"):
         catbayes.load(saved)
 
 
@@ -405,10 +311,3 @@ def test_combinations_of_categories_that_are_gone_survive(tmp_path):
     encoder.save(tmp_path / "encoder.parquet")
     loaded = catbayes.load(tmp_path / "encoder.parquet")
     np.testing.assert_array_equal(loaded.transform(table), encoder.transform(table))
-
-
-def test_two_classes_of_a_family_for_several_survive(tmp_path):
-    encoder = SamplingBayesianEncoder(family="categorical", random_state=0).fit(X, TARGETS["bernoulli"])
-    encoder.save(tmp_path / "encoder.parquet")
-    loaded = catbayes.load(tmp_path / "encoder.parquet")
-    np.testing.assert_array_equal(loaded.transform(X), encoder.transform(X))

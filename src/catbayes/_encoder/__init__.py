@@ -3,14 +3,12 @@
 from functools import partial
 from typing import Any
 
-from catbayes._encoder._bounds import require_regular, size_of
-from catbayes._encoder._file import build_encoder, load_table
 from catbayes._encoder._reading import fitted_encoding, input_names, new_seed, read_new, read_table, read_y
-from catbayes._encoder._settings import read_settings, write_settings
 from catbayes._encoder._targets_file import build_targets
-from catbayes._encoder._values import read_value, write_values
 from catbayes._encoder.sampling import Augmented, SamplingBayesianEncoder
 from catbayes._encoder.targets import KINDS, MultiTargetEncoder
+from catbayes.io.save import build_encoder, load_table, require_regular, size_of
+from catbayes.io.settings import read_settings, read_value, write_settings, write_values
 
 __all__ = [
     "Augmented",

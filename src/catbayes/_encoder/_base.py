@@ -16,7 +16,6 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from catbayes._encoder._file import Build, load_encoder, save_encoder
 from catbayes._encoder._frames import PosteriorFrames, interactions_frame
 from catbayes._encoder._guard import Seen
 from catbayes._encoder._reading import input_names, library_of, new_seed, read_new, read_table, read_y
@@ -31,6 +30,7 @@ from catbayes.errors import InputError
 from catbayes.export.lookups import lookup_frames, lookups
 from catbayes.families import Family, find_family
 from catbayes.io.gathering import Given, gather_selected
+from catbayes.io.save import Build, load_encoder, save_encoder
 from catbayes.io.sources import is_source
 from catbayes.priors import Prior
 

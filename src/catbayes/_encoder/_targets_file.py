@@ -6,7 +6,7 @@ import json
 from importlib.metadata import version
 from typing import Any
 
-from catbayes._encoder._file import (
+from catbayes.io.save import (
     FORMAT,
     HEADER,
     VERSION,
@@ -16,7 +16,7 @@ from catbayes._encoder._file import (
     save_table,
     with_header,
 )
-from catbayes._encoder._settings import read_settings, write_name, write_settings
+from catbayes.io.settings import read_settings, write_name, write_settings
 
 
 def save_targets(fitted: Any, path: Any) -> None:

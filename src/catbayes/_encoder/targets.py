@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from catbayes._encoder._base import builders
 from catbayes._encoder._each import fit_each, make_encoders, naming, require_same, target_seeds
-from catbayes._encoder._file import load_table
 from catbayes._encoder._joint import JointLayout
 from catbayes._encoder._reading import input_names, read_table, read_targets
 from catbayes._encoder._targets_file import build_targets, save_targets
@@ -26,6 +25,7 @@ from catbayes._encoder.sampling import SamplingBayesianEncoder
 from catbayes.core.leakage import splitter_of
 from catbayes.core.types import ByRow, ByRowOrName, File, Labels, Name, RowId, Seed, TableLike
 from catbayes.errors import InputError
+from catbayes.io.save import load_table
 from catbayes.io.sources import is_source
 
 KINDS = builders(SamplingBayesianEncoder)

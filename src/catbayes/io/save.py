@@ -1,7 +1,7 @@
-"""One file for a fitted encoder: a Parquet table of categories and statistics, with a JSON header.
+"""Save a fitted encoder to one file, and load it: a Parquet table of categories and statistics, with a JSON header.
 
-Any tool that reads Parquet reads the table. Loading parses numbers and text and never runs code. The header has a
-version; damaged, foreign and newer files are refused.
+Any tool that reads Parquet reads the table. Loading parses numbers and text and never runs code. Checksums cover the
+header and the pages of the table, and what is read must have the shape and the range of what can be learnt.
 """
 
 from __future__ import annotations
@@ -16,15 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._encoder._bounds import check_spread, read_bounded, require_regular, size_of
-from catbayes._encoder._settings import (
-    read_family_object,
-    read_settings,
-    write_family,
-    write_name,
-    write_settings,
-)
-from catbayes._encoder._values import read_value, write_values
 from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index
 from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence, settle_family
@@ -37,11 +28,27 @@ from catbayes.effects.slopes import Slope
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name
 from catbayes.io.atomic import replacing
+from catbayes.io.settings import (
+    read_family_object,
+    read_settings,
+    read_value,
+    write_family,
+    write_name,
+    write_settings,
+    write_values,
+)
 from catbayes.kinds import CATEGORIES
 from catbayes.kinds.linked_prior import LinkedPrior, links_of
 
 FORMAT, VERSION = "catbayes encoder", 7
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
+
+MOST_ROWS, MOST_BYTES, FREE_BYTES = 20, 8000, 1 << 24
+"""Rows and unpacked bytes that there may be for a byte of the file, and bytes that are always allowed.
+
+Files of ours have about one row a byte (a million categories of ten letters), and up to 600 bytes a byte (rare
+categories of thousands of classes, nearly all of whose counts are zero).
+"""
 
 
 def save_encoder(kind: str, parameters: dict[str, Any], encoding: Encoding, path: Any) -> None:
@@ -81,9 +88,9 @@ def load_table(path: Any, kinds: dict[str, Callable[[Any, Any], Any]]) -> Any:
     try:
         size = size_of(path)
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
-            metadata = file.schema_arrow.metadata or {}
-            header = _read_header(metadata, name)
-            table = read_bounded(file, size)
+            header = _read_header(file.schema_arrow.metadata or {}, name)
+            _check_size(file.metadata, size)
+            table = file.read()
     except InputError:
         raise
     except Exception as error:
@@ -96,6 +103,30 @@ def load_table(path: Any, kinds: dict[str, Callable[[Any, Any], Any]]) -> Any:
         return kind(header, table)
     except Exception as error:
         raise InputError(f"{name} is damaged: its table does not fit its header ({error}).") from error
+
+
+def require_regular(path: Any) -> None:
+    """Refuse the path of a device or a pipe, which may never end."""
+    if isinstance(path, str | os.PathLike) and not os.path.isfile(path):
+        found = "is no regular file" if os.path.exists(path) else "does not exist"
+        raise InputError(f"There is no file {os.fspath(path)!r}: it {found}.")
+
+
+def size_of(path: Any) -> int:
+    """Return the bytes of a path or of an open binary file."""
+    if isinstance(path, str | os.PathLike):
+        return os.path.getsize(path)
+    place = path.tell()
+    size = path.seek(0, os.SEEK_END)
+    path.seek(place)
+    return int(size)
+
+
+def _check_size(metadata: Any, size: int) -> None:
+    """Require that the rows and the numbers of a Parquet file are in proportion to its bytes."""
+    unpacked = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    if metadata.num_rows > MOST_ROWS * size or unpacked > MOST_BYTES * size + FREE_BYTES:
+        raise ValueError(f"{metadata.num_rows} rows of {unpacked} bytes do not fit in {size} bytes")
 
 
 def _read_header(metadata: dict[bytes, bytes], name: str) -> Any:
@@ -342,7 +373,6 @@ def _read_values(types: Any, texts: Any) -> tuple[tuple[Any, ...], int]:
     """Categories of one column from their types and texts, and how many of them differ."""
     if types.unique().to_pylist() != ["str"]:
         values = tuple(map(read_value, zip(types.to_pylist(), texts.to_pylist(), strict=True)))
-        check_spread(values)
         return values, len(set(values))
     words = tuple(texts.to_pylist())
     return words, len(set(words))
@@ -376,8 +406,6 @@ def _read_combinations(
         list(zip(json.loads(kind), json.loads(text), strict=True)) for kind, text in zip(kinds, texts, strict=True)
     ]
     found = [{cell[number]: read_value(cell[number]) for cell in cells} for number in range(len(parts))]
-    for distinct in found:
-        check_spread(list(distinct.values()))
     columns = [[distinct[cell[number]] for cell in cells] for number, distinct in enumerate(found)]
     sources = []
     for part, values in zip(parts, columns, strict=True):
