@@ -58,7 +58,7 @@ def test_the_interval_of_a_probability_covers_the_true_rate_when_the_model_retur
 def test_the_interval_holds_at_any_temperature_of_the_draws():
     X, y = make_table()
     cold, warm = (
-        SamplingRegressor(Ridge(), SamplingBayesianEncoder(draws=t), random_state=0).fit(X, y) for t in (0.3, 1.0)
+        SamplingRegressor(Ridge(), SamplingBayesianEncoder(temperature=t), random_state=0).fit(X, y) for t in (0.3, 1.0)
     )
     widths = [np.diff(model.predict_category_interval(X), axis=0).mean() / model.coef_[0] for model in (cold, warm)]
     assert widths[0] == pytest.approx(widths[1], rel=0.15)

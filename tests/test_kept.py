@@ -183,12 +183,6 @@ def test_codes_stand_instead_of_posteriors_that_say_no_more_in_more_numbers():
     of_city = ["city_0", "city_1", "city_2", "city_code"]  # four cities, three classes
     names = forest.get_feature_names_out().tolist()
     assert [name for name in names if name.startswith(("city", "user", "door"))] == [*of_city, "user_code", "door_code"]
-    beside = SamplingClassifier(
-        RandomForestClassifier(5),
-        recommended_encoder(RandomForestClassifier(5), interactions=None, keep_categories="codes"),
-        random_state=0,
-    )
-    assert {"user_0", "user_1", "user_2", "user_code"} <= {*beside.fit(X, y).get_feature_names_out()}
     draws = forest.predict_draws(X[:50], columns=["user", "door"])
     assert (draws == draws[0]).all()
     assert forest.predict_draws(X[:50], columns=["city"]).std(axis=0).max() > 0

@@ -24,6 +24,10 @@ NAMES = {
     },
     "weight_of_evidence": {1: ["c"], 3: ["c_x", "c_y", "c_z"]},
     "identity": {1: ["c"], 3: ["c_x", "c_y", "c_z"]},
+    "moments": {
+        1: ["c_mean", "c_variance"],
+        3: [f"c_{kind}_{label}" for kind in ("mean", "variance") for label in "xyz"],
+    },
 }
 
 
@@ -166,7 +170,7 @@ def test_the_papers_regression_prior_gives_finite_features(mapping):
 
     X = np.array([0, 0, 1, 2, 2, 2, 3])[:, None]
     y = np.array([1.0, 1.5, 4.0, 2.0, 2.5, 2.2, 9.0])
-    for prior in (0, 1e-8, Scaled(1e-8, strength=0), Scaled(0.5, strength=0)):
+    for prior in (Scaled(0), Scaled(1e-8), Scaled(1e-8, strength=0), Scaled(0.5, strength=0)):
         for own_target in ("include", "exclude", "cross_fit"):
             encoder = SamplingBayesianEncoder(
                 "all", prior=prior, mapping=mapping, own_target=own_target, random_state=0

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 import reference
 from cases import PRIORS, make_target, parameters
-from catbayes import SamplingBayesianEncoder, SamplingRegressor
+from catbayes import SamplingBayesianEncoder, SamplingRegressor, Scaled
 
 FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson"]
 STRATEGIES = ["include", "exclude", "cross_fit", "ordered"]
@@ -79,7 +79,7 @@ def test_the_prior_of_the_paper_scales_the_whole_table(family, gamma):
     table, given, y, weight, w = case(family, weighted=True)
     method = reference.FAMILIES[family]
     prior = method.scaled(y, w, gamma)
-    fitted = encoder(family, prior=gamma).fit(pd.DataFrame(table), given, weight)
+    fitted = encoder(family, prior=Scaled(gamma)).fit(pd.DataFrame(table), given, weight)
     blocks = [reference.expected_features(method, prior, c, y, w, c) for c in table.values()]
     np.testing.assert_allclose(fitted.transform(pd.DataFrame(table)), np.hstack(blocks), rtol=1e-9)
 
@@ -105,7 +105,6 @@ def test_predictions_of_a_model_are_averages_over_draws():
     X, targets, _ = reference.copies(method, prior, table, y, w, K, own_target="exclude", **how)
     line = LinearRegression().fit(X, targets)
     expected = reference.average(line.predict, method, prior, table, y, w, table, 16, **how)
-    settings = {"interactions": None, "effects": False, "keep_categories": None, "fit_with": "copies"}
-    model = SamplingRegressor(LinearRegression(), encoder("normal"), n_draws=K, predict_with=16, **settings)
+    model = SamplingRegressor(LinearRegression(), encoder("normal"), n_draws=K, predict_with=16, fit_with="copies")
     found = model.fit(pd.DataFrame(table), given).predict(pd.DataFrame(table))
     np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -30,7 +30,7 @@ from catbayes.errors import InputError
 from catbayes.export.lookups import lookup_frames, lookups
 from catbayes.families import Family, find_family
 from catbayes.io.gathering import Given, gather_selected
-from catbayes.io.save import Build, load_encoder, save_encoder
+from catbayes.io.save import load_encoder, save_encoder
 from catbayes.io.sources import is_source
 from catbayes.priors import Prior
 
@@ -408,7 +408,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         encoding = self._fitted()
         if self._settings() != encoding.settings:  # parameters that were set since the fit
             encoding = self._refitted(encoding.evidence)
-        save_encoder(type(self).__name__, self.get_params(deep=False), encoding, path)
+        save_encoder(self.get_params(deep=False), encoding, path)
 
     @classmethod
     def load(cls, path: File) -> Self:
@@ -433,7 +433,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         >>> SamplingBayesianEncoder.load(file).transform([["a"]])
         array([[0.5]])
         """
-        found: Self = load_encoder(path, builders(cls))
+        found: Self = load_encoder(path, cls._of_file)
         return found
 
     def to_sql(self, dialect: str = "duckdb", table: str = "rows", lookup: str | None = None) -> str:
@@ -724,11 +724,6 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         """Make a fitted encoder of what was read from a file."""
         encoder = cls(**parameters)
         return encoder._keep(build(encoder._settings()))
-
-
-def builders(*kinds: type[PosteriorEncoder]) -> dict[str, Build]:
-    """What makes encoders of these kinds from a file."""
-    return {kind.__name__: kind._of_file for kind in kinds}
 
 
 def _less(evidence: Evidence, gone: Evidence) -> Evidence:

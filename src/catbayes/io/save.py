@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
@@ -51,16 +50,11 @@ categories of thousands of classes, nearly all of whose counts are zero).
 """
 
 
-def save_encoder(kind: str, parameters: dict[str, Any], encoding: Encoding, path: Any) -> None:
+def save_encoder(parameters: dict[str, Any], encoding: Encoding, path: Any) -> None:
     """Write a fitted encoder to a path, or to an open binary file."""
-    save_table(lambda: encoder_table(kind, parameters, encoding), path)
-
-
-def save_table(make: Callable[[], Any], path: Any) -> None:
-    """Make a table with a header, and write it to a path, or to an open binary file."""
     parquet = _parquet()
     try:
-        table = make()
+        table = encoder_table(parameters, encoding)
     except UnicodeEncodeError as error:
         raise InputError(f"A category cannot be saved, because it is no proper text: {error}.") from error
     options = {"compression": "zstd", "write_page_checksum": True}
@@ -75,13 +69,8 @@ Build = Callable[[dict[str, Any], Callable[[Settings], Encoding]], Any]
 """Makes an encoder of its parameters, and of what turns settings into the fitted value."""
 
 
-def load_encoder(path: Any, kinds: dict[str, Build]) -> Any:
+def load_encoder(path: Any, build: Build) -> Any:
     """Read an encoder from a path, or from an open binary file."""
-    return load_table(path, {name: partial(build_encoder, build) for name, build in kinds.items()})
-
-
-def load_table(path: Any, kinds: dict[str, Callable[[Any, Any], Any]]) -> Any:
-    """Read what a file holds, from a path or an open binary file; `kinds` make it of a header and a table."""
     parquet = _parquet()
     require_regular(path)
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else "The file"
@@ -96,11 +85,8 @@ def load_table(path: Any, kinds: dict[str, Callable[[Any, Any], Any]]) -> Any:
     except Exception as error:
         first = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"{name} is damaged, cut short, or no catbayes encoder: {first}") from error
-    kind = kinds.get(str(header.get("encoder")))
-    if kind is None:
-        raise InputError(f"{name} holds a {header.get('encoder')!r}: expected one of {', '.join(kinds)}.")
     try:
-        return kind(header, table)
+        return build_encoder(build, header, table)
     except Exception as error:
         raise InputError(f"{name} is damaged: its table does not fit its header ({error}).") from error
 
@@ -148,7 +134,7 @@ def _read_header(metadata: dict[bytes, bytes], name: str) -> Any:
 # ------------------------------------------------------------------------------ writing
 
 
-def encoder_table(kind: str, parameters: dict[str, Any], encoding: Encoding) -> Any:
+def encoder_table(parameters: dict[str, Any], encoding: Encoding) -> Any:
     """A row for each category, and all else in the header."""
     import pyarrow
 
@@ -159,7 +145,6 @@ def encoder_table(kind: str, parameters: dict[str, Any], encoding: Encoding) -> 
         "format": FORMAT,
         "version": VERSION,
         "catbayes": version("catbayes"),
-        "encoder": kind,
         "settings": write_settings(parameters),
         "seed": encoding.seed,
         "target": evidence.target,
