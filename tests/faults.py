@@ -32,7 +32,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 import catbayes
-import catbayes.cli._files
+import catbayes.cli.files
 from catbayes import Scaled
 from catbayes.__main__ import main as command_line
 

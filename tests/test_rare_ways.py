@@ -2,15 +2,8 @@
 
 import datetime
 import gzip
-import json
-import signal
-import sys
-import time
-import types
-from contextlib import suppress
 from decimal import Decimal
 
-import click.shell_completion
 import duckdb
 import numpy as np
 import onnxruntime
@@ -42,11 +35,7 @@ from catbayes import (
     fade,
     gather,
 )
-from catbayes.cli import run
-from catbayes.comparison._deadline import TimeUp, deadline
-from catbayes.comparison._rows import read_rows
-from catbayes.comparison._scores import written as score_written
-from catbayes.comparison._target import target_values
+from catbayes.comparison.rows import read_rows
 from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index
 from catbayes.core.rows import _as_numbers
@@ -58,7 +47,6 @@ from catbayes.inspect import shrinkage
 from catbayes.interactions import _some_rows
 from catbayes.io.atomic import replacing
 from catbayes.kinds import Bins, Nested, Spellings, Tags
-from catbayes.report._summary import _changes, _draws
 
 # ------------------------------------------------------------------------------------------------ files, commands
 
@@ -70,43 +58,6 @@ def test_a_file_that_somebody_else_wrote_in_the_meantime_stays(tmp_path):
     with pytest.raises(InputError, match="was written by somebody else"):
         writing.__exit__(None, None, None)
     assert [child.read_text() for child in tmp_path.iterdir()] == ["theirs"]
-
-
-def test_an_interruption_while_starting_is_told_in_a_sentence(monkeypatch, capsys):
-    def interrupted(name):
-        raise KeyboardInterrupt
-
-    slow = types.ModuleType("catbayes.cli")
-    slow.__getattr__ = interrupted
-    monkeypatch.setitem(sys.modules, "catbayes.cli", slow)
-    with pytest.raises(SystemExit) as left:
-        catbayes.__main__.main()
-    assert left.value.code == 130
-    assert capsys.readouterr().err == "catbayes: interrupted; nothing was written.\n"
-
-
-def test_the_names_of_commands_are_completed():
-    from catbayes.cli._command import COMMANDS, Commands
-
-    completion = click.shell_completion.ShellComplete(Commands("catbayes"), {}, "catbayes", "_CATBAYES_COMPLETE")
-    assert [item.value for item in completion.get_completions([], "")] == list(COMMANDS)
-
-
-@pytest.mark.parametrize("form", ["csv", "json"])
-def test_posteriors_are_written_to_files(form, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    fitted().save("model")
-    assert run(["posteriors", "model", "--format", form, "-o", "out"]) == 0
-    read = pandas.read_csv("out") if form == "csv" else pandas.DataFrame(json.loads((tmp_path / "out").read_text()))
-    assert read["category"].tolist()[:4] == ["a", "b", "c", "d"]
-    assert run(["posteriors", "nowhere", "--format", form]) == 1
-
-
-def test_a_long_table_says_how_much_is_left(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    fitted().save("model")
-    assert run(["posteriors", "model", "--column", "city", "--rows", "2"]) == 0
-    assert capsys.readouterr().err == "… 3 more; --rows 0 shows all.\n"  # two cities, and missing
 
 
 def test_files_of_one_name_need_ids_for_draws(tmp_path):
@@ -266,46 +217,6 @@ def test_faded_evidence_tells_how_much_is_left():
     assert "half_life=2," in repr(fade([day, day], half_life=2.0))
 
 
-def test_classes_of_one_column_and_scores_that_are_tiny_or_missing():
-    assert [score_written(value) for value in (float("nan"), 1e-6, 0.25)] == ["", "1.0e-06", "0.2500"]
-    assert target_values(Y.to_numpy()[:, None]).tolist() == Y.tolist()
-
-
-def test_errors_before_the_time_is_up_are_their_own():
-    with pytest.raises(ZeroDivisionError), deadline(time.monotonic() + 60.0):
-        raise ZeroDivisionError
-
-
-def test_without_lightgbm_the_boosted_model_is_of_scikit_learn(monkeypatch):
-    monkeypatch.setattr("catbayes.comparison._contestants.find_spec", lambda name: None if name == "lightgbm" else 1)
-    result = compare(ROWS, "y", cv=2, encoders=["one-hot", "native"], models=["boosting"])
-    ran = {(cell.encoder, cell.model): cell.status for cell in result.cells}
-    assert ran["one-hot", "HistGradient"] == "done"
-
-
-def test_an_encoder_that_cannot_be_built_fails_alone():
-    class Broken(SamplingBayesianEncoder):
-        def __sklearn_clone__(self):
-            raise RuntimeError("no such luck\nat all")
-
-    encoders = {"broken": Broken(), "fine": SamplingBayesianEncoder()}
-    result = compare(ROWS, "y", cv=2, encoders=encoders, models=["linear"])
-    assert [cell.status for cell in result.cells if cell.encoder == "broken"] == ["failed: RuntimeError: no such luck"]
-
-
-def test_one_fold_cannot_tell_encoders_apart():
-    folds = [(np.arange(40), np.arange(40, 60))]
-    assert "cannot tell" in repr(compare(ROWS, "y", cv=folds, encoders=["target", "sampling"], models=["linear"]))
-
-
-def test_errors_of_commands_are_one_line_whatever_they_are():
-    from catbayes.cli._command import _sentence
-    from catbayes.cli._wording import in_flags
-
-    assert _sentence(RuntimeError("first\nsecond")) == "RuntimeError: first"
-    assert in_flags("X has 2 rows, and prior=3.", {}) == "The table has 2 rows, and prior=3."
-
-
 def test_targets_of_a_frame_and_then_of_an_array_leave_no_names_behind():
     encoder = MultiTargetEncoder(SamplingBayesianEncoder(prior=Scaled(1.0))).fit(
         X[["city"]], np.stack([Y, 1 - Y], axis=1)
@@ -328,69 +239,6 @@ def test_numbers_that_go_with_the_target_are_kept_where_there_is_room_for_few():
     y = random.normal(size=(1, 200))
     numbers = {0: random.normal(size=200), 1: y[0] + random.normal(size=200), 2: random.normal(size=200)}
     assert _most_telling(numbers, y, 1)[0] is numbers[1]
-
-
-def test_an_error_within_the_time_stays_what_it_is():
-    with pytest.raises(KeyboardInterrupt), deadline(time.monotonic() + 1_000.0):
-        raise KeyboardInterrupt
-
-
-@pytest.fixture
-def rung():
-    """How often the caller's own timer rang."""
-    calls = []
-    before = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))
-    yield calls
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-
-
-@pytest.mark.parametrize("says", [None, TimeUp])
-def test_the_timer_of_the_caller_goes_on_after_a_deadline(rung, says):
-    signal.setitimer(signal.ITIMER_REAL, 1_000.0, 50.0)
-    with suppress(TimeUp), deadline(time.monotonic() + 60.0):
-        assert signal.getitimer(signal.ITIMER_REAL)[0] <= 60.0
-        if says is not None:
-            raise says
-    left, interval = signal.getitimer(signal.ITIMER_REAL)
-    assert 900.0 < left <= 1_000.0
-    assert interval == 50.0
-    assert not rung
-
-
-def test_a_timer_whose_time_came_before_the_deadline_rings_after_it(rung):
-    signal.setitimer(signal.ITIMER_REAL, 0.01)
-    with deadline(time.monotonic() + 60.0):
-        time.sleep(0.03)
-        assert not rung
-    for _ in range(1_000):
-        if not rung:
-            time.sleep(0.01)
-    assert len(rung) == 1
-
-
-def test_without_a_timer_of_the_caller_none_is_left_by_a_deadline(rung):
-    with deadline(time.monotonic() + 60.0):
-        pass
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-
-
-def test_a_cell_that_was_begun_says_how_far_it_came():
-    class Interrupted(Ridge):
-        fitted = 0
-
-        def fit(self, *given, **named):
-            Interrupted.fitted += 1
-            if Interrupted.fitted == 2:
-                raise KeyboardInterrupt
-            return super().fit(*given, **named)
-
-    numbers = ROWS.assign(y=np.linspace(0.0, 1.0, 60))
-    with pytest.warns(catbayes.InputWarning, match=r"slow \(\d+ s for 1 fold\)"):
-        result = compare(numbers, "y", cv=3, repeats=1, encoders=["target"], models={"slow": Interrupted()})
-    assert [cell.status for cell in result.cells] == ["not run: interrupted"]
-    with pytest.raises(InputError):
-        _ = result.best
 
 
 def test_bins_of_a_batch_whose_target_never_differs_are_one():
@@ -449,14 +297,6 @@ def test_text_that_is_empty_is_a_category_in_graphs_too():
     session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
     found = session.run(None, {session.get_inputs()[0].name: names[:3].to_numpy(object)})[0]
     np.testing.assert_allclose(np.ravel(found), encoder.transform(names)[:3, 0], rtol=1e-6)
-
-
-def test_a_table_of_several_columns_names_them(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    SamplingBayesianEncoder("all", prior=Scaled(1.0)).fit(X.assign(n=X["n"] % 2), Y).save("model")
-    for more, first in (([], "column"), (["--column", "n"], "category")):
-        assert run(["posteriors", "model", "-o", "out", "--format", "table", "--force", *more]) == 0
-        assert (tmp_path / "out").read_text().split()[0] == first
 
 
 def test_boosters_of_their_own_need_boosting_and_are_left_out_without():
@@ -567,14 +407,6 @@ def test_bins_stay_in_combinations_that_are_forgotten():
         "all", kinds={"n": Bins([20.0, 40.0])}, interactions=[("city", "n")], prior=Scaled(1.0)
     )
     np.testing.assert_allclose(encoder.transform(X), rest.fit(X[20:], Y[20:]).transform(X), rtol=1e-9)
-
-
-def test_parts_of_the_report_that_rows_cannot_give_say_why():
-    how = {"columns": "auto", "drop": (), "family": "auto", "groups": None, "sample": None, "seed": 0}
-    late = ROWS.assign(day=range(60), y=["no", "yes"] * 25 + ["perhaps"] * 10)
-    assert "fewer classes" in _changes(read_rows(late, "y", time="day", **how), 0)["left_out"]
-    rare = ROWS.assign(y=["no", "yes"] * 29 + ["perhaps"] * 2)
-    assert "fewer rows than" in _draws(read_rows(rare, "y", time=None, **how), 0)["left_out"]
 
 
 @pytest.mark.parametrize("probability", [0.5, 0.99])

@@ -52,6 +52,6 @@ def test_nobody_counts_stack_levels_by_hand(file):
 def test_the_public_modules_are_few_and_listed():
     public = {name for name in dir(catbayes) if name not in catbayes.__all__ and not name.startswith("_")}
     assert public == {
-        *("datasets", "errors", "families", "inspect", "kinds", "mappings", "priors", "report"),
+        *("comparison", "datasets", "errors", "families", "inspect", "kinds", "mappings", "priors", "report"),
         *("skl2onnx", "spark", "torch"),
     }

@@ -52,6 +52,7 @@ _MODULES = {
     "priors": ("Scaled",),
 }
 _SUBMODULES = (
+    "comparison",
     "datasets",
     "errors",
     "families",

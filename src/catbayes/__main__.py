@@ -7,28 +7,22 @@ import sys
 
 __all__ = ["main"]
 
-TERMINATED = 143
-
 
 def main() -> None:
-    """Run the command line; without its libraries, say which to install."""
+    """Run the command line; without its libraries, name the extra to install."""
     terminated = []
 
     def terminate(*_: object) -> None:
         terminated.append(True)
-        sys.exit(TERMINATED)
+        sys.exit(128 + signal.SIGTERM)
 
-    signal.signal(signal.SIGTERM, terminate)  # so that what was begun is cleaned up
+    signal.signal(signal.SIGTERM, terminate)  # so that temporary files are removed
     try:
         from catbayes.cli import run
     except ImportError as error:
-        print(f'catbayes: {error}. The command line needs more: pip install "catbayes[cli]".', file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("catbayes: interrupted; nothing was written.", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(f'catbayes: {error}. The command line needs more: pip install "catbayes[cli]".')
     code = run(sys.argv[1:])
-    sys.exit(TERMINATED if terminated else code)  # an engine may take the one for the other
+    sys.exit(128 + signal.SIGTERM if terminated else code)  # an engine may turn the exit into an error
 
 
 if __name__ == "__main__":

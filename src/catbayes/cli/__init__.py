@@ -1,9 +1,9 @@
-"""The command line: demo, compare, fit, encode, update, posteriors.
+"""The command line: demo, compare, fit, encode, update.
 
-Exit codes: 0 done, 1 something is wrong with what was given, 2 the command itself is wrong, 130 interrupted. Output is
-written in full or not at all, and an existing file is never replaced without --force.
+Exit codes: 0 done, 1 an error, 2 wrong usage, 130 interrupted. Output is written as a whole or not at all, and an
+existing file is only replaced with --force.
 """
 
-from catbayes.cli._command import run
+from catbayes.cli.command import run
 
 __all__ = ["run"]

@@ -1,23 +1,9 @@
 """Compare encoders with models on a table of your own, by cross-validation over the same folds."""
 
-from catbayes.comparison._compare import compare
-from catbayes.comparison._contestants import ENCODERS
-from catbayes.comparison._deadline import TimeUp, deadline
-from catbayes.comparison._result import Comparison, Difference, behind
-from catbayes.comparison._rows import Rows
-from catbayes.comparison._running import Cell
-from catbayes.comparison._scores import MEASURES, written
+from catbayes.comparison.contestants import ENCODERS
+from catbayes.comparison.result import Comparison, Difference
+from catbayes.comparison.rows import Rows
+from catbayes.comparison.running import Cell, compare
+from catbayes.comparison.scores import MEASURES
 
-__all__ = [
-    "ENCODERS",
-    "MEASURES",
-    "Cell",
-    "Comparison",
-    "Difference",
-    "Rows",
-    "TimeUp",
-    "behind",
-    "compare",
-    "deadline",
-    "written",
-]
+__all__ = ["ENCODERS", "MEASURES", "Cell", "Comparison", "Difference", "Rows", "compare"]

@@ -1,1 +1,5 @@
 """Tables in files, databases and clusters: gathering evidence from them and encoding them; saved encoders."""
+
+from catbayes.io.sources import is_source, read_arrow
+
+__all__ = ["is_source", "read_arrow"]

@@ -1,6 +1,6 @@
-"""A comparison as one HTML file that works offline: what won, and what is believed of each category."""
+"""A comparison as one HTML file that works offline: the best encoders, and the posterior of each category."""
 
-from catbayes.report._page import render, write
-from catbayes.report._summary import summarise
+from catbayes.report.page import render, write
+from catbayes.report.summary import summarise
 
 __all__ = ["render", "summarise", "write"]

@@ -5,32 +5,28 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from catbayes import InputError
 from catbayes.comparison import Comparison
-from catbayes.io.atomic import replacing
-from catbayes.report._summary import summarise
+from catbayes.report.summary import summarise
 
 
-def write(
-    comparison: Comparison, path: str | PathLike[str], *, overwrite: bool = False, time_budget: float | None = None
-) -> Path:
+def write(comparison: Comparison, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
     """Write a comparison as one HTML file.
 
     Parameters
     ----------
     comparison : Comparison
-        What `catbayes.compare` returned.
+        Result of `catbayes.compare`.
     path : str or path
         File to write.
     overwrite : bool, default=False
         Replace it if it exists.
-    time_budget : float, optional
-        Seconds after which the leakage is that of fewer rows, or it and the curve over draws are left out; the page
-        says so.
 
     Returns
     -------
@@ -43,29 +39,33 @@ def write(
     >>> from pathlib import Path
     >>> from catbayes.datasets import make_transactions
     >>> from catbayes.report import write
-    >>> payments = make_transactions(400)
+    >>> payments = make_transactions(150)
     >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], repeats=1)
-    >>> page = write(result, Path(tempfile.mkdtemp()) / "report.html", time_budget=0)
+    >>> page = write(result, Path(tempfile.mkdtemp()) / "report.html")
     >>> page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    page = render(summarise(comparison, time_budget))
-    with replacing(str(path), overwrite) as temporary:
-        temporary.write_text(page, encoding="utf-8", errors="replace")
-    return Path(path)
+    path = Path(path)
+    if path.exists() and not overwrite:
+        raise InputError(f"{path} exists already. Name another file, or set overwrite=True.")
+    page = render(summarise(comparison))
+    temporary = path.with_name(f"{path.name}.part")  # a reader never sees half of a page
+    temporary.write_text(page, encoding="utf-8", errors="replace")
+    os.replace(temporary, path)
+    return path
 
 
 def render(summary: dict[str, Any]) -> str:
     """Make the page of a summary.
 
     Names of categories are data. In the page's text they are escaped; for the script they are JSON in which `<` is
-    spelled out, and the script puts them in place as text only. The page's own policy lets no other script run, and
-    nothing be fetched.
+    replaced, and the script inserts them as text only. The page's own policy lets no other script run, and nothing be
+    fetched.
 
     Parameters
     ----------
     summary : dict
-        What `summarise` returned.
+        Result of `summarise`.
 
     Returns
     -------
@@ -77,9 +77,9 @@ def render(summary: dict[str, Any]) -> str:
     >>> import catbayes
     >>> from catbayes.datasets import make_transactions
     >>> from catbayes.report import render, summarise
-    >>> payments = make_transactions(300)
+    >>> payments = make_transactions(150)
     >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], cv=2, repeats=1)
-    >>> render(summarise(result, time_budget=0)).count("<section>")
+    >>> render(summarise(result)).count("<section>")
     6
     """
     try:

@@ -1,31 +1,32 @@
-"""What a comparison found: a table, the best, a picture, and where a difference is none."""
+"""The result of a comparison: a table, the best, a plot, and which differences are within noise."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 
-from catbayes.comparison._rows import Rows
-from catbayes.comparison._running import TIME_UP, Cell
-from catbayes.comparison._scores import MEASURES, OF_TASK, written
-from catbayes.comparison._text import html_of, text_of
-from catbayes.core.validation import Array
-from catbayes.errors import InputError
-from catbayes.inspect.plotting import GREY, drawable, height_of_rows, label_rows, new_axes
-from catbayes.inspect.scoring import corrected_interval, overlap_of
-
-COVERAGE = 0.95
+from catbayes import InputError
+from catbayes.comparison.rows import Rows
+from catbayes.comparison.running import TIME_UP, Cell
+from catbayes.comparison.scores import MEASURES, OF_TASK, corrected_interval, formatted
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far a contestant is behind the best one on the same folds: positive is worse, whatever the measure.
+    """The distance of a contestant to the best one on the same folds: positive is worse, whatever the measure.
 
-    `standard_error` is that of Nadeau and Bengio, which allows for training rows that folds have in common;
-    `margin` is half the width of the 95 % interval.
+    `standard_error` is that of Nadeau and Bengio, which allows for training rows that folds share; `margin` is half the
+    width of the 95 % interval.
+
+    Examples
+    --------
+    >>> from catbayes.comparison import Difference
+    >>> Difference(behind=0.01, standard_error=0.02, margin=0.05).verdict
+    'tie'
     """
 
     behind: float
@@ -34,13 +35,10 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """Whether the folds can tell it from the best."""
+        """Tell "worse" from "tie", whose interval reaches zero; "cannot tell" for a single fold."""
         if np.isnan(self.margin):
             return "cannot tell"
         return "tie" if self.behind <= self.margin else "worse"
-
-    def __str__(self) -> str:
-        return f"{written(self.behind)} ± {written(self.standard_error)}"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -50,14 +48,14 @@ class Comparison:
     Attributes
     ----------
     rows : Rows
-        The table as it was read: what the target and each column were taken for, and `notes` on what was left out.
+        The table as it was read: the kind of the target, the roles of the columns, and `notes` on what was left out.
     by : str
         The measure that ranks.
     cells : tuple of Cell
         Every encoder with every model: `scores`, `fit_seconds` and `predict_seconds` by fold, `status`, and
         the unfitted `estimator`.
     folds : list of (train, test)
-        The rows of each fold, by their places in `rows.X`, and `folding` how they were made.
+        The rows of each fold, by their positions in `rows.X`, and `folding` how they were made.
     seconds, seed : float, int
         How long it took, and the seed of the folds and models.
     interrupted : bool
@@ -104,18 +102,11 @@ class Comparison:
 
     @property
     def reasons(self) -> list[str]:
-        """Why some cells have no score: a line for each reason, with those that it is true of."""
-        of_encoder: dict[tuple[str, str], list[str]] = {}
+        """Why some cells have no score: a line for each reason, with their names."""
+        found: dict[str, list[str]] = {}
         for cell in self.unranked:
-            of_encoder.setdefault((cell.status, cell.encoder), []).append(cell.model + _begun(cell))
-        together: dict[str, dict[tuple[str, ...], list[str]]] = {}
-        for (status, encoder), models in of_encoder.items():
-            together.setdefault(status, {}).setdefault(tuple(models), []).append(encoder)
-        return [
-            "; ".join(f"{_listed(encoders)} with {_listed(models)}" for models, encoders in found.items())
-            + f": {status if status != 'done' else 'no score'}"
-            for status, found in together.items()
-        ]
+            found.setdefault("no score" if cell.done else cell.status, []).append(cell.name)
+        return [f"{', '.join(names)}: {status}" for status, names in found.items()]
 
     @property
     def best(self) -> Cell:
@@ -129,7 +120,7 @@ class Comparison:
     def common(self) -> list[int]:
         """Folds that every finished cell went through, and that have a score: cells are compared on these.
 
-        A fold with rows of one class only has no AUC.
+        A fold with rows of a single class has no AUC.
         """
         done = [
             {fold for fold, scores in cell.scores.items() if not np.isnan(scores[self.by])}
@@ -139,21 +130,19 @@ class Comparison:
         return sorted(set.intersection(*done)) if done else []
 
     def mean(self, cell: Cell, measure: str) -> float:
-        """Mean of a score over the common folds."""
+        """Average a score over the common folds."""
         return float(np.nanmean([cell.scores[fold][measure] for fold in self.common]))
 
     def difference(self, cell: Cell, other: Cell | None = None) -> Difference:
-        """How far a cell is behind another one, the best if None, over the common folds."""
+        """Compute how far a cell is behind another one, the best if None, over the common folds."""
         other, common = other or self.best, self.common
         sign = 1.0 if MEASURES[self.by].higher else -1.0
-        gaps: Array = np.array([sign * (other.scores[fold][self.by] - cell.scores[fold][self.by]) for fold in common])
-        if len(gaps) < 2:
-            return Difference(float(gaps.mean()), float("nan"), float("nan"))
-        overlap = overlap_of([self.folds[fold] for fold in common])
-        return Difference(*map(float, corrected_interval(gaps, overlap, COVERAGE)))
+        gaps = np.array([sign * (other.scores[fold][self.by] - cell.scores[fold][self.by]) for fold in common])
+        overlap = np.mean([len(test) / len(train) for train, test in (self.folds[fold] for fold in common)])
+        return Difference(*corrected_interval(gaps, float(overlap)))
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each cell, the best first and those without a score last."""
+        """Return one dictionary for each cell, the best first and those without a score last."""
         return [self._record(cell) for cell in [*self.ranked, *self.unranked]]
 
     def _record(self, cell: Cell) -> dict[str, Any]:
@@ -176,7 +165,7 @@ class Comparison:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON takes it: settings, the table as it was read, and each cell with its scores by fold.
+        """Return everything as JSON takes it: settings, the table as it was read, and each cell with its scores.
 
         Returns
         -------
@@ -206,10 +195,10 @@ class Comparison:
         }
 
     def frame(self) -> Any:
-        """All cells as a pandas frame, the best first.
+        """Return all cells as a pandas frame, the best first.
 
         `behind` is the mean difference to the best on the same folds (positive is worse), `standard_error` its standard
-        error, and `verdict` says "tie" where its 95 % interval reaches zero. Times are seconds a fold.
+        error, and `verdict` is "tie" if its 95 % interval reaches zero. Times are seconds per fold.
 
         Returns
         -------
@@ -220,31 +209,44 @@ class Comparison:
 
         return pandas.DataFrame(self.records())
 
+    def table(self) -> Any:
+        """Return the ranked cells as a pandas frame of texts, as it is printed."""
+        import pandas
+
+        columns = {"encoder": "encoder", "model": "model", **{name: MEASURES[name].label for name in self.measures}}
+        columns |= {"behind": "behind", "verdict": "", "fit_seconds": "fit s"}
+        lines = []
+        for record in self.records()[: len(self.ranked)]:
+            line = record | {name: formatted(record[name]) for name in self.measures}
+            line["fit_seconds"] = f"{record['fit_seconds']:.2f}"
+            gap = f"{formatted(record['behind'])} ± {formatted(record['standard_error'])}"
+            line["behind"] = "" if record["verdict"] == "best" else gap
+            lines.append({label: line[name] for name, label in columns.items()})
+        return pandas.DataFrame(lines, columns=list(columns.values()))
+
     @property
     def sentence(self) -> str:
         """The verdict in a sentence or two."""
+        label = MEASURES[self.by].label
         if not self.ranked:
             if any(cell.done for cell in self.cells):
-                label = MEASURES[self.by].label
-                why = "its rows hold one class" if self.rows.classes else "it holds a single row"
+                why = "its rows have a single class" if self.rows.classes else "it has a single row"
                 return f"No fold has a value of {label}, because {why}. Use larger folds, or rank by another measure."
             return "Nothing was finished, so there is no verdict. Allow more time, or see what failed."
         best = self.best
-        label = MEASURES[self.by].label
-        ties = [cell for cell in self.ranked[1:] if self.difference(cell).verdict != "worse"]
-        said = f"Best {label}: {best.name}, {written(self.mean(best, self.by))} over {len(self.common)} folds. "
+        ties = sum(self.difference(cell).verdict != "worse" for cell in self.ranked[1:])
+        found = f"Best {label}: {best.name}, {formatted(self.mean(best, self.by))} over {len(self.common)} folds. "
         if ties:
-            others = "another cannot" if len(ties) == 1 else f"{len(ties)} others cannot"
-            said += f"{others.capitalize()} be told from it by these folds. "
+            found += f"{ties} of the others {'is' if ties == 1 else 'are'} within noise of it. "
         late = sum(cell.status.endswith(TIME_UP) for cell in self.unranked)
         if late:
-            said += f"{late} of {len(self.cells)} had no time: allow more, or compare on a sample of the rows. "
+            found += f"{late} of {len(self.cells)} had no time: allow more, or compare on a sample of the rows. "
         if len(self.unranked) > late:
-            said += f"{len(self.unranked) - late} of {len(self.cells)} did not run or failed. "
-        return said + self._against_target_encoder()
+            found += f"{len(self.unranked) - late} of {len(self.cells)} did not run or failed. "
+        return (found + self._against_target_encoder()).strip()
 
     def _against_target_encoder(self) -> str:
-        """What it means for somebody who uses a plain target encoder today."""
+        """Compare draws with a plain target encoder, which many people use today."""
         ranked = {(cell.encoder, cell.model): cell for cell in self.ranked}
         found: dict[str, list[str]] = {"better": [], "worse": [], "level": []}
         for (encoder, model), ours in ranked.items():
@@ -269,62 +271,38 @@ class Comparison:
         -------
         matplotlib axes
         """
+        import matplotlib.pyplot as plt
+
         ranked = self.ranked
-        ax = new_axes(ax, (8.0, height_of_rows(len(ranked))))
+        if ax is None:
+            _, ax = plt.subplots(figsize=(8.0, 1.5 + 0.32 * max(len(ranked), 2)), layout="constrained")
         for place, cell in enumerate(ranked):
             gap = self.difference(cell)
-            margin = 0 if np.isnan(gap.margin) else gap.margin
-            ax.errorbar(gap.behind, place, xerr=margin, fmt="o", color=GREY if gap.verdict == "worse" else "C0")
-        ax.axvline(0, color=GREY, linewidth=1, linestyle="--")
-        label_rows(ax, [f"{drawable(cell.encoder)} + {drawable(cell.model)}" for cell in ranked])
-        best = f", {written(self.mean(self.best, self.by))}" if ranked else ""
-        label = MEASURES[self.by].label
-        ax.set_xlabel(f"{label} behind the best{best}, with 95 % interval; blue: cannot be told from it")
-        ax.set_title(f"Predicting {drawable(self.rows.target)}, {self.folding}", loc="left")
+            colour = "0.55" if gap.verdict == "worse" else "C0"
+            ax.errorbar(gap.behind, place, xerr=np.nan_to_num(gap.margin), fmt="o", capsize=3, color=colour)
+        ax.axvline(0, color="0.55", linewidth=1, linestyle="--")
+        ax.set_yticks(range(len(ranked)), [cell.name.replace("$", r"\$") for cell in ranked])
+        ax.invert_yaxis()
+        ax.spines[["top", "right"]].set_visible(False)
+        best = f", {formatted(self.mean(self.best, self.by))}" if ranked else ""
+        label, target = MEASURES[self.by].label, self.rows.target.replace("$", r"\$")
+        ax.set_xlabel(f"{label} behind the best{best}, with 95 % interval; blue: within noise")
+        ax.set_title(f"Predicting {target}, {self.folding}", loc="left")
         return ax
 
-    def _shown(self) -> tuple[list[str], list[list[str]]]:
-        """Headings and lines of those that have a score."""
-        headings = ["encoder", "model", *(MEASURES[name].label for name in self.measures), "behind", "", "fit s"]
-        lines = []
-        for record in self.records()[: len(self.ranked)]:
-            scores = [written(record[name]) for name in self.measures]
-            told = behind(record), record["verdict"], f"{record['fit_seconds']:.2f}"
-            lines.append([record["encoder"], record["model"], *scores, *told])
-        return headings, lines
-
-    def _right(self) -> list[bool]:
-        """Which columns of the table hold numbers."""
-        return [False, False, *[True] * (len(self.measures) + 1), False, True]
-
     def _repr_html_(self) -> str:
-        before = [self.sentence, self.rows.described + "."]
-        return html_of(before, *self._shown(), [*self.reasons, *self.rows.notes, *self.rows.warnings], self._right())
+        before = "".join(f"<p>{escape(text)}</p>" for text in (self.sentence, self.rows.described + "."))
+        after = "".join(f"<p>{escape(text)}</p>" for text in (*self.reasons, *self.rows.notes, *self.rows.warnings))
+        return before + (self.table().to_html(index=False, border=0) if self.ranked else "") + after
 
     def __repr__(self) -> str:
-        headings, lines = self._shown()
-        table = text_of(headings, lines, self._right())
-        return "\n".join([self.sentence.strip(), *(table if lines else []), *self.reasons])
-
-
-def behind(record: dict[str, Any]) -> str:
-    """The distance to the best of a record, with its standard error; nothing for the best."""
-    if record["verdict"] in ("", "best"):
-        return ""
-    return str(Difference(record["behind"], record["standard_error"], record["margin"]))
+        table = [self.table().to_string(index=False)] if self.ranked else []
+        return "\n".join([self.sentence, *table, *self.reasons])
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON takes it: NaN is nothing."""
+    """Replace NaN by None, as JSON needs."""
     return None if value != value else value
-
-
-def _begun(cell: Cell) -> str:
-    """How far a cell came that did not get through all folds."""
-    if cell.done or not cell.scores:
-        return ""
-    seconds = sum(cell.fit_seconds.values()) + sum(cell.predict_seconds.values())
-    return f" ({seconds:.0f} s for {len(cell.scores)} fold{'s' if len(cell.scores) > 1 else ''})"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,9 +1,9 @@
-"""Who is compared: encoders, models, and models that handle categories by themselves.
+"""Encoders and models to compare, and models that handle categories by themselves.
 
-An entry of a catalogue is data: what it is, which libraries it needs, and how to build it for a task. One whose library
-is not installed is left out by name.
+Entries are data: a description, the libraries that are needed, and how to build it for a table. An entry without its
+library is reported as not installed.
 
-Boosters run on one thread, because those of OpenMP wait by spinning, which costs more than it saves on a shared
+Boosters run on one thread, because OpenMP's threads wait by spinning, which costs more than it saves on a shared
 machine; forests and CatBoost have threads of their own, and use all cores.
 """
 
@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Self
 
-from sklearn.base import clone
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -22,31 +24,37 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler, TargetEncoder
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from catbayes._encoder import SamplingBayesianEncoder
-from catbayes.comparison._native import LIGHTGBM, NATIVE
-from catbayes.comparison._rows import Rows
-from catbayes.comparison._scaling import TargetUnits, filled, standardised
-from catbayes.core.table import did_you_mean
-from catbayes.errors import InputError
-from catbayes.inspect.one_column import seed_if_none
-from catbayes.models.classifier import SamplingClassifier
-from catbayes.models.recommended import recommended_encoder
-from catbayes.models.regressor import SamplingRegressor
-from catbayes.priors import Scaled
+from catbayes import (
+    InputError,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    SamplingRegressor,
+    Scaled,
+    recommended_encoder,
+)
+from catbayes.comparison.rows import Rows
+from catbayes.families import LogNormalGamma, NormalGamma
 
 N_DRAWS_OF_THE_PAPER = 5
 GAMMA_OF_THE_PAPER = 1e-6
 N_FIRST = 3
+LIGHTGBM = {"reg_lambda": 1.0, "verbose": -1, "n_jobs": 1}
+"""Without the penalty, which XGBoost has by default, LightGBM breaks down on classes of a few rows: on Nursery, where
+one has two, its log-loss is above 1 with any encoding, and below 0.02 with it."""
+CATBOOST_ROUNDS = 300  # of 1,000 by default, which take minutes; the others have their own default of 100
 
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """An encoder with a model, to be built for a table; `missing` names the library that is not installed."""
+    """An encoder with a model, to be built for a table and a seed; `missing` is a library that is not installed."""
 
     encoder: str
     model: str
@@ -56,7 +64,7 @@ class Contestant:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model by its name, and whether it needs complete numbers, those that are not encoded of one scale."""
+    """A model by its name, and whether it needs complete numbers of one scale."""
 
     name: str
     estimator: Any
@@ -65,13 +73,13 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """An encoder by its name: what it is, the libraries that it needs, and its transformer for a task and a seed."""
+    """An encoder by its name: a description, its libraries, and its transformer for a table and a seed."""
 
     about: str
     make: Callable[[Rows, int], Any]
     libraries: tuple[str, ...] = ()
     whole: bool = False  # makes a model of a model, instead of columns of columns
-    codes: bool = False  # its numbers are names, and have no scale
+    codes: bool = False  # its numbers are names without a scale
     follows_family: bool = False  # encodes by the family's mean, which may be that of log y
     parameters: Callable[[Rows], dict[str, Any]] | None = None  # of the recommended encoder of a whole model
 
@@ -80,7 +88,7 @@ class Encoder:
 
 
 def models_for(rows: Rows, chosen: Any, seed: int) -> list[Model]:
-    """The models to compare with: named ones of the catalogue, or the caller's own."""
+    """Return the models to compare with: some of the catalogue, or the caller's own."""
     classes = rows.classes is not None
     known = {"boosting": _boosting(classes, seed), "linear": _linear(classes), "forest": _forest(classes, seed)}
     if isinstance(chosen, Mapping):
@@ -109,21 +117,81 @@ def _boosting(classes: bool, seed: int) -> Model:
     return Model("HistGradient", histograms(random_state=seed))
 
 
+class CategoryTypes(TransformerMixin, BaseEstimator):
+    """Turn columns into pandas categories, those of the training rows; an unseen one is missing."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Remember the categories of each column."""
+        import pandas
+
+        self.types_ = {name: pandas.CategoricalDtype(sorted(X[name].dropna().unique())) for name in X}
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Give the columns their types."""
+        types = self.types_.items()
+        return X.assign(**{name: X[name].where(X[name].isin(kind.categories)).astype(kind) for name, kind in types})
+
+    def get_feature_names_out(self, input_features: Any = None) -> list[str]:
+        """Return the names, which stay as they are."""
+        return list(self.types_)
+
+
+def as_text(X: Any) -> Any:
+    """Convert categories of a pandas frame to text, a missing one to a category of its own."""
+    return X.astype(object).where(X.notna(), "(missing)").astype(str)
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A model that handles categories by itself: its library and class, its settings, and the input that it needs."""
+
+    library: str
+    name: str
+    settings: Callable[[Rows], dict[str, Any]]
+    categories: Callable[[], Any] = CategoryTypes
+
+    def make(self, rows: Rows, seed: int) -> Any:
+        """Return the model for a table."""
+        kind = "Regressor" if rows.classes is None else "Classifier"
+        return getattr(import_module(self.library), self.name + kind)(random_state=seed, **self.settings(rows))
+
+
+NATIVE = {
+    "LightGBM": Native("lightgbm", "LGBM", lambda rows: LIGHTGBM),
+    "CatBoost": Native(
+        "catboost",
+        "CatBoost",
+        lambda rows: {
+            "cat_features": list(rows.categorical),
+            "iterations": CATBOOST_ROUNDS,
+            "verbose": 0,
+            "allow_writing_files": False,
+        },
+        categories=lambda: FunctionTransformer(as_text, feature_names_out="one-to-one"),
+    ),
+    "HistGradient": Native(
+        "sklearn.ensemble", "HistGradientBoosting", lambda rows: {"categorical_features": "from_dtype"}
+    ),
+    "XGBoost": Native("xgboost", "XGB", lambda rows: {"enable_categorical": True, "verbosity": 0, "n_jobs": 1}),
+}
+"""By their names: ordered target statistics (CatBoost), Fisher's grouping (LightGBM), and so on."""
+
+
 # ------------------------------------------------------------------------------------------------ encoders
 
 
-def _family(rows: Rows) -> Any:
-    """The family for our models: a classifier counts the classes of its own rows, which may be fewer."""
+def family_of(rows: Rows) -> Any:
+    """Return the family for our models: a classifier counts the classes of its own rows, which may be fewer."""
     return rows.family if rows.classes is None else "auto"
 
 
 def _recommended(rows: Rows, seed: int) -> Any:
-    sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
-    return sampling(random_state=seed)
+    return (SamplingRegressor if rows.classes is None else SamplingClassifier)(random_state=seed)
 
 
 def _columns_and_family(rows: Rows) -> dict[str, Any]:
-    return {"columns": list(rows.categorical), "family": _family(rows)}
+    return {"columns": list(rows.categorical), "family": family_of(rows)}
 
 
 def _as_in_the_paper(rows: Rows, seed: int) -> Any:
@@ -132,7 +200,8 @@ def _as_in_the_paper(rows: Rows, seed: int) -> Any:
 
 
 def _parameters_of_the_paper(rows: Rows) -> dict[str, Any]:
-    prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0 if rows.family.free_strength else None)
+    numbers = issubclass(rows.family, NormalGamma | LogNormalGamma)
+    prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0 if numbers else None)
     return _columns_and_family(rows) | {"prior": prior, "own_target": "include", "temperature": 1.0}
 
 
@@ -144,11 +213,21 @@ def _moments(rows: Rows, seed: int) -> Any:
 
 def _target(rows: Rows, seed: int) -> Any:
     kind = "continuous" if rows.classes is None else "auto"
-    return seed_if_none(TargetEncoder(target_type=kind), classes=rows.classes is not None, seed=seed)
+    return _seeded(TargetEncoder(target_type=kind), rows.classes is not None, seed)
+
+
+def _seeded(encoder: Any, classes: bool, seed: int) -> Any:
+    """Give an encoder a seed if it has none; that of a TargetEncoder belongs to its folds."""
+    if isinstance(encoder, TargetEncoder):
+        folds = StratifiedKFold if classes else KFold
+        return encoder.set_params(cv=folds(5, shuffle=True, random_state=seed)) if encoder.cv == 5 else encoder
+    if encoder.get_params().get("random_state", 0) is None:
+        encoder.set_params(random_state=seed)
+    return encoder
 
 
 def _peer(name: str, seeded: bool = False) -> Callable[[Rows, int], Any]:
-    """An encoder of category_encoders; one against the rest where it knows two classes only."""
+    """Return how to build an encoder of category_encoders, one class against the rest if there are several."""
 
     def make(rows: Rows, seed: int) -> Any:
         import category_encoders
@@ -164,7 +243,7 @@ def _peer(name: str, seeded: bool = False) -> Callable[[Rows, int], Any]:
 ENCODERS: dict[str, Encoder] = {
     "target": Encoder("scikit-learn's TargetEncoder", _target),
     "sampling": Encoder(
-        "catbayes: draws from the posterior, as it recommends",
+        "catbayes: draws from the posterior, with its defaults",
         _recommended,
         whole=True,
         follows_family=True,
@@ -203,11 +282,11 @@ ENCODERS: dict[str, Encoder] = {
     ),
     "glmm": Encoder("category_encoders' GLMMEncoder", _peer("GLMMEncoder", True), ("category_encoders", "statsmodels")),
 }
-"""By the names that `compare` takes, the most useful first, and those that take long last."""
+"""By the names that `compare` takes, the most useful first, and the slowest last."""
 
 
 def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Contestant]:
-    """All pairs to compare, the most useful first."""
+    """Return all pairs to compare, the most useful first."""
     chosen = models_for(rows, models, seed)
     own = isinstance(encoders, Mapping)
     names = list(encoders) if own else _names("encoders", encoders, ENCODERS)
@@ -215,21 +294,20 @@ def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Conte
     for name in names:
         if not own and name == "native":
             if models is None or "boosting" in models:
-                found += [native(model) for model in NATIVE]
+                found += [_native(model) for model in NATIVE]
             elif names == ["native"]:
                 raise InputError('encoders names only "native", which needs "boosting" among models. Add it.')
             continue
         entry = _own(encoders[name]) if own else ENCODERS[name]
-        missing = _missing(*entry.libraries)
-        found += [Contestant(name, model.name, builder(entry, model), missing) for model in chosen]
+        missing = next((library for library in entry.libraries if not find_spec(library)), None)
+        found += [Contestant(name, model.name, _builder(entry, model), missing) for model in chosen]
     return _in_order(found, names[:N_FIRST], [model.name for model in chosen])
 
 
 def _in_order(found: list[Contestant], first: list[str], models: list[str]) -> list[Contestant]:
-    """The first encoders model by model, so that they can be compared soon; then the others encoder by encoder.
+    """Sort: the first encoders model by model, so that they can be compared soon; then the others encoder by encoder.
 
-    Models that handle categories by themselves, and nothing else, come after the first model: they are what the
-    encoders have to beat.
+    Models that handle categories by themselves come after the first model: they are what encoders have to beat.
     """
     alone = [c.model for c in found if c.model not in models]
     order = list(dict.fromkeys([*models[:1], *alone, *models[1:]]))
@@ -237,21 +315,19 @@ def _in_order(found: list[Contestant], first: list[str], models: list[str]) -> l
 
 
 def _own(given: Any) -> Encoder:
-    """An encoder of the caller's, or one of the catalogue by its name; one that predicts is a model of models."""
+    """Return an entry for the caller's encoder, or one of the catalogue by its name."""
     if isinstance(given, str):
         return ENCODERS[_names("encoders", given, {name: e for name, e in ENCODERS.items() if name != "native"})[0]]
 
     def make(rows: Rows, seed: int) -> Any:
-        return seed_if_none(clone(given), classes=rows.classes is not None, seed=seed)
+        return _seeded(clone(given), rows.classes is not None, seed)
 
     return Encoder(
         "given by the caller", make, whole=hasattr(given, "predict"), follows_family=hasattr(given, "family")
     )
 
 
-def native(model: str) -> Contestant:
-    """A model that takes the categories as they are."""
-
+def _native(model: str) -> Contestant:
     def build(rows: Rows, seed: int) -> Any:
         parts = [
             ("categories", NATIVE[model].categories(), list(rows.categorical)),
@@ -260,11 +336,8 @@ def native(model: str) -> Contestant:
         encode = ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="pandas")
         return _joined(rows, [("encode", encode), ("model", NATIVE[model].make(rows, seed))])
 
-    return Contestant("native", model, build, _missing(NATIVE[model].library.partition(".")[0]))
-
-
-def _missing(*libraries: str) -> str | None:
-    return next((name for name in libraries if not find_spec(name)), None)
+    library = NATIVE[model].library.partition(".")[0]
+    return Contestant("native", model, build, None if find_spec(library) else library)
 
 
 def _names(parameter: str, chosen: Any, known: Mapping[str, Any]) -> list[str]:
@@ -274,16 +347,44 @@ def _names(parameter: str, chosen: Any, known: Mapping[str, Any]) -> list[str]:
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         given = repr(unknown[0]) if unknown else "an empty list"
-        near = did_you_mean(unknown[0], list(known)) if unknown else ""
-        raise InputError(f"{parameter}: {given} is not one of {', '.join(known)}.{near}")
+        raise InputError(f"{parameter}: {given} is not one of {', '.join(known)}.")
     return names
 
 
 # ------------------------------------------------------------------------------------------------ pipelines
 
 
-def builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
-    """How to build the pipeline of an encoder and a model for a table and a seed."""
+class TargetUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Multiply columns by the standard deviation of the target, or of its logarithm, to a power.
+
+    A column without signal is encoded as nearly a constant. Standardised, it would be as wide as the others, and all
+    noise; left as it is, a penalised model hardly uses it. Encodings of a number have the scale of the target, so the
+    other columns get that scale, and all of them are divided by it in the end.
+    """
+
+    def __init__(self, power: int = 1, log: bool = False) -> None:
+        self.power = power
+        self.log = log
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the scale of the target."""
+        validate_data(self, X)
+        self.scale_ = float(np.std(np.log(y) if self.log else y)) or 1.0
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Multiply."""
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False) * self.scale_**self.power
+
+
+def _filled() -> SimpleImputer:
+    """Replace missing numbers by the median, with an indicator."""
+    return SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+
+
+def _builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
+    """Return how to build the pipeline of an encoder and a model for a table and a seed."""
 
     def build(rows: Rows, seed: int) -> Any:
         made, estimator = encoder.make(rows, seed), clone(model.estimator)
@@ -293,13 +394,14 @@ def builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
         up: list[Any] = []
         if model.scaled:
             if rows.classes is None and not one_hot:  # zeros and ones keep their scale
-                log = encoder.follows_family and rows.family.log_target
+                log = encoder.follows_family and issubclass(rows.family, LogNormalGamma)
                 up, down = [TargetUnits(1, log)], [TargetUnits(-1, log)]
                 estimator = make_pipeline(*down, estimator)
             if not one_hot:  # an encoder may leave gaps
-                estimator = make_pipeline(filled(), estimator)
+                estimator = make_pipeline(_filled(), estimator)
             made = make_pipeline(made, StandardScaler(), *up) if encoder.codes else made
-        numbers = [*standardised(), *up] if model.scaled else [filled()] if one_hot else []  # sparse ones take no gaps
+        # Sparse one-hot columns admit no gaps.
+        numbers = [_filled(), StandardScaler(), *up] if model.scaled else [_filled()] if one_hot else []
         before = _numbers(rows, numbers) if numbers and (rows.numeric or rows.dates) else []
         if encoder.whole:
             made.set_params(estimator=estimator)
@@ -314,29 +416,24 @@ def builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
 
 
 def _numbers(rows: Rows, steps: list[Any]) -> list[Any]:
-    """A step for the columns that are no categories."""
+    """Return a step for the columns that are not categorical."""
     parts = [("numbers", make_pipeline(*steps), [*rows.numeric, *rows.dates])]
     step = ColumnTransformer(parts, remainder="passthrough", verbose_feature_names_out=False)
     return [("numbers", step.set_output(transform="pandas"))]
 
 
 def _joined(rows: Rows, steps: list[Any]) -> Any:
-    """A pipeline of the steps, dates turned into numbers first; a single step is itself."""
+    """Return a pipeline of the steps, dates turned into numbers first; a single step is itself."""
     if rows.dates:
-        steps = [("dates", _dates(rows)), *steps]
+        days = FunctionTransformer(days_since_1970, feature_names_out="one-to-one")
+        parts = [("days", days, list(rows.dates))]
+        turned = ColumnTransformer(parts, remainder="passthrough", verbose_feature_names_out=False)
+        steps = [("dates", turned.set_output(transform="pandas")), *steps]
     return Pipeline(steps) if len(steps) > 1 else steps[0][1]
 
 
-def _dates(rows: Rows) -> Any:
-    days = FunctionTransformer(days_since_1970, feature_names_out="one-to-one")
-    turned = ColumnTransformer(
-        [("days", days, list(rows.dates))], remainder="passthrough", verbose_feature_names_out=False
-    )
-    return turned.set_output(transform="pandas")
-
-
 def days_since_1970(X: Any) -> Any:
-    """Dates of a pandas frame as numbers; a missing one is NaN."""
+    """Convert dates of a pandas frame to numbers; a missing one is NaN."""
     import pandas
 
     start, day = pandas.Timestamp(0, tz="UTC"), pandas.Timedelta(days=1)

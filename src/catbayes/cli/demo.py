@@ -6,17 +6,13 @@ import textwrap
 from typing import Any
 
 import click
-import numpy as np
 
-from catbayes._encoder import SamplingBayesianEncoder
-from catbayes.cli._command import bar
-from catbayes.cli._comparing import run_compare, show
+from catbayes import SamplingBayesianEncoder, compare
+from catbayes.cli.command import bar, check_output
+from catbayes.cli.comparing import show
 from catbayes.comparison import Comparison
-from catbayes.core.statistics import Tally
 from catbayes.datasets import Dataset, make_transactions
-from catbayes.families import family_of_classes
 from catbayes.inspect import shrinkage
-from catbayes.io.atomic import check_output
 from catbayes.report import write as write_report
 
 N_ROWS = 12_000
@@ -24,32 +20,27 @@ WIDTH = 105
 
 
 @click.command(epilog="Example:  catbayes demo --report payments.html")
-@click.option(
-    "--report",
-    default="catbayes-demo.html",
-    show_default=True,
-    type=click.Path(),
-    metavar="FILE",
-    help="Page to write.",
-)
+@click.option("--report", default="catbayes-demo.html", show_default=True, metavar="FILE", help="Page to write.")
 @click.option("--rows", type=click.IntRange(500), default=N_ROWS, show_default=True, help="Payments to simulate.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@click.option("--random-state", type=click.IntRange(0), default=0, show_default=True, metavar="SEED")
 @click.option("--force", is_flag=True, help="Replace the page if it exists.")
-def demo(report: str, rows: int, seed: int, force: bool) -> None:
+def demo(report: str, rows: int, random_state: int, force: bool) -> None:
     """Show what the method does, on simulated card payments."""
     check_output(report, force)
-    payments = make_transactions(rows, random_state=seed)
+    payments = make_transactions(rows, random_state=random_state)
     click.echo(_opening(payments))
     table = payments.table.drop(columns="time")
-    result = run_compare(
-        table.assign(fraud=payments.y),
-        "fraud",
-        encoders={"target": "target", "sampling": "sampling", "ordinal": "ordinal", "plain averages": _plain(payments)},
-        models=["boosting", "linear"],
-        columns=list(payments.categorical),
-        repeats=1,
-        random_state=seed,
-    )
+    with bar("reading") as progress:
+        result = compare(
+            table.assign(fraud=payments.y),
+            "fraud",
+            encoders={name: name for name in ("target", "sampling", "ordinal")} | {"plain averages": _plain()},
+            models=["boosting", "linear"],
+            columns=list(payments.categorical),
+            repeats=1,
+            random_state=random_state,
+            progress=progress,
+        )
     show(result)
     click.echo(_what_to_notice(result, payments))
     with bar("writing the report"):
@@ -57,11 +48,9 @@ def demo(report: str, rows: int, seed: int, force: bool) -> None:
     click.echo(CLOSING.format(report=report))
 
 
-def _plain(payments: Dataset) -> SamplingBayesianEncoder:
-    """What many people do: a category is the average of its rows, each one's own target among them."""
-    everyone = Tally(np.bincount(payments.y, minlength=2)[None].astype(np.float64))
-    weak = family_of_classes(2).scaled(everyone, gamma=1.0).worth(1e-3)
-    return SamplingBayesianEncoder("all", prior=weak, own_target="include", temperature=0.0)
+def _plain() -> SamplingBayesianEncoder:
+    """Encode a category by the average of its rows, each one's own target included, as many people do."""
+    return SamplingBayesianEncoder("all", prior=1e-3, own_target="include", temperature=0.0)
 
 
 def _opening(payments: Dataset) -> str:
@@ -80,8 +69,8 @@ the others, five times over.
 def _what_to_notice(result: Comparison, payments: Dataset) -> str:
     encoder = SamplingBayesianEncoder(list(payments.categorical), random_state=0)
     encoder.fit(payments.table, payments.y)
-    beliefs = encoder.posteriors_["merchant"]
-    seen = beliefs[beliefs["kind"] == "seen"]
+    posteriors = encoder.posteriors_["merchant"]
+    seen = posteriors[posteriors["kind"] == "seen"]
     lines = ["\nWhat to notice:", *_about_leaks(result), *_about_one(seen), *_about_priors(encoder)]
     return "\n".join(lines) + "\n"
 
@@ -93,7 +82,7 @@ def _about_leaks(result: Comparison) -> list[str]:
     return _bullet(
         f"With {model}, draws have a log-loss of {losses['sampling']:.3f} and plain averages one of "
         f"{losses['plain averages']:.3f} (lower is better): a row's own target is in the average of its category, and "
-        "the model learns to read it there. Draws leave it out, and are as wide as the category is rare."
+        "the model learns to read it there. Draws exclude it, and are the wider the rarer the category is."
     )
 
 
@@ -104,7 +93,7 @@ def _about_one(seen: Any) -> list[str]:
     frauds = round(worst["raw_mean"] * worst["count"])
     return _bullet(
         f"Merchant {worst['category']} had {worst['count']:.0f} payments, {frauds} of them fraud. Its plain rate is "
-        f"{worst['raw_mean']:.0%}; what is believed of it is {worst['mean']:.0%}, between {worst['lower']:.0%} and "
+        f"{worst['raw_mean']:.0%}; its posterior mean is {worst['mean']:.0%}, between {worst['lower']:.0%} and "
         f"{worst['upper']:.0%} with 90 % probability: the other merchants make up {worst['shrinkage']:.0%} of "
         "that number."
     )
@@ -116,13 +105,13 @@ def _bullet(text: str) -> list[str]:
 
 def _about_priors(encoder: Any) -> list[str]:
     found = shrinkage(encoder)
-    told = [
+    lines = [
         f"{name}: {verdict}" if verdict.startswith("no signal") else f"{name}: {strength:,.0f} payments"
         for name, strength, verdict in zip(found["column"], found["prior_strength"], found["verdict"], strict=True)
     ]
     return [
         "- How much the others weigh was learned for each column; nobody had to guess it:",
-        *(f"    {t}" for t in told),
+        *(f"    {line}" for line in lines),
     ]
 
 
@@ -132,7 +121,7 @@ Three lines to do it yourself:
 
     from catbayes import SamplingClassifier
     model = SamplingClassifier().fit(table, y)            # finds the categorical columns by itself
-    probability, doubt = model.predict_proba(new_table, return_std=True)
+    probability, deviation = model.predict_proba(new_table, return_std=True)
 
 And on a table of yours:  catbayes compare your.csv --target column --report report.html
 """

@@ -1,0 +1,287 @@
+"""Compare encoders with models: fold by fold, in order of usefulness, until all is done or the time is up."""
+
+from __future__ import annotations
+
+import time as clock
+import warnings
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, RepeatedKFold, RepeatedStratifiedKFold, TimeSeriesSplit, check_cv
+from threadpoolctl import threadpool_limits
+
+from catbayes import InputError
+from catbayes.comparison.contestants import Contestant, contestants
+from catbayes.comparison.rows import Rows, read_rows
+from catbayes.comparison.scores import OF_TASK, predict, score
+from catbayes.errors import warn
+
+if TYPE_CHECKING:
+    from catbayes.comparison.result import Comparison
+
+TIME_UP = "the time was up"
+"""Why a cell did not run, if nobody interrupted."""
+
+Progress = Callable[[int, int, str], None]
+Codes = NDArray[np.intp]
+Folds = list[tuple[Codes, Codes]]
+
+
+@dataclass(slots=True, eq=False)
+class Cell:
+    """One encoder with one model: scores and times by fold, or why there are none.
+
+    `status` is "done", or begins with "failed", "not installed" or "not run" and gives the reason.
+
+    Examples
+    --------
+    >>> from catbayes.comparison import Cell
+    >>> cell = Cell("target", "ridge", status="not run: the time was up")
+    >>> cell.name, cell.done
+    ('target + ridge', False)
+    """
+
+    encoder: str
+    model: str
+    estimator: Any = None
+    status: str = "open"
+    scores: dict[int, dict[str, float]] = field(default_factory=dict)
+    fit_seconds: dict[int, float] = field(default_factory=dict)
+    predict_seconds: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Encoder and model."""
+        return f"{self.encoder} + {self.model}"
+
+    @property
+    def done(self) -> bool:
+        """Tell whether it went through all folds."""
+        return self.status == "done"
+
+
+def compare(
+    table: Any,
+    y: Any,
+    *,
+    encoders: Any = None,
+    models: Any = None,
+    columns: Any = "auto",
+    drop: Any = (),
+    family: Any = "auto",
+    by: str | None = None,
+    cv: Any = 5,
+    repeats: int | None = None,
+    groups: Any = None,
+    time: str | None = None,
+    sample: int | None = None,
+    time_budget: float | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare encoders with models on a table, by cross-validation over the same folds.
+
+    Every contestant is a scikit-learn estimator that sees the training rows of a fold only. Ctrl-C ends the comparison,
+    and what is finished is returned.
+
+    Parameters
+    ----------
+    table : frame, array, lazy frame, reader, path, glob, or list of paths
+        The columns to predict from: whatever `fit` and `gather` take, files read as they read them.
+    y : str or array-like of shape (n_rows,)
+        The target, or the name of its column. Rows without one are left out, with a warning.
+    encoders : list of names, or dict of name to transformer, optional
+        Names of `catbayes.comparison.ENCODERS`; all of them if None. Values of a dictionary may be such names, and a
+        SamplingClassifier or SamplingRegressor, whose `estimator` is set to each model.
+    models : list of "boosting", "linear", "forest", or dict of name to estimator, optional
+        Models of the encoded columns; all three if None.
+    columns : "auto", "all", a name, or list of names
+        Categorical columns; "auto" takes all but those of numbers and dates.
+    drop : list of str
+        Columns to leave out, such as identifiers.
+    family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
+        Likelihood of the target, as for the encoders: classes or numbers. With "auto", a target with fractions is a
+        number, and every other one a class; `rows.described` shows the choice.
+    by : str, optional
+        Measure that ranks: "auc", "log_loss", "accuracy", "calibration_error", or "r2", "mae", "rmse"; by default AUC
+        for two classes, log-loss for several, R² for numbers.
+    cv : int or splitter, default=5
+        Folds. A number means shuffled folds, stratified by class.
+    repeats : int, optional
+        How often to make new folds, where `cv` is a number and there are no groups and no time; by default 5 times for
+        up to 1,000 rows, twice for up to 5,000, else once.
+    groups : str or array-like of shape (n_rows,), optional
+        Groups that are held out as a whole, or the name of their column, which is not predicted from.
+    time : str, optional
+        Column to sort by, so that no row is predicted from later ones; it is not predicted from.
+    sample : int, optional
+        Use a random sample of so many rows.
+    time_budget : float, optional
+        Seconds after which no fold is started. Contestants run in order of usefulness.
+    random_state : int, default=0
+        Seed of the folds and the models.
+    progress : callable, optional
+        Called with the number of folds done, that of all, and what is running.
+
+    Returns
+    -------
+    Comparison
+        `frame()`, `best`, `plot()`, and the verdict as a `sentence`.
+
+    Examples
+    --------
+    >>> import catbayes
+    >>> from catbayes.datasets import make_transactions
+    >>> payments = make_transactions(600)
+    >>> few = {"encoders": ["target", "ordinal"], "models": ["linear"], "repeats": 1}
+    >>> result = catbayes.compare(payments.table, payments.y, **few)
+    >>> result.frame()[["encoder", "model", "verdict", "folds"]].shape
+    (2, 4)
+    >>> sorted(result.best.scores[0])
+    ['accuracy', 'auc', 'calibration_error', 'log_loss']
+    """
+    from catbayes.comparison.result import Comparison
+
+    start = clock.monotonic()
+    if not find_spec("pandas"):
+        raise ImportError('Comparing needs pandas: pip install "catbayes[compare]".')
+    if isinstance(drop, str):
+        raise InputError(f'drop="{drop}": expected a list of columns, such as drop=["{drop}"].')
+    roles = {"columns": columns, "drop": drop, "family": family, "groups": groups, "time": time}
+    rows = read_rows(table, y, sample=sample, seed=random_state, **roles)
+    if len(rows.y) < 10:
+        raise InputError(f"{len(rows.y)} rows are too few to compare on: expected at least 10.")
+    for warning in rows.warnings:
+        warn(warning)
+    if by is not None and by not in OF_TASK[rows.task]:
+        raise InputError(f"by={by!r}: expected one of {', '.join(OF_TASK[rows.task])}.")
+    folds, folding = make_folds(rows, cv, repeats, random_state)
+    found = contestants(rows, encoders, models, random_state)
+    end = np.inf if time_budget is None else start + time_budget
+    cells, interrupted = _run(rows, found, folds, random_state, end, progress)
+    result = Comparison(
+        rows=rows,
+        by=by or OF_TASK[rows.task][0],
+        cells=tuple(cells),
+        folds=[fold for repeat in folds for fold in repeat],
+        folding=folding,
+        seconds=clock.monotonic() - start,
+        seed=random_state,
+        interrupted=interrupted,
+    )
+    if not result.ranked:
+        warn(" ".join([result.sentence, *(f"{reason}." for reason in result.reasons)]))
+    return result
+
+
+def make_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[list[Folds], str]:
+    """Make folds for every repeat, the same for all contestants, and describe them.
+
+    Folds with a single class in their training rows are left out: nothing can be learned there.
+    """
+    planned, name = _plan_folds(rows, cv, repeats, seed)
+    usable = [
+        [(train, test) for train, test in folds if rows.classes is None or len(np.unique(rows.y[train])) > 1]
+        for folds in planned
+    ]
+    lost = sum(map(len, planned)) - sum(map(len, usable))
+    if not any(usable):
+        raise InputError("The training rows of every fold have a single class. Use other folds.")
+    return usable, name + (f", {lost} of them left out because their training rows have a single class" if lost else "")
+
+
+def _plan_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[list[Folds], str]:
+    if not isinstance(cv, int):
+        splitter = check_cv(cv, rows.y, classifier=rows.classes is not None)
+        return [list(splitter.split(rows.X, rows.y, rows.groups))], f"{type(splitter).__name__}"
+    if rows.ordered:
+        return [list(TimeSeriesSplit(cv).split(rows.X))], f"{cv} folds, each after its training rows"
+    if rows.groups is not None:
+        n_groups = len(np.unique(rows.groups))
+        if n_groups < 2:
+            raise InputError("groups has a single group, and folds need two: name another column, or no groups.")
+        splits = GroupKFold(min(cv, n_groups), shuffle=True, random_state=seed)
+        return [list(splits.split(rows.X, rows.y, rows.groups))], f"{splits.n_splits} folds of whole groups"
+    if rows.classes is not None and np.bincount(rows.y).max() < cv:
+        raise InputError(
+            f"cv={cv}: no class of {rows.target!r} has as many rows as there are folds. Use fewer folds; or if y is "
+            'not a class, set family="normal" for an amount, "poisson" for a count.'
+        )
+    repeats = repeats or (5 if len(rows.y) <= 1_000 else 2 if len(rows.y) <= 5_000 else 1)
+    repeated = RepeatedKFold if rows.classes is None else RepeatedStratifiedKFold
+    splitter = repeated(n_splits=cv, n_repeats=repeats, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a class with fewer rows than folds
+        found = list(splitter.split(rows.X, rows.y))
+    name = f"{cv} folds" + (f", repeated {repeats} times" if repeats > 1 else "")
+    return [found[start : start + cv] for start in range(0, len(found), cv)], name
+
+
+def _run(
+    rows: Rows,
+    found: Sequence[Contestant],
+    repeats: list[Folds],
+    seed: int,
+    end: float,
+    progress: Progress | None,
+) -> tuple[list[Cell], bool]:
+    """Fit and score every contestant on the same folds; return the cells, and whether somebody interrupted."""
+    cells = [_cell(contestant, rows, seed) for contestant in found]
+    first, why = 0, TIME_UP
+    try:
+        with threadpool_limits(1, "openmp"):
+            for folds in repeats:
+                for cell in cells:
+                    for number, (train, test) in enumerate(folds, first):
+                        if cell.status != "open" or clock.monotonic() >= end:
+                            break
+                        if progress is not None:
+                            running = [one for one in cells if one.status == "open"]
+                            total = len(running) * sum(map(len, repeats))
+                            progress(sum(len(one.scores) for one in running), total, cell.name)
+                        _run_fold(cell, number, rows, train, test)
+                first += len(folds)
+    except KeyboardInterrupt:
+        why = "interrupted"
+    for cell in cells:
+        if cell.status == "open":  # it counts if it went through all folds once
+            cell.status = "done" if len(cell.scores) >= len(repeats[0]) else f"not run: {why}"
+    return cells, why == "interrupted"
+
+
+def _cell(contestant: Contestant, rows: Rows, seed: int) -> Cell:
+    cell = Cell(contestant.encoder, contestant.model)
+    if contestant.missing is not None:
+        cell.status = f"not installed: pip install {contestant.missing}"
+        return cell
+    try:
+        cell.estimator = contestant.build(rows, seed)
+    except Exception as error:
+        cell.status = _failure(error)
+    return cell
+
+
+def _run_fold(cell: Cell, fold: int, rows: Rows, train: Codes, test: Codes) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            known, new = (rows.X.iloc[part].reset_index(drop=True) for part in (train, test))
+            start = clock.perf_counter()
+            model = deepcopy(cell.estimator).fit(known, rows.y[train])  # CatBoost's models cannot be cloned
+            fitted = clock.perf_counter()
+            predicted = predict(model, new, rows.n_classes)
+            cell.predict_seconds[fold] = clock.perf_counter() - fitted
+            cell.fit_seconds[fold] = fitted - start
+            cell.scores[fold] = score(rows.y[test], predicted)
+    except Exception as error:
+        cell.status = _failure(error)
+
+
+def _failure(error: Exception) -> str:
+    first = next(iter(str(error).splitlines()), "")
+    return f"failed: {type(error).__name__}: {first}"[:300]

@@ -1,0 +1,329 @@
+"""Everything that the page shows, as one dictionary of texts and numbers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.model_selection import KFold, StratifiedKFold
+from threadpoolctl import threadpool_limits
+
+from catbayes import (
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    SamplingRegressor,
+    __version__,
+    recommended_encoder,
+)
+from catbayes.comparison import ENCODERS, MEASURES, Comparison, Rows
+from catbayes.families import LogNormalGamma
+from catbayes.inspect import DrawsDisplay, LeakageDisplay, leakage, monitor, shrinkage
+
+MOST_CATEGORIES = 2_000
+LONGEST_NAME = 200
+RARE = 0.5  # weight of the prior in the mean of a category
+DRAWS = (1, 2, 5, 10, 20)
+MOST_ROWS_OF_DRAWS, N_ROUNDS, N_FOLDS = 2_000, 30, 3
+MOST_ROWS_OF_LEAKAGE, FEWEST_ROWS_OF_LEAKAGE = 5_000, 200
+NEW_PART, MOST_CHANGED = 5, 20
+
+
+def summarise(comparison: Comparison) -> dict[str, Any]:
+    """Compute what the page shows: results, categories, scores by number of draws, leakage and changes.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Result of `catbayes.compare`.
+
+    Returns
+    -------
+    dict
+        Ready for JSON, without NaN.
+
+    Examples
+    --------
+    >>> import catbayes
+    >>> from catbayes.datasets import make_transactions
+    >>> from catbayes.report import summarise
+    >>> payments = make_transactions(150)
+    >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], cv=2, repeats=1)
+    >>> [column["name"] for column in summarise(result)["columns"]]
+    ['city', 'merchant', 'device', 'channel']
+    """
+    rows, seed = comparison.rows, comparison.seed
+    encoder = SamplingBayesianEncoder(list(rows.categorical), family=rows.family, random_state=seed)
+    encoder.fit(rows.X, rows.y)
+    found = shrinkage(encoder)
+    described = {
+        name: {"weight": weight, "strength": strength, "verdict": verdict, "silent": verdict.startswith("no signal")}
+        for name, weight, strength, verdict in zip(
+            found["column"], found["mean_shrinkage"], found["prior_strength"], found["verdict"], strict=True
+        )
+    }
+    columns = {name: _Column(encoder.posteriors_[name], rows) for name in rows.categorical}
+    signals = {name: 0.0 if described[name]["silent"] else columns[name].signal() for name in columns}
+    names = sorted(signals, key=lambda name: -signals[name])  # the most informative first
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn about folds and classes, as in the comparison
+        slow = {"draws": _draws(rows, seed), "leakage": _leakage(rows, seed), "changes": _changes(rows, seed)}
+    return slow | {
+        "target": rows.target,
+        "described": rows.described,
+        "verdict": comparison.sentence,
+        "notes": [*rows.notes, *rows.warnings],
+        "folds": _folds(comparison),
+        "seconds": round(comparison.seconds),
+        "version": __version__,
+        "seed": seed,
+        "interrupted": comparison.interrupted,
+        "results": _results(comparison),
+        "encoders": _legend(comparison),
+        "meaning": _meaning(rows),
+        "overview": _overview(names, signals, described, columns),
+        "columns": [columns[name].summary(name, described[name]["strength"]) for name in names],
+    }
+
+
+# ------------------------------------------------------------------------------------------------ results
+
+
+def _folds(comparison: Comparison) -> str:
+    compared = len(comparison.common)
+    total = len(comparison.folds)
+    return comparison.folding if compared == total else f"{compared} of {total} folds ({comparison.folding})"
+
+
+def _results(comparison: Comparison) -> dict[str, Any]:
+    """Return the table, and the positions of each dot and its interval in the picture, in per cent of its width."""
+    records = [record for record in comparison.records() if record["verdict"]]
+    margins = [0.0 if np.isnan(record["margin"]) else record["margin"] for record in records]
+    behind = [record["behind"] for record in records]
+    # One outlier must not flatten the others: it is drawn at the edge, with a remark.
+    reach = max(4 * float(np.median(behind)), 1.2 * max(margins, default=0.0), 1e-12)
+    low = min([0.0, *(gap - margin for gap, margin in zip(behind, margins, strict=True))])
+    high = min(max([gap + margin for gap, margin in zip(behind, margins, strict=True)], default=1.0), reach)
+    span = (high - low) or 1.0
+
+    def place(value: float) -> float:
+        return round(2 + 96 * float(np.clip((value - low) / span, 0.0, 1.0)), 2)  # room for a whole dot
+
+    lines = [
+        {
+            "encoder": record["encoder"],
+            "model": record["model"],
+            "scores": [texts[MEASURES[name].label] for name in comparison.measures],
+            "behind": texts["behind"],
+            "verdict": record["verdict"],
+            "seconds": texts["fit s"],
+            "dot": place(gap),
+            "from": place(gap - margin),
+            "to": place(gap + margin),
+            "beyond": gap > high,
+        }
+        for record, texts, gap, margin in zip(
+            records, comparison.table().to_dict("records"), behind, margins, strict=True
+        )
+    ]
+    return {
+        "measures": [MEASURES[name].label for name in comparison.measures],
+        "lines": lines,
+        "zero": place(0.0),
+        "ticks": [{"at": place(value), "text": f"{value:,.6g}"} for value in _ticks(low, high)],
+        "measure": MEASURES[comparison.by].label,
+        "missing": comparison.reasons,
+        "n_missing": len(comparison.unranked),
+    }
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return a few round numbers from low to high, zero among them."""
+    step = 10.0 ** np.floor(np.log10((high - low) or 1.0))
+    step *= next(factor for factor in (0.2, 0.5, 1.0, 2.0) if (high - low) / (factor * step) <= 5)
+    return [float(step * i) for i in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]
+
+
+def _legend(comparison: Comparison) -> list[dict[str, str]]:
+    names = dict.fromkeys(cell.encoder for cell in comparison.cells)
+    return [{"name": name, "about": ENCODERS[name].about} for name in names if name in ENCODERS]
+
+
+# ------------------------------------------------------------------------------------------------ columns
+
+
+def _meaning(rows: Rows) -> str:
+    """Describe the number of a category."""
+    if rows.classes is None:
+        return f"mean of {'log ' if issubclass(rows.family, LogNormalGamma) else ''}{rows.target}"
+    if len(rows.classes) == 2:
+        return f"share of rows with {rows.target} = {rows.classes[1]}"
+    return f"share of rows of each class of {rows.target}"
+
+
+def _overview(
+    names: list[str], signals: dict[str, float], described: dict[str, Any], columns: dict[str, _Column]
+) -> list[dict[str, Any]]:
+    """Return the signal of each column and the weight of its prior; bars are relative to the largest signal."""
+    largest = max(signals.values(), default=0.0) or 1.0
+    return [
+        {
+            "name": name,
+            "categories": _counted(len(columns[name].seen), "category", "categories"),
+            "share": round(100 * signals[name] / largest, 2),
+            "signal": "none" if described[name]["silent"] else f"{signals[name]:,.4g}",
+            "weight": f"{described[name]['weight']:.0%}",
+            "verdict": described[name]["verdict"],
+        }
+        for name in names
+    ]
+
+
+class _Column:
+    """The posteriors of a column, one row for each category and one column for each class."""
+
+    def __init__(self, frame: Any, rows: Rows) -> None:
+        n_classes = 1 if rows.n_classes in (None, 2) else rows.n_classes or 1
+        self.classes = [""] if n_classes == 1 else [str(label) for label in rows.classes or ()]
+        self.kinds, self.counts, self.labels = (
+            frame[name].to_numpy()[::n_classes] for name in ("kind", "count", "category")
+        )
+        self.numbers = {
+            key: np.asarray(frame[key], dtype=np.float64).reshape(-1, n_classes)
+            for key in ("raw_mean", "mean", "lower", "upper", "shrinkage")
+        }
+        self.seen = np.flatnonzero(self.kinds != "unseen")
+
+    def signal(self) -> float:
+        """Return the standard deviation over rows of the means of their categories; of several classes, the largest."""
+        mean, count = self.numbers["mean"][self.seen], self.counts[self.seen]
+        centre = np.average(mean, axis=0, weights=count)
+        return float(np.sqrt(np.average((mean - centre) ** 2, axis=0, weights=count).max()))
+
+    def summary(self, name: str, strength: float) -> dict[str, Any]:
+        """Return the most frequent categories, and the number of all."""
+        shown = self.seen[np.argsort(-self.counts[self.seen], kind="stable")][:MOST_CATEGORIES]
+        unseen = np.flatnonzero(self.kinds == "unseen")[:1]
+        shrinkage, n_classes = self.numbers["shrinkage"][:, 0], len(self.classes)
+        return {
+            "name": name,
+            "categories": len(self.seen),
+            "shown": len(shown),
+            "rare": int((shrinkage[self.seen] > RARE).sum()),
+            "strength": _counted(float(f"{strength:.3g}"), "row", "rows"),
+            "classes": self.classes,
+            "names": [_shortened(self.labels[i]) if self.kinds[i] == "seen" else None for i in shown],
+            "counts": [float(count) for count in self.counts[shown]],
+            "shrinkage": _rounded(shrinkage[shown]),
+            "prior": [self._columns(unseen, k, ("mean", "lower", "upper")) for k in range(n_classes)],
+            "values": [self._columns(shown, k, ("raw_mean", "mean", "lower", "upper")) for k in range(n_classes)],
+        }
+
+    def _columns(self, chosen: Any, k: int, keys: tuple[str, ...]) -> dict[str, list[Any]]:
+        return {key: _rounded(self.numbers[key][chosen, k]) for key in keys}
+
+
+def _counted(number: float, noun: str, nouns: str) -> str:
+    return f"{number:,.15g} {noun if number == 1 else nouns}"
+
+
+def _rounded(values: Any) -> list[float | None]:
+    return [float(f"{value:.5g}") if np.isfinite(value) else None for value in values]
+
+
+def _shortened(name: Any) -> str:
+    text = str(name)
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}… ({len(text):,} characters)"
+
+
+# ------------------------------------------------------------------------------------------------ further fits
+
+
+def _sampled(rows: Rows, most: int, seed: int) -> tuple[Any, Any]:
+    X = rows.X if len(rows.y) <= most else rows.X.sample(most, random_state=seed).sort_index()
+    return X.reset_index(drop=True), rows.y[X.index]
+
+
+def _changes(rows: Rows, seed: int) -> dict[str, Any]:
+    """Compare the last fifth of ordered rows with an encoder that was fitted on those before."""
+    if not rows.ordered:
+        return {"left_out": "The rows are in no order: compare with time=, the column of their times."}
+    first = len(rows.y) - len(rows.y) // NEW_PART
+    if rows.classes is not None and len(np.unique(rows.y[:first])) < len(rows.classes):
+        return {"left_out": "The first rows have fewer classes than the last."}
+    encoder = SamplingBayesianEncoder(list(rows.categorical), family=rows.family, random_state=seed)
+    found = monitor(encoder.fit(rows.X.iloc[:first], rows.y[:first]), rows.X.iloc[first:], rows.y[first:])
+    numbers = {"compared": found.of_column, "changed": found.of_column[found.alarms]}
+    counts = {name: np.bincount(of, minlength=len(found.columns)) for name, of in numbers.items()}
+    lines = [
+        {"name": str(name), "unseen": f"{found.unseen[i]:.1%}"}
+        | {"missing": f"{found.missing[i]:.1%}", "missing_before": f"{found.missing_before[i]:.1%}"}
+        | {"compared": int(counts["compared"][i]), "changed": int(counts["changed"][i])}
+        for i, name in enumerate(found.columns)
+    ]
+    surest = found.surest[: min(int(found.alarms.sum()), MOST_CHANGED)]
+    named = [
+        {"column": str(found.columns[found.of_column[i]]), "name": _shortened(found.categories[i])}
+        | {
+            "before": f"{found.before[i]:,.4g}",
+            "now": f"{found.now[i]:,.4g}",
+            "factor": f"{found.bayes_factors[i]:.2g}",
+        }
+        for i in surest
+    ]
+    return {"rows": len(rows.y) - first, "before": first, "lines": lines, "named": named}
+
+
+def _draws(rows: Rows, seed: int) -> dict[str, Any]:
+    """Score a boosted model by its number of draws, on few rows, if rows can be shuffled."""
+    if rows.groups is not None or rows.ordered:
+        return {"left_out": "It needs shuffled rows, and these are in groups or in order."}
+    X, y = _sampled(rows, MOST_ROWS_OF_DRAWS, seed)
+    if rows.classes is not None and np.bincount(y, minlength=len(rows.classes)).min() < N_FOLDS:
+        return {"left_out": f"A class has fewer rows than the {N_FOLDS} folds that it needs."}
+    classes = rows.classes is not None
+    booster = (HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor)(max_iter=N_ROUNDS)
+    family = "auto" if classes else rows.family
+    encoder = recommended_encoder(booster, columns=list(rows.categorical), family=family)
+    model = (SamplingClassifier if classes else SamplingRegressor)(booster, encoder, random_state=seed)
+    splitter = KFold if rows.classes is None else StratifiedKFold
+    folds = splitter(N_FOLDS, shuffle=True, random_state=seed)
+    scoring = "r2" if rows.classes is None else "neg_log_loss"
+    with threadpool_limits(1, "openmp"):  # as in the comparison
+        display = DrawsDisplay.from_estimator(
+            model, X.drop(columns=list(rows.dates)), y, n_draws=DRAWS, cv=folds, scoring=scoring
+        )
+    sign = 1 if rows.classes is None else -1
+    mean, sd = sign * display.scores.mean(axis=1), display.scores.std(axis=1)
+    low, high = float((mean - sd).min()), float((mean + sd).max())
+    left, middle, right = (100 * (value - low) / ((high - low) or 1.0) for value in (mean - sd, mean, mean + sd))
+    lines = [
+        {"draws": k, "mean": f"{mean[i]:.4f}", "from": round(left[i], 2), "to": round(right[i], 2)}
+        | {"dot": round(middle[i], 2)}
+        for i, k in enumerate(DRAWS)
+    ]
+    measure, better = ("R²", "Higher") if rows.classes is None else ("Log-loss", "Lower")
+    return {"measure": measure, "better": better, "rows": len(y), "lines": lines}
+
+
+def _leakage(rows: Rows, seed: int) -> dict[str, Any]:
+    """Measure the leakage of plain category means, and that of our draws."""
+    if len(rows.y) < FEWEST_ROWS_OF_LEAKAGE:
+        return {"left_out": f"{len(rows.y)} rows are too few to find a leak: it needs {FEWEST_ROWS_OF_LEAKAGE}."}
+    X, y = _sampled(rows, MOST_ROWS_OF_LEAKAGE, seed)
+    X = X[list(rows.categorical)]
+    # Plain means of categories: the prior is worth next to no rows, and an unseen category gets the mean of all.
+    plain = SamplingBayesianEncoder("all", family=rows.family, prior=1e-3, own_target="include", temperature=0.0)
+    ours = SamplingBayesianEncoder("all", family=rows.family, random_state=seed)
+    found = [leakage(encoder, X, y, columns="all", random_state=seed) for encoder in (plain, ours)]
+    return {"score": found[0].score, "rows": len(y), "lines": [_leak(i, *found) for i in range(len(found[0].columns))]}
+
+
+def _leak(i: int, plain: LeakageDisplay, ours: LeakageDisplay) -> dict[str, Any]:
+    def described(which: LeakageDisplay) -> dict[str, Any]:
+        return {"gap": f"{which.gap[i]:+.3f}", "interval": f"{which.lower[i]:+.3f} to {which.upper[i]:+.3f}"} | {
+            "verdict": which.verdicts[i]
+        }
+
+    return {"name": str(plain.columns[i]), "plain": described(plain), "ours": described(ours)}
