@@ -255,7 +255,7 @@ def test_a_million_categories_are_no_problem():
     assert np.ptp(encoder.fit_transform(table, y)) == 0  # nothing to be learned
     drawn = SamplingBayesianEncoder(temperature=1.0, prior=Scaled(0), random_state=0).fit_transform(table, y)
     assert abs(np.corrcoef(drawn[:, 0], y)[0, 1]) < 0.005
-    assert encoder.encoding_.columns[0].posteriors.prior.prior.strength > n_rows
+    assert encoder.encoding_.columns[0].prior.strength > n_rows
 
 
 def test_two_columns_of_one_name_are_refused_by_our_own_sentence():

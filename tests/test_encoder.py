@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_info
 import reference
 from cases import PRIORS, as_read, make_target, parameters
 from catbayes import InputError, InputWarning, SamplingBayesianEncoder, Scaled, load
-from catbayes.core import drawing
+from catbayes.core import leakage
 from catbayes.core import random as random_streams
 from catbayes.families import BetaBernoulli, DirichletCategorical, NormalGamma
 from catbayes.mappings import PosteriorMoments
@@ -64,7 +64,7 @@ def test_every_path_equals_the_loop(family, weighted, monkeypatch):
     for own_target in ("cross_fit", "exclude"):  # without spread, "exclude" goes by folds as well
         folded = mean_encoder(family, own_target=own_target, cv=splitter).fit_transform(X, y, given)
         np.testing.assert_allclose(folded, naive(lambda n, m: fold[n] != fold[m]), rtol=1e-9)
-    monkeypatch.setattr(drawing, "HIDING_TEMPERATURE", 0.0)
+    monkeypatch.setattr(leakage, "HIDING_TEMPERATURE", 0.0)
     left_out = mean_encoder(family).fit_transform(X, y, given)
     np.testing.assert_allclose(left_out, naive(lambda n, m: n != m), rtol=1e-7, atol=1e-9)
     many = np.tile(X, (40, 1)), np.tile(y, 40), None if given is None else np.tile(given, 40)
@@ -263,7 +263,7 @@ def test_unseen_categories_are_drawn_from_the_prior():
 def test_gamma_scales_the_whole_table():
     codes, y, _ = make_table("bernoulli")
     encoder = SamplingBayesianEncoder("all", prior=Scaled(0.1)).fit(codes[:, None], y)
-    prior = encoder.encoding_.columns[0].posteriors.prior.prior
+    prior = encoder.encoding_.columns[0].prior
     assert prior.alpha == pytest.approx(1 + 0.1 * y.sum())  # equation 5
     assert prior.beta == pytest.approx(1 + 0.1 * (1 - y).sum())  # equation 6
 
@@ -272,12 +272,12 @@ def test_the_papers_regression_prior_and_its_unseen_categories():
     codes, y, _ = make_table("normal")
     encoder = SamplingBayesianEncoder("all", prior=Scaled(0.1, strength=0)).fit(codes[:, None], y)
     column = encoder.encoding_.columns[0]
-    prior = column.posteriors.prior.prior
+    prior = column.prior
     assert prior.strength == 0  # equation 12
     assert prior.alpha == pytest.approx(0.1 * len(y) / 2)  # 13
     assert prior.beta == pytest.approx(0.05 * ((y - y.mean()) ** 2).sum())  # 14
     np.testing.assert_allclose(encoder.transform([[0]])[0, 0], y[codes == 0].mean())  # nothing shrinks
-    assert column.family.strength[column.posteriors.index.unseen] == 1
+    assert column.family.strength[column.index.unseen] == 1
     assert encoder.transform([[99]])[0, 0] == pytest.approx(y.mean())
 
 
@@ -287,7 +287,7 @@ def test_a_noise_column_gets_a_strong_prior_and_a_telling_one_a_weak_prior():
     rate = random.random(100)[group]
     X = np.column_stack([group, random.integers(0, 100, 5000)])
     encoder = SamplingBayesianEncoder("all", prior=Empirical()).fit(X, (random.random(5000) < rate).astype(int))
-    telling, noise = (column.posteriors.prior.prior.strength for column in encoder.encoding_.columns)
+    telling, noise = (column.prior.strength for column in encoder.encoding_.columns)
     assert 1 < telling < 4  # rates were uniform: Beta(1, 1)
     assert noise > 200
 
@@ -323,7 +323,7 @@ def test_groups_reach_the_splitter_directly_and_by_routing():
         pipeline = make_pipeline(routed, LogisticRegression().set_fit_request(sample_weight=True))
         weight = np.linspace(1, 2, len(y))
         pipeline.fit(X, y, groups=groups, sample_weight=weight)
-        count = pipeline[0].encoding_.columns[0].posteriors.statistics.count.sum()
+        count = pipeline[0].encoding_.columns[0].statistics.count.sum()
         assert count == pytest.approx(weight.sum())
 
 

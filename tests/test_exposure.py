@@ -45,7 +45,7 @@ def assert_same(one, other, exactly=1e-12):
 @pytest.mark.parametrize("weight", [None, W])
 def test_the_posterior_counts_events_and_units(weight):
     column = make().fit(X, Y, weight, exposure=E).encoding_.columns[0]
-    for slot, city in enumerate(column.posteriors.index.sources[0].values):
+    for slot, city in enumerate(column.index.sources[0].values):
         rows = np.flatnonzero(X["city"] == city)
         alpha, beta = 3.0, 2.0
         for row in rows:

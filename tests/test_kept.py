@@ -262,9 +262,9 @@ def test_rows_of_well_known_categories_are_predicted_at_the_mean_and_others_over
     model = SamplingClassifier(
         forest, recommended_encoder(forest, interactions=None, keep_categories=None), random_state=0
     ).fit(X, y)
-    doubts = model.encoder_.encoding_.doubts()
+    doubts = model.encoder_.encoding_.relative_spread()
     known = X["city"] == "big"
-    assert doubts[0][model.encoder_.encoding_.columns[0].posteriors.index.sources[0].values.index("big")] < DOUBT
+    assert doubts[0][model.encoder_.encoding_.columns[0].index.sources[0].values.index("big")] < DOUBT
     over_draws = model.predict_proba(X)
     at_mean = model.set_params(predict_with="mean").predict_proba(X)
     np.testing.assert_array_equal(over_draws[known], at_mean[known])

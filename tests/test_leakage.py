@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from catbayes import SamplingBayesianEncoder, SamplingClassifier, Scaled
-from catbayes.core import drawing
+from catbayes.core import leakage
 from catbayes.mappings import PredictiveQuantiles
 
 MODELS = {
@@ -129,7 +129,7 @@ def test_a_left_out_precision_gives_the_target_back():
         encoder = SamplingBayesianEncoder("all", mapping="mean_precision", prior=Scaled(1e-3), random_state=seed)
         safe = encoder.fit_transform(train, y)
         column = encoder.encoding_.columns[0]
-        codes = column.posteriors.index.sources[0].codes(train[:, 0])
+        codes = column.index.sources[0].codes(train[:, 0])
         left_out = column.family.take(codes).leave_out(y, np.ones(len(y)))
         return np.c_[safe[:, 0], 1 / left_out.variance()[:, 0]], encoder.transform(test)
 
@@ -161,7 +161,7 @@ def test_on_adult_draws_keep_the_score_and_left_out_means_lose_it(adult, monkeyp
     assert auc() > 0.924
     assert auc(temperature=1.0) > 0.924
     assert auc(temperature=0.0) > 0.924  # goes by folds
-    monkeypatch.setattr(drawing, "HIDING_TEMPERATURE", 0.0)
+    monkeypatch.setattr(leakage, "HIDING_TEMPERATURE", 0.0)
     assert auc(temperature=0.0) < 0.6  # the leave-one-out mean
 
 

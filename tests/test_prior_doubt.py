@@ -98,10 +98,10 @@ def test_the_doubt_about_the_strength_is_that_of_a_fine_grid():
 def test_features_draws_and_what_is_believed_do_not_change():
     X, y = np.repeat(["a", "b", "c"], 20)[:, None], np.tile([0, 0, 1], 20)
     encoder = SamplingBayesianEncoder(random_state=0).fit(X, y)
-    posteriors = encoder.encoding_.columns[0].posteriors
-    known = posteriors.slots.family
-    assert (posteriors.told().family.strength < 0.1 * known.strength).all()
-    np.testing.assert_allclose(posteriors.told().family.mean(), known.mean(), rtol=1e-12)
+    posteriors = encoder.encoding_.columns[0]
+    known = posteriors.posterior.family
+    assert (posteriors.widened().family.strength < 0.1 * known.strength).all()
+    np.testing.assert_allclose(posteriors.widened().family.mean(), known.mean(), rtol=1e-12)
     told = encoder.posteriors_[0]
     np.testing.assert_allclose(told["shrinkage"], 1.0, atol=0.01)
     np.testing.assert_allclose(encoder.transform([["a"], ["new"]]).ravel(), told["mean"].iloc[[0, -1]], rtol=1e-3)
@@ -115,8 +115,8 @@ def test_features_draws_and_what_is_believed_do_not_change():
 @pytest.mark.parametrize("prior", [0.1, BetaBernoulli(alpha=20, beta=40)])
 def test_a_prior_that_was_given_is_taken_as_it_is(prior):
     X, y = np.repeat(["a", "b", "c"], 20)[:, None], np.tile([0, 0, 1], 20)
-    posteriors = SamplingBayesianEncoder(prior=prior).fit(X, y).encoding_.columns[0].posteriors
-    assert posteriors.told() is posteriors.slots
+    posteriors = SamplingBayesianEncoder(prior=prior).fit(X, y).encoding_.columns[0]
+    assert posteriors.widened() is posteriors.posterior
 
 
 def test_a_loaded_encoder_tells_the_same(tmp_path):

@@ -80,7 +80,7 @@ def new_encoder(family, **settings):
 def test_posteriors_are_those_of_a_plain_loop(family, weighted):
     (prior, _, loop), (X, y, exposure, weight) = KINDS[family], make_rows(family)
     column = new_encoder(family).fit(X, y, weight if weighted else None, exposure=exposure).encoding_.columns[0]
-    values = [*column.posteriors.index.sources[0].values, None]
+    values = [*column.index.sources[0].values, None]
     for slot, value in enumerate(values):  # and the missing ones, which are a category
         rows = np.flatnonzero(X["c"].isna() if value is None else X["c"] == value)
         wanted = loop(
@@ -112,7 +112,7 @@ def test_the_empirical_prior_finds_the_one_that_made_the_table(family):
     codes = np.repeat(np.arange(4000), 6)
     y, exposure = make(theta[codes], random)
     found = new_encoder(family, prior="empirical").fit(pandas.DataFrame({"c": codes}), y, exposure=exposure)
-    for name, value in found.encoding_.columns[0].posteriors.prior.prior.arrays().items():
+    for name, value in found.encoding_.columns[0].prior.arrays().items():
         np.testing.assert_allclose(value, getattr(prior, name), rtol=0.15)
 
 

@@ -61,7 +61,7 @@ def test_training_draws_have_the_distribution_of_the_posterior(family, own):
     target = y[X[:, 0] == "0"][3] if own else None
     draws = repeat(embedding, 0, 4000, target)[:, 0]
     if PRIORS[family].as_differences:
-        draws = draws + column.family.mean()[column.posteriors.index.unseen, 0]
+        draws = draws + column.family.mean()[column.index.unseen, 0]
     posterior = column.family.take([0])
     if own:
         posterior = posterior.leave_out(as_read(family, np.array([target])), np.ones(1))
@@ -73,7 +73,7 @@ def test_training_draws_have_the_distribution_of_the_posterior(family, own):
 def test_the_arithmetic_of_a_family_runs_on_tensors(family):
     encoder, X, y = make_encoder(family)
     column = encoder.encoding_.columns[0]
-    known, unseen, statistics = column.family, column.posteriors.prior.unseen, column.posteriors.statistics
+    known, unseen, statistics = column.family, column.slot_priors, column.statistics
     rows, weight = np.array([0, 1, 3, 3]), np.array([1.0, 0.5, 0.0, 2.0])
     own = as_read(family, y[[np.flatnonzero(X[:, 0] == str(row))[0] for row in rows]])
 
@@ -211,7 +211,7 @@ def test_amounts_far_from_zero_survive_single_precision(usual):
     codes, target = embedding.codes(X), torch.tensor(y)
     drawn = np.stack([embedding(codes, target).numpy()[:, 0] for _ in range(200)])
     column = encoder.encoding_.columns[0]
-    usually = column.posteriors.prior.unseen.centre
+    usually = column.slot_priors.centre
     wanted = column.family.take(codes[:, 0].numpy()).leave_out(y, np.ones(400)).centre - usually
     np.testing.assert_allclose(drawn.mean(axis=0), wanted, atol=0.05)
     np.testing.assert_allclose(drawn[0].std(), (encoder.fit_transform(X, y) - usual).std(), rtol=0.1)

@@ -50,8 +50,8 @@ def draw(
     encoder = SamplingBayesianEncoder(random_state=0)
     drawn = encoder.fit_transform(X, y)[:, 0]
     fitted = encoder.encoding_.columns[0]
-    cities = fitted.posteriors.index.sources[0]
-    prior = float(fitted.posteriors.prior.unseen.mean()[0])
+    cities = fitted.index.sources[0]
+    prior = float(fitted.slot_priors.mean()[0])
 
     colors: dict[str, Any] = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), ink)
     colors |= dict.fromkeys(("xtick.color", "ytick.color"), ink) | {"axes.facecolor": paper, "figure.facecolor": paper}

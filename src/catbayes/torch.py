@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from catbayes._encoder import SamplingBayesianEncoder, read_new
-from catbayes.core.column import EncodedColumn
+from catbayes.core.column import FittedColumn
 from catbayes.core.slots import Slots
 from catbayes.core.validation import check_count
 from catbayes.errors import InputError
@@ -85,19 +85,19 @@ class PosteriorEmbedding(nn.Module):
                 value = torch.as_tensor(np.array(value, dtype=np.float64)).to(torch.get_default_dtype())
                 self.register_buffer(f"{name}_{number}", value)
 
-    def _tables(self, column: EncodedColumn) -> dict[str, Any]:
+    def _tables(self, column: FittedColumn) -> dict[str, Any]:
         """What is kept of a column, a row for each category, and the origin that means are measured from."""
-        mapping, posterior, unseen = column.mapping, column.family, column.posteriors.prior.unseen
+        mapping, posterior, unseen = column.mapping, column.family, column.slot_priors
         origin, shift = 0.0, np.zeros(1)
         if posterior.as_differences and mapping.linear:
-            usual = posterior.take(column.posteriors.index.unseen).mean()
+            usual = posterior.take(column.index.unseen).mean()
             theta = np.zeros_like(usual)
             theta[posterior.location] = usual[posterior.location]
             shift, origin = mapping.drawn(theta), theta[posterior.location].item()
             posterior, unseen = _shifted(posterior, origin), _shifted(unseen, origin)
         coarse = torch.tensor(origin).item()  # in the precision of the buffers, which holds the rest as well
         tables: dict[str, Any] = {"origin": [coarse, origin - coarse], "variance": column.posterior.prior_variance}
-        kept = column.beside.values
+        kept = np.empty((len(column.expectation), 0)) if column.extra is None else column.extra.values
         shift = np.append(np.broadcast_to(shift, column.expectation.shape[1] - kept.shape[1]), np.zeros(kept.shape[1]))
         tables |= {"count": column.posterior.count, "kept": kept, "expectation": column.expectation - shift}
         for kind, held in (("posterior", posterior), ("unseen", unseen), ("mapping", mapping)):
@@ -159,7 +159,7 @@ class PosteriorEmbedding(nn.Module):
     def _check_target(self, codes: torch.Tensor, target: torch.Tensor, weight: Any) -> tuple[torch.Tensor, Any]:
         if not self._encoding.settings.own_target.by_row:
             raise InputError(
-                f'own_target="{self._encoding.settings.own_target.word}" needs all rows together: train on '
+                f'own_target="{self._encoding.settings.own_target.strategy}" needs all rows together: train on '
                 "SamplingBayesianEncoder.fit_draws."
             )
         self._encoding.refuse_one_way()
@@ -199,7 +199,7 @@ class PosteriorEmbedding(nn.Module):
         slots = Slots(posterior, count, variance).take(code)
         if target is not None:
             unseen = self._distributions("unseen", number)
-            if column.posteriors.prior.by_slot:  # each category has its own
+            if column.links is not None:  # each category has its own
                 unseen = unseen.take(code)
             if not self._family.classes:
                 target = (target - self._buffer("origin", number).double().sum()).to(slots.count.dtype)
@@ -248,7 +248,7 @@ def _shifted(family: Any, origin: float) -> Any:
     return replace(family, centre=family.centre - origin)
 
 
-def _require_drawn(column: EncodedColumn) -> None:
+def _require_drawn(column: FittedColumn) -> None:
     if isinstance(column.mapping, Function) or column.has_known:
         raise InputError(
             "PosteriorEmbedding draws in torch, and takes the mappings mean, identity, polynomial and "

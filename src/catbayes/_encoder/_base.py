@@ -19,9 +19,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from catbayes._encoder._frames import PosteriorFrames, interactions_frame
 from catbayes._encoder._guard import Seen
 from catbayes._encoder._reading import input_names, library_of, new_seed, read_new, read_table, read_y
+from catbayes.core.config import Settings
 from catbayes.core.evidence import Evidence, check_classes, says_nothing, settle_family
-from catbayes.core.fitted import Encoding, Settings
-from catbayes.core.leakage import Include, splitter_of
+from catbayes.core.fitted import Fitted
+from catbayes.core.leakage import splitter_of
 from catbayes.core.rows import Rows, read_rows, take_named
 from catbayes.core.table import Table, make_frame, name_of
 from catbayes.core.types import ByRow, ByRowOrName, File, Labels, Seed, Source, TableLike
@@ -45,7 +46,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
     own_target: Any
     cv: Any
     random_state: Seed
-    encoding_: Encoding
+    encoding_: Fitted
     _seen: Seen | None = None  # what `fit` was given, and nobody after it
 
     @abstractmethod
@@ -97,13 +98,13 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         if not (isinstance(X, Evidence) or is_source(X)):
             encoding, rows = self._learn(X, y, sample_weight, exposure)
             self._keep(encoding)
-            if not isinstance(encoding.settings.own_target, Include):
+            if encoding.settings.own_target.strategy != "include":
                 self._seen = Seen.of(X, rows, encoding)
             return self
         settings = self._settings()
         evidence = self._gather(settings, X, y, sample_weight, exposure)
         check_classes(evidence)
-        return self._keep(Encoding.fit(settings, evidence, new_seed(self.random_state), library_of(X)))
+        return self._keep(Fitted.fit(settings, evidence, new_seed(self.random_state), library_of(X)))
 
     def fit_transform(
         self,
@@ -320,7 +321,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
                [0.5 ]])
         """
         encoding, table = self._fitted(), read_new(X, self)
-        encoding = encoding.knowing(table.column)
+        encoding = encoding.extended(table.column)
         slots = encoding.slots(table.column)
         if self._seen is not None:
             self._seen.warn_of(X, slots, table.n_rows)
@@ -597,7 +598,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
 
     # ------------------------------------------------------------------------------------------ the parts
 
-    def _fitted(self) -> Encoding:
+    def _fitted(self) -> Fitted:
         known = self._gathered()
         if known is not None and not hasattr(self, "encoding_"):
             settle_family(self._settings().family, known)
@@ -616,15 +617,15 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         if hasattr(self, "encoding_"):
             return self._keep(self._refitted(evidence))
         if says_nothing(evidence) is None:
-            return self._keep(Encoding.fit(self._settings(), evidence, new_seed(self.random_state), library))
+            return self._keep(Fitted.fit(self._settings(), evidence, new_seed(self.random_state), library))
         self._parts = evidence
         return self._name_inputs(evidence)
 
-    def _refitted(self, evidence: Evidence) -> Encoding:
+    def _refitted(self, evidence: Evidence) -> Fitted:
         """The encoding of other evidence, by the parameters as they are now and with the same seed."""
-        return Encoding.fit(self._settings(), evidence, self.encoding_.seed, self.encoding_.library)
+        return Fitted.fit(self._settings(), evidence, self.encoding_.seed, self.encoding_.library)
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Encoding, Rows]:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Fitted, Rows]:
         """Fit every column of a table in memory, without touching the encoder."""
         settings = self._settings()
         if is_source(X):
@@ -637,11 +638,11 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         if table.n_rows < 2:
             raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
         selection, family = settings.selection, settings.family
-        about: dict[str, Any] = {"family": family, "effects": settings.effects, "run": settings.run}
+        about: dict[str, Any] = {"family": family, "effects": settings.effects}
         rows = read_rows(table, selection, y, sample_weight, exposure, **about)
         check_classes(rows.evidence)
         evidence = replace(rows.evidence, target=target)
-        return Encoding.fit(settings, evidence, new_seed(self.random_state), table.backend), rows
+        return Fitted.fit(settings, evidence, new_seed(self.random_state), table.backend), rows
 
     def _gather(
         self,
@@ -675,7 +676,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         table, y, sample_weight, exposure = take_named(read_table(X, self), y, sample_weight, exposure)
         return table, read_y(y), sample_weight, exposure
 
-    def _frames(self, table: Table, encoding: Encoding) -> str | None:
+    def _frames(self, table: Table, encoding: Fitted) -> str | None:
         """The library of the frame that has to be made here: where `set_output` asked for one, and columns pass."""
         # set_output keeps its choice here; scikit-learn has no public name for reading it.
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
@@ -690,7 +691,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
             return layout.frame(table, blocks, self.get_feature_names_out(), library)
         return layout.stack(table, blocks)
 
-    def _keep(self, encoding: Encoding) -> Self:
+    def _keep(self, encoding: Fitted) -> Self:
         """Become fitted, all at once."""
         if hasattr(self, "_parts"):
             del self._parts

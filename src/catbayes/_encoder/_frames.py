@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from catbayes.core.evidence import Candidate
-from catbayes.core.fitted import Encoding
+from catbayes.core.fitted import Fitted
 from catbayes.core.table import make_frame
 from catbayes.effects.outputs import effect_names
 
@@ -16,7 +16,7 @@ from catbayes.effects.outputs import effect_names
 class PosteriorFrames(Mapping[Any, Any]):
     """The posteriors of each encoded column, as a frame that is made when it is read."""
 
-    def __init__(self, encoding: Encoding) -> None:
+    def __init__(self, encoding: Fitted) -> None:
         self._encoding = encoding
         self._columns = {column.name: column for column in encoding.columns}
         told = [column.effects if encoding.settings.effects else None for column in encoding.evidence.columns]
@@ -28,12 +28,12 @@ class PosteriorFrames(Mapping[Any, Any]):
             raise KeyError(f"{name!r} is not an encoded column; those are {list(self)}.")
         classes = self._encoding.evidence.classes
         column, effects = self._columns[name], self._effects[name]
-        record = column.posteriors.record(None if classes is None else list(classes))
-        if effects is not None:
-            slots, n_parts = column.posteriors.possible(), effects.n_parts
+        record = column.record(None if classes is None else list(classes))
+        if effects is not None and column.extra is not None:
+            slots, n_parts = column.possible(), effects.n_parts
             for number, kind in enumerate(effect_names(effects, self._encoding.evidence.inputs)):
                 own = slice(number * n_parts, (number + 1) * n_parts)
-                for heading, values in ((kind, column.beside.values), (f"{kind}_sd", column.beside.sd)):
+                for heading, values in ((kind, column.extra.values), (f"{kind}_sd", column.extra.sd)):
                     record[heading] = values[slots, own].reshape(-1)
         return make_frame(record, self._encoding.library)
 
@@ -47,7 +47,7 @@ class PosteriorFrames(Mapping[Any, Any]):
         return f"posteriors of {list(self)}: [name] is a frame"
 
 
-def interactions_frame(encoding: Encoding) -> Any:
+def interactions_frame(encoding: Fitted) -> Any:
     """The interactions, with their categories and, where they were weighed, their gain and whether they were kept."""
     found = encoding.evidence.candidates or [
         Candidate(column.name, np.nan, True) for column in encoding.evidence.columns if column.is_interaction

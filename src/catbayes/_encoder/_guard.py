@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catbayes.core.fitted import Encoding
+from catbayes.core.fitted import Fitted
 from catbayes.core.rows import Rows
 from catbayes.core.validation import Codes
 from catbayes.errors import asked_by_user, warn
@@ -27,13 +27,10 @@ class Seen:
     told: list[str] = field(default_factory=list, compare=False)  # who warned of it: once is enough
 
     @classmethod
-    def of(cls, X: Any, rows: Rows, encoding: Encoding) -> Seen:
+    def of(cls, X: Any, rows: Rows, encoding: Fitted) -> Seen:
         """What to know a table by."""
         some = _some(rows.table.n_rows)
-        slots = (
-            column.posteriors.index.slots([rows.codes[part][some] for part in column.parts])
-            for column in encoding.columns
-        )
+        slots = (column.index.slots([rows.codes[part][some] for part in column.parts]) for column in encoding.columns)
         return cls(id(X), rows.table.n_rows, tuple(tuple(found.tolist()) for found in slots))
 
     def warn_of(self, X: Any, slots: Sequence[Codes], n_rows: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
-from catbayes.core.fitted import Encoding
+from catbayes.core.fitted import Fitted
 from catbayes.core.random_keys import Keys, row_keys
 from catbayes.core.rows import take_named
 from catbayes.core.table import Table, no_column
@@ -134,11 +134,11 @@ def input_names(fitted: Any, given: Any = None) -> list[Any]:
     return list(given)
 
 
-def fitted_encoding(model: Any) -> Encoding:
+def fitted_encoding(model: Any) -> Fitted:
     """What was learnt by the fitted encoder of ours that was given, or by that of a fitted sampling model."""
     check_is_fitted(model)
     encoding = getattr(getattr(model, "encoder_", model), "encoding_", None)
-    if not isinstance(encoding, Encoding):
+    if not isinstance(encoding, Fitted):
         raise InputError(
             f"{model!r} has no encoded columns: expected a fitted SamplingBayesianEncoder, or a "
             "sampling model with a categorical column."

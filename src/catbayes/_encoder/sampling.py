@@ -9,9 +9,8 @@ import numpy as np
 from catbayes._encoder._base import PosteriorEncoder, PriorLike
 from catbayes._encoder._reading import new_seed, read_new, read_row_keys
 from catbayes.core.category_outputs import KeepCategories, resolve_kept
-from catbayes.core.drawing import resolve_draws
-from catbayes.core.fitted import Missing, Settings, Unseen
-from catbayes.core.layout import TrainingDraws
+from catbayes.core.config import Missing, Settings, Unseen, resolve_temperature
+from catbayes.core.fitted import TrainingDraws
 from catbayes.core.leakage import Ordered, Strategy, resolve_own_target
 from catbayes.core.selection import Selection
 from catbayes.core.slots import Sampler
@@ -299,7 +298,7 @@ class SamplingBayesianEncoder(PosteriorEncoder):
         check_count("n_draws", n_draws)
         identity = None if row_id is None else read_row_keys(table, row_id)
         seed = None if random_state is None else new_seed(random_state)
-        encoding = encoding.knowing(table.column)
+        encoding = encoding.extended(table.column)
         blocks = encoding.draws(encoding.slots(table.column), n_draws, seed=seed, identity=identity)
         layout = encoding.layout
         return np.stack([layout.stack(table, [block[k] for block in blocks]) for k in range(n_draws)])
@@ -307,13 +306,15 @@ class SamplingBayesianEncoder(PosteriorEncoder):
     def _settings(self) -> Settings:
         own_target = resolve_own_target(self.own_target, self.cv)
         kept = resolve_kept(self.keep_categories, self.max_categories)
+        aside = () if own_target.column is None else (own_target.column,)
         return Settings(
-            selection=Selection(self.columns, self.interactions, own_target.aside, kept is not None, self.kinds),
+            selection=Selection(self.columns, self.interactions, aside, kept is not None, self.kinds),
             family=resolve_family(self.family),
             prior=resolve_prior(self.prior),
             mapping=resolve_mapping(self.mapping),
             own_target=own_target,
-            draws=resolve_draws(self.temperature, self.sampler),
+            temperature=resolve_temperature(self.temperature),
+            sampler=self.sampler,
             effects=resolve_effects(self.effects),
             kept=kept,
             unseen=self.unseen,

@@ -13,7 +13,7 @@ import numpy as np
 
 from catbayes.core.combinations import Index
 from catbayes.core.evidence import ColumnEvidence, Evidence
-from catbayes.core.extra_outputs import Beside
+from catbayes.core.extra_outputs import ExtraOutputs
 from catbayes.core.validation import check_count
 from catbayes.errors import InputError
 from catbayes.mappings import Mapping
@@ -53,15 +53,15 @@ class Kept:
         """Tell whether the posterior of a column takes as many numbers as there are categories, to say no more."""
         return column.index.missing <= len(mapping.labels)
 
-    def table(self, column: ColumnEvidence, index: Index) -> Beside:
+    def table(self, column: ColumnEvidence, index: Index) -> ExtraOutputs:
         """The outputs of every slot; the index may have slots above those that were counted."""
         slots = np.minimum(np.arange(index.n_slots), index.unseen)[:, None]
         if self.kind == "codes":
-            return Beside.sure(("code",), slots.astype(np.float64))
+            return ExtraOutputs.fixed(("code",), slots.astype(np.float64))
         labels = [f"is_{label}" for label in index.labels()[: index.missing]]
         if column.statistics.count[column.index.missing] > 0:
             labels.append("is_missing")
-        return Beside.sure(tuple(labels), (slots == np.arange(len(labels))).astype(np.float64))
+        return ExtraOutputs.fixed(tuple(labels), (slots == np.arange(len(labels))).astype(np.float64))
 
 
 def resolve_kept(keep_categories: Any, max_categories: Any) -> Kept | None:

@@ -1,4 +1,4 @@
-"""What stands behind the draws of a column: effects, which are drawn with them, and categories, which are not."""
+"""Outputs of a column that are no functions of its posterior: effects, and the ids of categories."""
 
 from __future__ import annotations
 
@@ -9,53 +9,47 @@ import numpy as np
 
 from catbayes.core.validation import Array
 
-__all__ = ["Beside"]
+__all__ = ["ExtraOutputs"]
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """Outputs behind those of the mapping: what they are called after the column, and their values, (slot, output)."""
+class ExtraOutputs:
+    """Outputs that follow those of the mapping: what they are called after the column, and values, (slot, output)."""
 
     names: tuple[str, ...]
     values: Array
-    sd: Array  # how firmly the values are known: 0 where they are as they are
-    spread: Array  # how far values lie from these in training
+    sd: Array  # standard errors; zero for category ids
+    spread: Array  # standard deviation of the draws that a model trains on
     parts: int = 1  # of the target: effects come by part, one after the other
 
     @classmethod
-    def sure(cls, names: tuple[str, ...], values: Array) -> Beside:
-        """Values that nobody doubts."""
+    def fixed(cls, names: tuple[str, ...], values: Array) -> ExtraOutputs:
+        """Take values without error."""
         return cls(names, values, np.zeros_like(values), np.zeros_like(values))
 
-    @classmethod
-    def nothing(cls, n_slots: int) -> Beside:
-        """Draws alone."""
-        return cls.sure((), np.empty((n_slots, 0)))
+    def take(self, slots: Any) -> ExtraOutputs:
+        """Pick slots."""
+        return ExtraOutputs(self.names, self.values[slots], self.sd[slots], self.spread[slots], self.parts)
 
-    def take(self, slots: Any) -> Beside:
-        """Those of some slots."""
-        return Beside(self.names, self.values[slots], self.sd[slots], self.spread[slots], self.parts)
-
-    def and_then(self, other: Beside) -> Beside:
-        """More of them."""
+    def __add__(self, other: ExtraOutputs) -> ExtraOutputs:
+        """Append other outputs."""
         parts = ((self.values, other.values), (self.sd, other.sd), (self.spread, other.spread))
         values, sd, spread = (np.concatenate(pair, axis=1) for pair in parts)
-        return Beside((*self.names, *other.names), values, sd, spread, max(self.parts, other.parts))
+        return ExtraOutputs((*self.names, *other.names), values, sd, spread, max(self.parts, other.parts))
 
-    def behind(self, block: Array, slots: Any = slice(None)) -> Array:
-        """Outputs of rows, (…, row, output), and behind them what stands beside those of their slots."""
-        if not self.names:
-            return block
+    def append_to(self, features: Array, slots: Any = slice(None)) -> Array:
+        """Append the outputs of the rows' slots to features of rows, (…, row, output)."""
         values = self.values[slots]
-        return np.concatenate([block, np.broadcast_to(values, (*block.shape[:-1], values.shape[-1]))], axis=-1)
+        values = np.broadcast_to(values, (*features.shape[:-1], values.shape[-1]))
+        return np.concatenate([features, values], axis=-1)
 
-    def moving(self, draws: Array, slots: Any = slice(None), in_full: bool = False) -> Array:
-        """The same for draws, (draw, slot, output), with values that are in doubt as high or low as the draw is.
+    def append_to_draws(self, draws: Array, slots: Any = slice(None), in_full: bool = False) -> Array:
+        """Append outputs to draws, (draw, slot, output): uncertain ones are as high or low as the draw is.
 
         Both are about the same category: where it is drawn by a standard deviation too high, so is its effect.
-        `in_full` is all the doubt that there is, else as much as training had.
+        `in_full`, they vary by their standard errors, else by as much as in training.
         """
-        found, own = self.behind(draws, slots), (self.sd if in_full else self.spread)[slots]
+        found, own = self.append_to(draws, slots), (self.sd if in_full else self.spread)[slots]
         n_outputs = draws.shape[-1]
         if n_outputs and own.any():
             spread = draws.std(axis=0)

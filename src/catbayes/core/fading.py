@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from catbayes.core.evidence import Evidence
-from catbayes.core.posteriors import ColumnPrior
+from catbayes.core.slots import Slots
 from catbayes.core.statistics import Statistics
 from catbayes.core.validation import Array, is_number
 from catbayes.errors import InputError
@@ -199,9 +199,9 @@ class _Past:
             known: list[Any] = [batches[0]]  # statistics of one kind
             for share, batch in zip(shares, batches[1:], strict=True):
                 known.append(known[-1].scaled(float(share)) + batch)
-            prior = ColumnPrior.fit(self.family, self.prior, known[-1], self.units)
+            prior, empty = self.prior.fit(self.family, known[-1], self.units)
             for before, share, batch in zip(known, shares, batches[1:], strict=False):
                 seen = np.flatnonzero(batch.count > 0)
-                posterior = prior.update(before.scaled(float(share)).take(seen)).family
+                posterior = Slots.update(prior, before.scaled(float(share)).take(seen), empty).family
                 value += float(posterior.log_marginal(batch.take(seen)).sum())
         return value

@@ -1,246 +1,127 @@
-"""The fitted value: settings, columns with their posteriors, and all that can be asked of them."""
+"""A fitted encoder as a value: its settings and columns, and how rows are encoded by them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Literal, TypeVar
+from functools import cache, reduce
+from operator import add
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from catbayes.core.arrays import TINY
 from catbayes.core.categories import Categories
-from catbayes.core.category_outputs import Kept
-from catbayes.core.column import EncodedColumn, draw_features
-from catbayes.core.combinations import Index
-from catbayes.core.drawing import Draws
+from catbayes.core.column import FittedColumn, draw_features, expect, links_of, stream_of, update_linked
+from catbayes.core.config import Settings
 from catbayes.core.evidence import ColumnEvidence, Evidence, settle_family
-from catbayes.core.extra_outputs import Beside
-from catbayes.core.layout import Layout, TrainingDraws
-from catbayes.core.leakage import ColumnRows, Ordered, OwnTarget
-from catbayes.core.posteriors import ColumnPrior, Posteriors
+from catbayes.core.extra_outputs import ExtraOutputs
+from catbayes.core.layout import Layout
+from catbayes.core.leakage import ColumnRows, hides, known_slots, read_folds, split_rows, training_slots
 from catbayes.core.random import Purpose, stream
 from catbayes.core.random_keys import Keys
 from catbayes.core.rows import Rows
-from catbayes.core.selection import Selection
-from catbayes.core.slots import RowSlots
+from catbayes.core.slots import RowSlots, Slots
 from catbayes.core.statistics import Statistics
-from catbayes.core.table import spelled
+from catbayes.core.table import Table, spelled
 from catbayes.core.target import Target
-from catbayes.core.validation import Array, Codes, check_option
-from catbayes.effects.outputs import effects_beside
-from catbayes.effects.settings import Effects
+from catbayes.core.validation import Array, Codes
+from catbayes.effects.outputs import effect_outputs
+from catbayes.effects.slopes import Slope
 from catbayes.errors import InputError, warn
 from catbayes.families import Family
-from catbayes.kinds.linked_prior import LinkedPrior, links_of
-from catbayes.mappings import Mapping, Mean
-from catbayes.priors import Prior
+from catbayes.mappings import Mean
 
-__all__ = ["Encoding", "Missing", "Settings", "Unseen"]
+__all__ = ["Fitted", "TrainingDraws"]
 
-Unseen = Literal["prior", "nan", "error"]
-Missing = Literal["category", "prior", "nan", "error"]
-In = TypeVar("In")
-Out = TypeVar("Out")
+StoredPrior = tuple[Family, Family | tuple[float, ...]]
+"""The prior of a column and that of slots without rows; or the root of linked slots, and the strengths of the links."""
 NOTHING = Mean(labels=(), select=slice(0, 0))
-"""The mapping of a column of which the categories say it all."""
-MakePrior = Callable[[int, Statistics, Index, Statistics, Sequence[Statistics]], ColumnPrior]
-"""The prior of the column of a number, from what was seen of it, and from what its slots say, in other roles too."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What is encoded, by which family, prior and mapping, and what is done with targets, draws and strangers."""
-
-    selection: Selection
-    family: type[Family] | None  # None where the target is to tell
-    prior: Prior
-    mapping: Mapping
-    own_target: OwnTarget
-    draws: Draws
-    effects: Effects | None
-    kept: Kept | None
-    unseen: Unseen
-    missing: Missing
-
-    def __post_init__(self) -> None:
-        """Require settings that go together."""
-        check_option("unseen", self.unseen, ("prior", "nan", "error"))
-        check_option("missing", self.missing, ("category", "prior", "nan", "error"))
-        self.own_target.check(self.draws, self.selection.linked)
-        if self.effects and isinstance(self.own_target, Ordered):
-            raise InputError('effects go with folds, and own_target="ordered" has none: use "exclude".')
-
-    def each(self, function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
-        """Results in their order, one when it is asked for, so that whoever takes them has but one in memory."""
-        return map(function, items)
-
-    def run(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
-        """The same, as a list."""
-        return list(self.each(function, items))
-
-    def refuse_nan(self, where: str) -> None:
-        """Refuse the policies that make NaN of a row, where there is no such thing."""
-        for name, policy in (("unseen", self.unseen), ("missing", self.missing)):
-            if policy == "nan":
-                raise InputError(f'{name}="nan" is not known to {where}: fit with {name}="prior" for it.')
-
-    def refuse_missing(self, count: float, name: object) -> None:
-        """Raise an error, where missing values call for one."""
-        if self.missing == "error" and count:
-            raise InputError(
-                f'Column {name!r} is missing in {count:g} rows. Fill them, or set missing="category" or "prior".'
-            )
-
-    def refuse_unseen(self, strangers: list[object], name: object) -> None:
-        """Raise an error for categories that were not seen, which `unseen="error"` calls for."""
-        raise InputError(
-            f"Column {name!r} holds categories that fit never saw, such as {strangers}. "
-            'Fit on them, or set unseen="prior" to encode them by the prior.'
-        )
+"""The mapping of a column whose category ids replace its posterior."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Encoding:
-    """A fitted encoder as a value: what was learnt, and how rows are encoded by it."""
+class Fitted:
+    """A fitted encoder as a value: its settings and columns, and how rows are encoded by them."""
 
     settings: Settings
     evidence: Evidence
-    columns: tuple[EncodedColumn, ...]
+    columns: tuple[FittedColumn, ...]
     family: type[Family]
-    layout: Layout  # where the outputs go
+    layout: Layout
     seed: int
     library: Any = None  # that the table came in, and that frames are given in
 
-    # ------------------------------------------------------------------------------------- made of evidence
-
     @classmethod
-    def fit(cls, settings: Settings, evidence: Evidence, seed: int, library: Any = None) -> Encoding:
-        """Learn the prior of every column, and update it."""
-        family = settle_family(settings.family, evidence)
-
-        def learn(
-            number: int, seen: Statistics, index: Index, statistics: Statistics, others: Sequence[Statistics]
-        ) -> ColumnPrior:
-            # A column that says nothing has nothing to make a prior of: that of the target itself.
-            speaking = seen if seen.varies() else evidence.total
-            kind = links_of(index)
-            if kind is None:
-                return ColumnPrior.fit(family, settings.prior, speaking, evidence.row_units)
-            if not family.linkable:
-                raise InputError(
-                    f"{family.__name__} does not support hierarchies and kinds. Leave those out, or choose another "
-                    "family."
-                )
-            links = kind.fit(index, statistics, family, settings.prior, speaking, evidence.row_units, others)
-            return LinkedPrior.of(index, links, statistics)
-
-        # An optimiser of four numbers only loses by waking threads.
-        with _threadpools().limit(limits=1, user_api="blas"):
-            return cls.of(settings, evidence, family, seed, learn, library)
-
-    @classmethod
-    def of(
+    def fit(
         cls,
         settings: Settings,
         evidence: Evidence,
-        family: type[Family],
         seed: int,
-        make_prior: MakePrior,
         library: Any = None,
-    ) -> Encoding:
-        """Update priors that are made here, or were made before."""
-        labels = None if evidence.classes is None else [spelled(label) for label in evidence.classes]
-        names = list(evidence.inputs)
-
-        def encode(number: int) -> EncodedColumn:
-            column = evidence.columns[number]
-            peers = [evidence.at(position) for position in settings.selection.peers(column, names)]
-            index = settings.selection.index(column, column.index, names, [peer.index for peer in peers])
-            others = [_settle_missing(peer, settings).place(index.moved(peer.index), index.n_slots) for peer in peers]
-            seen = statistics = _settle_missing(column, settings)
-            if index is not column.index:
-                statistics = seen.place(index.moved(column.index), index.n_slots)
-            prior = make_prior(number, seen, index, statistics, others)
-            posteriors = Posteriors.of(index, statistics, prior, settings.prior.learnt)
-            mapping = settings.mapping.bind(posteriors.prior.prior, labels)
-            beside = Beside.nothing(index.n_slots)
-            if settings.effects:
-                beside = beside.and_then(effects_beside(column, index, labels, settings.draws.factor, names))
-            if settings.kept is not None and settings.kept.applies(column, evidence):
-                beside = beside.and_then(settings.kept.table(column, index))
-                mapping = NOTHING if settings.kept.replaces(column, mapping) else mapping
-            known = settings.kept is not None and settings.kept.names_rare(column, evidence)
-            return EncodedColumn.of(column, posteriors, mapping, settings.draws.factor, beside, known, seed)
-
-        columns = tuple(settings.run(encode, range(len(evidence.columns))))
-        effects = [seen.effects for seen in evidence.columns] if settings.effects else []
-        layout = Layout(len(names), columns, settings.selection.dropped(names), effects)
+        stored: Sequence[StoredPrior] | None = None,
+    ) -> Fitted:
+        """Estimate the prior of every column, unless it is stored, and update it."""
+        family = settle_family(settings.family, evidence)
+        priors: Sequence[StoredPrior | None] = stored or [None] * len(evidence.columns)
+        pairs = zip(evidence.columns, priors, strict=True)
+        # An optimiser of four numbers only loses by waking threads.
+        with _threadpools().limit(limits=1, user_api="blas"):
+            columns = tuple(_fit_column(column, settings, evidence, family, seed, prior) for column, prior in pairs)
+        n_inputs, dropped = len(evidence.inputs), settings.selection.dropped(list(evidence.inputs))
+        layout = Layout.of(n_inputs, columns, [column.outputs for column in columns], dropped)
+        if settings.effects:
+            layout = replace(layout, slopes=tuple(_slope_places(layout, columns, evidence)))
         return cls(settings, evidence, columns, family, layout, seed, library)
 
     # ---------------------------------------------------------------------------------------------- slots
 
-    def knowing(self, column_of: Callable[[int], Any]) -> Encoding:
-        """The encoding with slots for unseen values of new rows, where these are linked to seen ones."""
-
-        def extend(column: EncodedColumn) -> EncodedColumn:
-            index = column.posteriors.index
-            if index.kind is None:
-                return column
-            more = index.kind.extended(index, column_of(column.parts[0]))
-            return column if more is index else column.within(more, self.seed)
-
-        if all(column.posteriors.index.kind is None for column in self.columns):
+    def extended(self, column_of: Callable[[int], Any]) -> Fitted:
+        """Add slots for unseen values of new rows, where these are linked to seen ones."""
+        if all(column.index.kind is None for column in self.columns):
             return self
-        return replace(self, columns=tuple(self.settings.run(extend, self.columns)))
+
+        def extend(column: FittedColumn) -> FittedColumn:
+            if column.index.kind is None:
+                return column
+            more = column.index.kind.extended(column.index, column_of(column.parts[0]))
+            return column if more is column.index else column.extended(more, self.seed)
+
+        return replace(self, columns=tuple(map(extend, self.columns)))
 
     def slots(self, column_of: Callable[[int], Any]) -> list[Codes]:
-        """Slots of rows in every column, once the policies for missing and unseen values agree.
+        """Find the slot of each row in every column, by the policies for missing and unseen values.
 
         `column_of` gives the column of the table that has a position. Each one is read once.
         """
-        sources = {
-            (part, id(source)): source
-            for column in self.columns
-            for part, source in zip(column.parts, column.posteriors.index.sources, strict=True)
-        }
-
-        def read(item: tuple[tuple[int, int], Categories]) -> Codes:
-            (part, _), categories = item
-            return self._read(categories, column_of(part), self.evidence.inputs[part])
-
-        codes = dict(zip(sources, self.settings.run(read, sources.items()), strict=True))
-
-        def combine(column: EncodedColumn) -> Codes:
-            index = column.posteriors.index
+        codes: dict[tuple[int, int], Codes] = {}
+        for column in self.columns:
+            for part, source in zip(column.parts, column.index.sources, strict=True):
+                if (part, id(source)) not in codes:
+                    codes[part, id(source)] = self._read(source, column_of(part), self.evidence.inputs[part])
+        found = []
+        for column in self.columns:
+            index = column.index
             pairs = zip(column.parts, index.sources, strict=True)
             slots = index.slots([codes[part, id(source)] for part, source in pairs])
             ordered = index.kind is not None and index.kind.is_ordered
             if ordered and self.settings.unseen == "prior" and (slots == index.unseen).any():
                 _warn_of_no_level(index.sources[0], column_of(column.position), column.name)
-            return self._admit(column, slots)
-
-        return self.settings.run(combine, self.columns)
+            found.append(self._admit(column, slots))
+        return found
 
     def slots_of(self, rows: Rows) -> list[Codes]:
-        """Slots of the rows that the encoding was fitted on."""
+        """Find the slot of each training row in every column."""
 
-        def find(pair: tuple[EncodedColumn, ColumnEvidence]) -> Codes:
-            column, seen = pair
-            slots, index = rows.slots(seen), column.posteriors.index
+        def find(column: FittedColumn, seen: ColumnEvidence) -> Codes:
+            slots, index = rows.slots(seen), column.index
             return self._admit(column, slots if index is seen.index else index.moved(seen.index)[slots])
 
-        return self.settings.run(find, zip(self.columns, rows.evidence.columns, strict=True))
-
-    def _roles(self, column: EncodedColumn, rows: Rows) -> tuple[Codes, ...]:
-        """Slots that rows have in the other roles of a column's categories."""
-        peers = [rows.evidence.at(place) for place in self.settings.selection.peers(column, list(rows.evidence.inputs))]
-        return tuple(column.posteriors.index.moved(peer.index)[rows.slots(peer)] for peer in peers)
+        return [find(*pair) for pair in zip(self.columns, rows.evidence.columns, strict=True)]
 
     def _read(self, categories: Categories, values: Any, name: Any) -> Codes:
-        """Slots of the rows of a column of the table; errors where a policy calls for one."""
+        """Find the slots of the rows of a column of the table; errors where a policy calls for one."""
         codes = categories.codes(values)
         self.settings.refuse_missing(int((codes == categories.missing).sum()), name)
         unseen = codes == categories.unseen
@@ -250,116 +131,127 @@ class Encoding:
             _warn_of_other_types(categories, values, name)
         return codes
 
-    def _admit(self, column: EncodedColumn, slots: Codes) -> Codes:
-        """Let missing values go by the policy: as categories, or as if unseen, which in a hierarchy is one level up."""
+    def _admit(self, column: FittedColumn, slots: Codes) -> Codes:
+        """Apply the policy for missing values: categories, or as if unseen, which in a hierarchy is one level up."""
         if self.settings.missing in ("category", "nan"):
             return slots
-        incomplete, up = column.posteriors.index.incomplete(), column.posteriors.index.up()
+        incomplete, up = column.index.incomplete(), column.index.up()
         while incomplete[slots].any():
             slots = np.where(incomplete[slots], up[slots], slots)
         return slots
 
-    def _blank(self, column: EncodedColumn) -> Codes:
-        """Slots of which nothing is to be said: their outputs are NaN."""
-        index, settings = column.posteriors.index, self.settings
-        blank = index.incomplete() if settings.missing == "nan" else np.zeros(index.n_slots, dtype=np.bool_)
-        unseen = [index.unseen] if settings.unseen == "nan" else []
-        return np.union1d(np.flatnonzero(blank), unseen).astype(np.intp)
-
-    def _blanked(self, column: EncodedColumn, slots: Codes, features: Array) -> Array:
-        """Features of rows, (row, output), NaN where nothing is to be said of their slots."""
-        blank = self._blank(column)
-        if len(blank):
-            features = np.where(np.isin(slots, blank)[:, None], np.nan, features)
-        return features
-
-    def _completed(self, column: EncodedColumn, slots: Codes, drawn: Array) -> Array:
-        """Drawn features of rows with all others behind them, NaN where nothing is to be said."""
-        return self._blanked(column, slots, column.beside.behind(drawn, slots))
+    def _blanked(self, column: FittedColumn, slots: Codes, features: Array) -> Array:
+        """Make the features of rows, (row, output), NaN where a policy calls for it."""
+        if "nan" not in (self.settings.unseen, self.settings.missing):
+            return features
+        index = column.index
+        blank = index.incomplete() if self.settings.missing == "nan" else np.zeros(index.n_slots, dtype=np.bool_)
+        blank[index.unseen] |= self.settings.unseen == "nan"
+        return np.where(blank[slots][:, None], np.nan, features)
 
     # ------------------------------------------------------------------------------------------- features
 
     def expectation(self, slots: Sequence[Codes]) -> Iterator[Array]:
-        """The expectation of f(θ) of rows, (row, output) for every column."""
-        pairs = zip(self.columns, slots, strict=True)
-        return self.settings.each(
-            lambda pair: self._blanked(*pair, np.asarray(pair[0].expectation.take(pair[1], axis=0))), pairs
-        )
+        """Look up the expectation of f(θ) of rows, (row, output) for every column."""
+        for column, own in zip(self.columns, slots, strict=True):
+            yield self._blanked(column, own, column.expectation.take(own, axis=0))
 
     def draws(
         self, slots: Sequence[Codes], n_draws: int, *, seed: int | None = None, identity: Keys | None = None
     ) -> list[list[Array]]:
-        """Draws of rows that were not trained on, (row, output) for every draw of every column."""
-
-        def sample(pair: tuple[EncodedColumn, Codes]) -> list[Array]:
-            column, own = pair
-            rows, keys = RowSlots(column.posterior, own), self._keys(Purpose.SAMPLE, column, n_draws)
-            drawn = (self._draw(column, rows, key, seed=seed, identity=identity) for key in keys)
-            return [self._completed(column, own, features) for features in drawn]
-
-        return self.settings.run(sample, zip(self.columns, slots, strict=True))
+        """Draw features of rows that were not trained on, (row, output) for every draw of every column."""
+        rows = [RowSlots(column.posterior, own) for column, own in zip(self.columns, slots, strict=True)]
+        return self._draws(rows, slots, Purpose.SAMPLE, n_draws, seed=seed, identity=identity)
 
     def draws_without_own(
         self, slots: Sequence[Codes], target: Target, weight: Array | None, n_draws: int, identity: Keys
     ) -> list[list[Array]]:
-        """Draws of rows that were trained on, each row's target taken out of its posterior in closed form."""
+        """Draw features of rows that were trained on, each row's target taken out of its posterior analytically."""
+        pairs = zip(self.columns, slots, strict=True)
+        rows = [column.leave_one_out(own, target, weight) for column, own in pairs]
+        return self._draws(rows, slots, Purpose.TRAIN, n_draws, identity=identity)
 
-        def sample(pair: tuple[EncodedColumn, Codes]) -> list[Array]:
-            column, own = pair
-            rows = column.left_out(own, target, weight)
-            keys = self._keys(Purpose.TRAIN, column, n_draws)
-            drawn = (self._draw(column, rows, key, identity=identity) for key in keys)
-            return [self._completed(column, own, features) for features in drawn]
-
-        return self.settings.run(sample, zip(self.columns, slots, strict=True))
+    def _draws(
+        self, rows: Sequence[RowSlots], slots: Sequence[Codes], purpose: Purpose, n_draws: int, **how: Any
+    ) -> list[list[Array]]:
+        found = []
+        for column, drawn, own in zip(self.columns, rows, slots, strict=True):
+            blocks = (self._draw(column, drawn, (purpose, column.stream, k), **how) for k in range(n_draws))
+            found.append([self._blanked(column, own, column.with_extra(block, own)) for block in blocks])
+        return found
 
     def training_draws(self, rows: Rows, groups: Any = None) -> TrainingDraws:
-        """Draws of the rows that the encoding was fitted on, their own targets kept out; nothing is drawn yet."""
-        strategy = self.settings.own_target
+        """Prepare draws of the training rows, their own targets left out; nothing is drawn yet."""
+        own_target = self.settings.own_target
         if isinstance(groups, str):
             raise InputError(
                 f"groups={groups!r}: expected the group of each row. Give the values, such as X[{groups!r}]."
             )
-        about: dict[str, bool] = {"hides": self.hides, "known": any(column.has_known for column in self.columns)}
-        split = strategy.split(rows, groups, seed=self.seed, **about)
+        known = any(column.has_known for column in self.columns)
+        split = split_rows(own_target, rows, groups, seed=self.seed, hidden=self.hides, known=known)
         slots = self.slots_of(rows)
-        roles = [self._roles(column, rows) for column in self.columns]
-        told = [ColumnRows(own, rows.target, rows.weight, others) for own, others in zip(slots, roles, strict=True)]
+        by_column = [
+            ColumnRows(own, rows.target, rows.weight, self._roles(column, rows))
+            for column, own in zip(self.columns, slots, strict=True)
+        ]
+        cache: dict[int, tuple[RowSlots, RowSlots | None]] = {}
 
-        kept: dict[int, tuple[RowSlots, RowSlots]] = {}
-
-        def find(number: int, k: int) -> tuple[RowSlots, RowSlots]:
-            # Who asks for one draw has the entries of one column in memory at a time, and who asks for more keeps all.
-            found = kept.get(number) or strategy.find(self.columns[number], told[number], split, k)
-            if k > 0 and not strategy.renewed(self.columns[number], split):
-                kept[number] = found
-            return found
+        def find(number: int, k: int) -> tuple[RowSlots, RowSlots | None]:
+            if number in cache:
+                return cache[number]
+            column = self.columns[number]
+            drawn = training_slots(column, by_column[number], split, k)
+            known = known_slots(column, by_column[number], split, drawn) if column.has_known else None
+            # One draw has the slots of one column in memory at a time; more than one keep them all.
+            if k > 0 and not split.changes(column):
+                cache[number] = drawn, known
+            return drawn, known
 
         effects: list[tuple[Array, Array]] = []
         if rows.effects is not None:
-            temperature = self.settings.draws.factor
-            effects = rows.effects.without(strategy.folds(rows, groups, self.seed), temperature)
-
-        every = range(len(self.columns))
+            folds = read_folds(own_target, rows, groups, self.seed)
+            effects = rows.effects.without(folds, self.settings.temperature)
 
         def block(number: int, k: int) -> Array:
-            column = self.columns[number]
+            column, own = self.columns[number], slots[number]
             drawn, known = find(number, k)
-            key = (Purpose.TRAIN, column.stream, k)
-            features = column.usual(len(drawn)) if column.is_flat else self._draw(column, drawn, key, known=known)
-            whole = column.beside.behind(features, slots[number])
-            if number < len(effects):  # of interactions there are none, and they stand behind the others
+            if column.is_flat:
+                features = column.usual(len(drawn))
+            else:
+                features = self._draw(column, drawn, (Purpose.TRAIN, column.stream, k), known=known)
+            whole = column.with_extra(features, own)
+            if number < len(effects):  # interactions, which have none, come last
                 mean, spread = effects[number]
                 noise = stream(self.seed, Purpose.EFFECTS, column.stream, k).standard_normal(mean.shape)
-                seen = slots[number] < column.posteriors.index.unseen
                 place = slice(features.shape[1], features.shape[1] + mean.shape[1])
-                whole[:, place] = seen[:, None] * (mean + spread * noise)
-            return self._blanked(column, slots[number], whole)
+                whole[:, place] = (own < column.index.unseen)[:, None] * (mean + spread * noise)
+            return self._blanked(column, own, whole)
 
-        return TrainingDraws(rows.table, self.layout, lambda k: self.settings.each(lambda n: block(n, k), every))
+        return TrainingDraws(
+            rows.table, self.layout, self.columns, lambda k: (block(number, k) for number in range(len(self.columns)))
+        )
+
+    def _roles(self, column: FittedColumn, rows: Rows) -> tuple[Codes, ...]:
+        """Find the slots that rows have in the other columns that share the column's categories."""
+        peers = [rows.evidence.at(place) for place in self.settings.selection.peers(column, list(rows.evidence.inputs))]
+        return tuple(column.index.moved(peer.index)[rows.slots(peer)] for peer in peers)
+
+    def _draw(
+        self,
+        column: FittedColumn,
+        rows: RowSlots,
+        key: tuple[int, int, int],
+        *,
+        seed: int | None = None,
+        identity: Keys | None = None,
+        known: RowSlots | None = None,
+    ) -> Array:
+        seed = self.seed if seed is None else seed
+        how: Any = (column.mapping, column.temperature, self.settings.sampler)
+        return draw_features(rows, *how, seed=seed, key=key, identity=identity, known=known)
 
     def strata(self, n_draws: int, *, in_full: bool = False, slots: Sequence[Any] | None = None) -> list[Array]:
-        """Stratified draws of every slot of each column, or of some, to predict with, (draw, slot, output).
+        """Draw every slot of each column, or some, by strata, to predict with, (draw, slot, output).
 
         `in_full`, they are draws of the whole posterior, whatever the temperature of the training.
         """
@@ -370,54 +262,180 @@ class Encoding:
             for column, some in zip(self.columns, chosen, strict=True)
         ]
 
-    def doubts(self) -> list[Array]:
-        """How far the draws of each slot lie apart, as a part of how far rows do in the column that parts them most."""
+    def relative_spread(self) -> list[Array]:
+        """Compute the spread of the draws of each slot, relative to that of rows in the most informative column."""
         found = [column.variances() for column in self.columns]
         most = max((between for _, between in found), default=0.0)
         pairs = zip(self.columns, found, strict=True)
         drawn = [within if column.mapping.names() else 0.0 * within for column, (within, _) in pairs]
         return [np.sqrt(within / max(most, TINY)) for within in drawn]
 
-    @property
-    def hides(self) -> bool:
-        """Whether draws hide that a target was taken out in closed form."""
-        if self._one_way:
-            return False  # rows of one level have a part in the mean of another
-        weight, pairs = self.evidence.row_weight, zip(self.columns, self.evidence.columns, strict=True)
-        excess = (column.posteriors.prior.prior.dispersion(seen.statistics, weight) for column, seen in pairs)
-        return self.settings.draws.hide(weight * max(excess))
+    # -------------------------------------------------------------------------------------------- leakage
 
     @property
-    def _one_way(self) -> list[Any]:
-        """Names of the columns in which rows of one category enter the mean of another."""
-        kinds = [(column.name, column.posteriors.index.kind) for column in self.columns]
-        return [name for name, kind in kinds if kind is not None and kind.pools_means]
+    def hides(self) -> bool:
+        """Whether draws hide that a target was taken out analytically."""
+        if self._pooled:
+            return False  # rows of one level have a part in the mean of another
+        weight, pairs = self.evidence.row_weight, zip(self.columns, self.evidence.columns, strict=True)
+        excess = (column.prior.dispersion(seen.statistics, weight) for column, seen in pairs)
+        return hides(self.settings.temperature, weight * max(excess))
+
+    @property
+    def _pooled(self) -> list[Any]:
+        """Names of the columns whose means only rise or fall."""
+        return [column.name for column in self.columns if column.index.kind and column.index.kind.pools_means]
 
     def refuse_one_way(self) -> None:
         """Refuse to take a target out of one posterior, where it has a part in others."""
-        if self._one_way:
+        if self._pooled:
             raise InputError(
-                f"monotone: rows of one level of {self._one_way[0]!r} have a part in the means of others, so that "
+                f"monotone: rows of one level of {self._pooled[0]!r} have a part in the means of others, so that "
                 "folds alone keep a row's own target out, which rows by themselves have not. Use fit_transform or "
                 "fit_draws, or leave monotone out."
             )
 
-    def _keys(self, purpose: Purpose, column: EncodedColumn, n_draws: int) -> list[tuple[int, int, int]]:
-        return [(purpose, column.stream, k) for k in range(n_draws)]
 
-    def _draw(
-        self,
-        column: EncodedColumn,
-        rows: RowSlots,
-        key: tuple[int, int, int],
-        *,
-        seed: int | None = None,
-        identity: Keys | None = None,
-        known: RowSlots | None = None,
-    ) -> Array:
-        how: Any = (column.mapping, column.temperature, self.settings.draws.sampler)
-        seed = self.seed if seed is None else seed
-        return draw_features(rows, *how, seed=seed, key=key, identity=identity, known=known)
+def _fit_column(
+    column: ColumnEvidence,
+    settings: Settings,
+    evidence: Evidence,
+    family: type[Family],
+    seed: int,
+    stored: Any,  # StoredPrior | None
+) -> FittedColumn:
+    """Estimate the prior of a column, unless it is stored, update it, and work out what is expected of every slot."""
+    names, peers = list(evidence.inputs), []
+    if settings.selection.kinds:
+        peers = [evidence.at(position) for position in settings.selection.peers(column, names)]
+    index = settings.selection.index(column, column.index, names, [peer.index for peer in peers])
+    seen = statistics = _settle_missing(column, settings)
+    if index is not column.index:
+        statistics = seen.place(index.moved(column.index), index.n_slots)
+    # A column without signal has nothing to estimate a prior from: that of the target itself.
+    informative = seen if seen.varies() else evidence.total
+    kind, links = links_of(index), None
+    if stored and isinstance(stored[1], Family) != (kind is None):
+        raise ValueError(f"the prior of column {column.name!r} is none of its kind")
+    if kind is None:
+        prior, empty = stored or settings.prior.fit(family, informative, evidence.row_units)
+        posterior = Slots.update(prior, statistics, empty)
+    else:
+        if not family.linkable:
+            raise InputError(
+                f"{family.__name__} does not support hierarchies and kinds. Leave those out, or choose another family."
+            )
+        others = [_settle_missing(peer, settings).place(index.moved(peer.index), index.n_slots) for peer in peers]
+        if stored:
+            root, strengths = stored
+            links = kind.of(index, root, strengths, others)
+        else:
+            links = kind.fit(index, statistics, family, settings.prior, informative, evidence.row_units, others)
+        prior, empty, posterior = update_linked(links, index, statistics)
+
+    labels = None if evidence.classes is None else [spelled(label) for label in evidence.classes]
+    mapping, kept, temperature = settings.mapping.bind(prior, labels), settings.kept, settings.temperature
+    extra: list[ExtraOutputs] = []
+    if settings.effects and not column.is_interaction:
+        extra.append(effect_outputs(column, index, labels, temperature, names))
+    if kept is not None and kept.applies(column, evidence):
+        extra.append(kept.table(column, index))
+        mapping = NOTHING if kept.replaces(column, mapping) else mapping
+    number = stream_of(column)
+    fitted = FittedColumn(
+        column.position,
+        column.name,
+        column.parts,
+        index,
+        statistics,
+        prior,
+        empty,
+        links,
+        posterior,
+        mapping,
+        temperature,
+        expectation=expect(mapping, posterior, temperature, seed=seed, stream_number=number),
+        stream=number,
+        extra=reduce(add, extra) if extra else None,
+        shows_rare=kept is not None and kept.names_rare(column, evidence),
+        prior_is_estimated=settings.prior.learnt,
+    )
+    fitted = replace(fitted, expectation=fitted.with_extra(fitted.expectation))
+    return replace(fitted, expectation=fitted.flattened(fitted.expectation)) if fitted.is_flat else fitted
+
+
+def _slope_places(
+    layout: Layout, columns: Sequence[FittedColumn], evidence: Evidence
+) -> Iterator[tuple[int, int, int, Slope]]:
+    """Find the places of each effect, of a slope that belongs to it, and of the number that it is the slope of."""
+    for column, seen in zip(columns, evidence.columns, strict=True):
+        if seen.effects is not None:
+            table, start = seen.effects, layout.places[column.position].start + len(column.mapping.names())
+            for number, slope in enumerate(table.slopes, 1):
+                for place in range(start, start + table.n_parts):
+                    yield place, place + number * table.n_parts, layout.places[slope.position].start, slope
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TrainingDraws:
+    """Features of the training rows, draw by draw: `features(k)` is draw k, the same at every call.
+
+    Examples
+    --------
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
+    >>> draws = SamplingBayesianEncoder(random_state=0).fit_draws(X, y)
+    >>> for epoch in range(3):  # fresh draws for each epoch of a model of your own
+    ...     features = draws.features(epoch)
+    >>> features.shape
+    (4, 1)
+    """
+
+    table: Table
+    layout: Layout
+    columns: tuple[FittedColumn, ...]
+    blocks: Callable[[int], Iterable[Array]]  # draw k of every encoded column, (row, output) each
+
+    def features(self, k: int = 0) -> np.ndarray[Any, Any]:
+        """Make draw k of the training rows, (row, output), with the columns that are not encoded."""
+        return self.layout.stack(self.table, self.blocks(k))
+
+    def write(self, k: int, features: np.ndarray[Any, Any], rows: Any = slice(None)) -> None:
+        """Write draw k of some rows over features of another draw; columns that are not encoded stay."""
+        for column, block in zip(self.columns, self.blocks(k), strict=True):
+            features[:, self.layout.places[column.position]] = block[rows]
+        self.layout.add_slopes(features.T)
+
+    def copies(self, n_draws: int, rows: Any = slice(None)) -> np.ndarray[Any, Any]:
+        """Stack the first draws of some rows, one after the other: every column is copied once for each draw."""
+        first = self.features()[rows]
+        stacked = np.empty((n_draws * len(first), first.shape[1]), dtype=first.dtype, order="F")
+        for k in range(n_draws):
+            part = stacked[k * len(first) : (k + 1) * len(first)]
+            part[:] = first
+            if k:
+                self.write(k, part, rows)
+        return stacked
+
+    def chunked(self, n_draws: int, first: Array, rows: Any = slice(None)) -> Any:
+        """Stack the same copies, the first of which is given, as a table of Arrow that has a chunk for each of them.
+
+        Columns that are not encoded are stored once.
+        """
+        import pyarrow
+
+        columns = [[pyarrow.array(np.ascontiguousarray(column))] * n_draws for column in first.T]
+        places = [self.layout.places[column.position] for column in self.columns]
+        for k in range(1, n_draws):
+            part = list(first.T)
+            for place, block in zip(places, self.blocks(k), strict=True):
+                part[place] = block[rows].T
+            self.layout.add_slopes(part)
+            for place in places:
+                for chunks, values in zip(columns[place], part[place], strict=True):
+                    chunks[k] = pyarrow.array(np.ascontiguousarray(values))
+        names = [f"Column_{number}" for number in range(len(columns))]  # as LightGBM calls those of an array
+        return pyarrow.table([pyarrow.chunked_array(chunks) for chunks in columns], names=names)
 
 
 @cache

@@ -13,23 +13,21 @@ import numpy as np
 
 from catbayes.core.combinations import Index
 from catbayes.core.evidence import ColumnEvidence
-from catbayes.core.extra_outputs import Beside
+from catbayes.core.extra_outputs import ExtraOutputs
 from catbayes.effects.settings import EffectTable
 from catbayes.errors import InputError
 
 EFFECT, SLOPE = "effect", "slope"
 
 
-def effects_beside(
+def effect_outputs(
     column: ColumnEvidence,
     index: Index,
     labels: Sequence[Any] | None,
     temperature: float | None,
     inputs: Sequence[Any],
-) -> Beside:
+) -> ExtraOutputs:
     """The effects of every slot; the index may have slots above those that were counted."""
-    if column.is_interaction:
-        return Beside.nothing(index.n_slots)
     if column.effects is None:
         raise InputError(
             "effects=True: effects given everything else are learnt from all rows at once, in memory, and not from "
@@ -42,7 +40,7 @@ def effects_beside(
     parts = [None] if effects.n_parts == 1 else list(labels or range(effects.n_parts))
     names = tuple(kind if part is None else f"{kind}_{part}" for kind in kinds for part in parts)
     arrays = (effects.mean[slots], effects.sd[slots], effects.spread(temperature)[slots])
-    return Beside(names, *arrays, parts=effects.n_parts)
+    return ExtraOutputs(names, *arrays, parts=effects.n_parts)
 
 
 def effect_names(effects: EffectTable, inputs: Sequence[Any]) -> list[str]:

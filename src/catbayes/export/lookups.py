@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from catbayes.core.fitted import Encoding, Settings
+from catbayes.core.config import Settings
+from catbayes.core.fitted import Fitted
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.io.plan import Plan
@@ -92,7 +93,7 @@ class Lookup:
     required: list[str]
 
 
-def lookups(encoding: Encoding) -> list[Lookup]:
+def lookups(encoding: Fitted) -> list[Lookup]:
     """Make the lookup of each encoded column."""
     plan = Plan.of(encoding)
     plan.check(list(plan.inputs))
@@ -108,7 +109,7 @@ def _lookup(
 
     New combinations of known categories are encoded under any policy, as are new children of known parents.
     """
-    index, expectation = column.posteriors.index, column.expectation
+    index, expectation = column.index, column.expectation
     names = [inputs[part] for part in column.parts]
     values = [(*source.values, None) for source in index.sources]
     levels: list[Level] = []
@@ -129,7 +130,7 @@ def _lookup(
     return Lookup(f"{column.label}_encoded", outputs, levels, otherwise, required)
 
 
-def lookup_frames(encoding: Encoding, prefix: str) -> dict[str, dict[str, Any]]:
+def lookup_frames(encoding: Fitted, prefix: str) -> dict[str, dict[str, Any]]:
     """Make the records of all key tables, by their names: the prefix and a number."""
     every = ((one, table) for one in lookups(encoding) for level in one.levels for table in level.tables)
     named = sorted(every, key=lambda pair: pair[1].number)

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from catbayes._encoder import fitted_encoding, read_table
 from catbayes.core.evidence import Evidence
-from catbayes.core.fitted import Encoding
+from catbayes.core.fitted import Fitted
 from catbayes.core.table import Table, make_frame
 from catbayes.core.validation import Array, Codes, check_number
 from catbayes.errors import InputError
@@ -223,7 +223,7 @@ def _no_target(known: Evidence, X: Any) -> tuple[Any, float | None]:
     return np.array([one] * Table.of(X).n_rows), 1.0 if known.family.exposure else None
 
 
-def _compare(encoding: Encoding, number: int, batch: Evidence) -> tuple[dict[str, float], dict[str, Any]]:
+def _compare(encoding: Fitted, number: int, batch: Evidence) -> tuple[dict[str, float], dict[str, Any]]:
     """Compare a column: its shares, and the categories that occur in both, with their Bayes factors."""
     column, fresh, known = encoding.columns[number], batch.columns[number], encoding.evidence.columns[number]
     joint, mine, theirs = known.index.union(fresh.index)
@@ -234,15 +234,15 @@ def _compare(encoding: Encoding, number: int, batch: Evidence) -> tuple[dict[str
         "missing": now.count[missing].sum() / total,
         "missing_before": before.count[missing].sum() / before.count.sum(),
     }
-    index, posteriors = column.posteriors.index, column.posteriors
+    index = column.index
     place = np.full(joint.n_slots, -1)
     place[mine] = index.moved(known.index) if index is not known.index else np.arange(known.index.n_slots)
     both = np.flatnonzero((now.count > 0) & (place >= 0))
-    both = both[posteriors.slots.count[place[both]] > 0]
-    rows, family = now.take(both), posteriors.told().family.take(place[both])
+    both = both[column.posterior.count[place[both]] > 0]
+    rows, family = now.take(both), column.widened().family.take(place[both])
 
     weight = batch.row_weight * encoding.evidence.exposure / batch.exposure  # the dispersion includes the exposure
-    dispersion = weight * posteriors.prior.prior.dispersion(known.statistics, encoding.evidence.row_weight)
+    dispersion = weight * column.prior.dispersion(known.statistics, encoding.evidence.row_weight)
     fewer = rows.scaled(1.0 / max(dispersion, 1.0))
     log_factor = _log_of_changed(family, fewer, encoding.evidence.exposure) - family.log_marginal(fewer)
     likelier = np.flatnonzero(log_factor > 0.0)

@@ -42,7 +42,7 @@ class Posteriors:
 def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9) -> Posteriors:
     """Read the posteriors of a column from a fitted encoder or model, for one class: by default the last."""
     encoding = fitted_encoding(estimator)
-    columns = {entry.name: entry.posteriors for entry in encoding.columns}
+    columns = {entry.name: entry for entry in encoding.columns}
     if column not in columns:
         raise no_column(column, list(columns))
     fitted, labels = columns[column], _labels(encoding)
@@ -54,7 +54,7 @@ def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9)
     place = width - 1 if class_ is None else shown.index(class_)
     return Posteriors(
         record={name: values[place::width] for name, values in record.items()},
-        family=fitted.told().family,
+        family=fitted.widened().family,
         slots=fitted.possible(),
         component=place,
         target=_description(encoding, shown[place] if shown else None),

@@ -101,7 +101,7 @@ class PriorDisplay(Display):
     @classmethod
     def _of_columns(cls, encoder: Any, strengths: Any, column: Any) -> PriorDisplay:
         encoding = fitted_encoding(encoder)
-        fitted = {entry.name: entry.posteriors for entry in encoding.columns}
+        fitted = {entry.name: entry for entry in encoding.columns}
         if column is not None and column not in fitted:
             raise no_column(column, list(fitted))
         columns = list(fitted) if column is None else [column]
@@ -109,9 +109,9 @@ class PriorDisplay(Display):
             strengths = np.geomspace(0.1, 10.0 * max(fitted[name].statistics.count.sum() for name in columns), 80)
         strengths = np.array([check_number("strengths", s, np.finfo(np.float64).tiny) for s in strengths])
         values, best_value = [], []
-        best_strength = [float(fitted[name].prior.prior.strength) for name in columns]
+        best_strength = [float(fitted[name].prior.strength) for name in columns]
         for name, best in zip(columns, best_strength, strict=True):
-            statistics, prior = fitted[name].statistics, fitted[name].prior.prior
+            statistics, prior = fitted[name].statistics, fitted[name].prior
             seen = statistics.take(np.flatnonzero(statistics.count))
             *line, at_best = (float(prior.worth(s).log_marginal(seen).sum()) for s in (*strengths, best))
             values.append(line)

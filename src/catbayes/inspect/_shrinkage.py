@@ -55,7 +55,7 @@ def shrinkage(encoder: Any) -> Any:
 
 
 def _summary(column: Any) -> dict[str, Any]:
-    statistics, prior = column.posteriors.statistics, column.posteriors.prior.prior
+    statistics, prior = column.statistics, column.prior
     seen = statistics.count > 0
     count = statistics.count[seen]
     strength = float(prior.strength)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from catbayes.core.column import EncodedColumn
-from catbayes.core.fitted import Encoding
+from catbayes.core.column import FittedColumn
+from catbayes.core.fitted import Fitted
 from catbayes.core.random_keys import row_keys
 from catbayes.core.table import Table, no_column
 from catbayes.core.target import Target, read_target
@@ -22,7 +22,7 @@ from catbayes.io.sources import Batch
 class Plan:
     """What to add to each row, checked once for all batches."""
 
-    encoding: Encoding
+    encoding: Fitted
     n_draws: int | None
     row_id: str | None
     target: str | None
@@ -32,7 +32,7 @@ class Plan:
     @classmethod
     def of(
         cls,
-        encoding: Encoding,
+        encoding: Fitted,
         n_draws: int | None = None,
         row_id: str | None = None,
         target: str | None = None,
@@ -60,14 +60,14 @@ class Plan:
         return cls(encoding, n_draws, row_id, target, weight, drop)
 
     @property
-    def columns(self) -> tuple[EncodedColumn, ...]:
+    def columns(self) -> tuple[FittedColumn, ...]:
         """The columns to encode."""
         return self.encoding.columns
 
     def require_listed(self) -> None:
         """Refuse categories that are not looked up by their values, where nothing else is."""
         for column in self.columns:
-            if not column.posteriors.index.listed:
+            if not column.index.listed:
                 raise InputError(
                     f"kinds: column {column.label!r} is not looked up by its values, which is all that queries, graphs "
                     "and Spark do. Use catbayes.encode, or transform."
@@ -96,7 +96,7 @@ class Plan:
         """Names of the columns that are encoded one by one, which `drop` leaves out."""
         return [column.name for column in self.columns if not column.is_interaction]
 
-    def names(self, column: EncodedColumn) -> list[str]:
+    def names(self, column: FittedColumn) -> list[str]:
         """What the new columns are called."""
         kinds = ["encoded"] if self.n_draws is None else [f"draw{k}" for k in range(self.n_draws)]
         return ["_".join(filter(None, (column.label, kind, o))) for kind in kinds for o in column.outputs]
@@ -130,7 +130,7 @@ class Plan:
         def column_of(part: int) -> Any:
             return table.column(positions[self.inputs[part]])
 
-        encoding = self.encoding.knowing(column_of)
+        encoding = self.encoding.extended(column_of)
         slots = encoding.slots(column_of)
         if self.n_draws is None:
             return self.named([[block] for block in encoding.expectation(slots)])
@@ -145,7 +145,7 @@ class Plan:
 
     def by_slot(self) -> list[dict[str, Array]]:
         """New columns of every slot of each column, where rows have no draws of their own."""
-        slots: list[Codes] = [np.arange(column.posteriors.index.n_slots) for column in self.columns]
+        slots: list[Codes] = [np.arange(column.index.n_slots) for column in self.columns]
         if self.n_draws is None:
             blocks = [[block] for block in self.encoding.expectation(slots)]
         else:
@@ -159,16 +159,16 @@ class Plan:
             found |= self._name(column, parts)
         return found
 
-    def _name(self, column: EncodedColumn, parts: list[Array]) -> dict[str, Array]:
+    def _name(self, column: FittedColumn, parts: list[Array]) -> dict[str, Array]:
         return dict(zip(self.names(column), np.concatenate(parts, axis=1).T, strict=True))
 
 
-def _require_hidden(encoding: Encoding, weight: str | None) -> None:
+def _require_hidden(encoding: Fitted, weight: str | None) -> None:
     """Refuse draws that would give the row's own target away."""
     if not encoding.settings.own_target.by_row:
         raise InputError(
-            f'target: own_target="{encoding.settings.own_target.word}" needs all rows together, which fit_transform '
-            'has and a stream of rows has not. Use own_target="exclude" here.'
+            f'target: own_target="{encoding.settings.own_target.strategy}" needs all rows together, which '
+            'fit_transform has and a stream of rows has not. Use own_target="exclude" here.'
         )
     if encoding.settings.effects:
         raise InputError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from catbayes.core.categories import Categories
+from catbayes.core.column import FittedColumn
 from catbayes.core.combinations import Index
+from catbayes.core.config import Settings
 from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence, settle_family
-from catbayes.core.fitted import Encoding, Settings
-from catbayes.core.posteriors import ColumnPrior
+from catbayes.core.fitted import Fitted, StoredPrior
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.target import label_array
 from catbayes.effects.settings import EffectTable
@@ -37,7 +38,6 @@ from catbayes.io.settings import (
     write_values,
 )
 from catbayes.kinds import CATEGORIES
-from catbayes.kinds.linked_prior import LinkedPrior, links_of
 
 FORMAT, VERSION = "catbayes encoder", 7
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
@@ -50,7 +50,7 @@ categories of thousands of classes, nearly all of whose counts are zero).
 """
 
 
-def save_encoder(parameters: dict[str, Any], encoding: Encoding, path: Any) -> None:
+def save_encoder(parameters: dict[str, Any], encoding: Fitted, path: Any) -> None:
     """Write a fitted encoder to a path, or to an open binary file."""
     parquet = _parquet()
     try:
@@ -65,7 +65,7 @@ def save_encoder(parameters: dict[str, Any], encoding: Encoding, path: Any) -> N
         parquet.write_table(table, temporary, **options)
 
 
-Build = Callable[[dict[str, Any], Callable[[Settings], Encoding]], Any]
+Build = Callable[[dict[str, Any], Callable[[Settings], Fitted]], Any]
 """Makes an encoder of its parameters, and of what turns settings into the fitted value."""
 
 
@@ -134,7 +134,7 @@ def _read_header(metadata: dict[bytes, bytes], name: str) -> Any:
 # ------------------------------------------------------------------------------ writing
 
 
-def encoder_table(parameters: dict[str, Any], encoding: Encoding) -> Any:
+def encoder_table(parameters: dict[str, Any], encoding: Fitted) -> Any:
     """A row for each category, and all else in the header."""
     import pyarrow
 
@@ -164,7 +164,7 @@ def encoder_table(parameters: dict[str, Any], encoding: Encoding) -> Any:
                 "rows": len(part),
                 "made_of": _write_source(seen),
                 "effects": None if seen.effects is None else _write_effects(seen.effects),
-                **_write_prior(column.posteriors.prior),
+                **_write_prior(column),
             }
             for column, seen, part in zip(encoding.columns, evidence.columns, parts, strict=True)
         ],
@@ -178,11 +178,11 @@ def with_header(table: Any, header: dict[str, Any]) -> Any:
     return table.replace_schema_metadata({HEADER: text, DIGEST: sha256(text).hexdigest().encode()})
 
 
-def _write_prior(prior: ColumnPrior) -> dict[str, Any]:
-    """What made the posteriors of the statistics: a prior, or what links its slots."""
-    if isinstance(prior, LinkedPrior):
-        return {"root": write_family(prior.links.root), "strengths": list(prior.links.strengths)}
-    return {"prior": write_family(prior.prior), "unseen": write_family(prior.unseen)}
+def _write_prior(column: FittedColumn) -> dict[str, Any]:
+    """Write what made posteriors of the statistics: a prior, or what links the slots."""
+    if column.links is not None:
+        return {"root": write_family(column.links.root), "strengths": list(column.links.strengths)}
+    return {"prior": write_family(column.prior), "unseen": write_family(column.slot_priors)}
 
 
 def _write_source(column: ColumnEvidence) -> dict[str, Any]:
@@ -256,23 +256,17 @@ def build_encoder(build: Build, header: Any, table: Any) -> Any:
     """Make a fitted encoder of what was read."""
     evidence, records = _read_evidence(header, table), header["columns"]
 
-    def fit(settings: Settings) -> Encoding:
+    def fit(settings: Settings) -> Fitted:
         family = settle_family(settings.family, evidence)
         wanted = family.scaled(evidence.total, 0.0)
 
-        def read_prior(
-            number: int, seen: Statistics, index: Index, statistics: Statistics, others: Sequence[Statistics]
-        ) -> ColumnPrior:
-            record = records[number]
-            kind = links_of(index)
-            if kind is not None:
+        def read_prior(record: dict[str, Any]) -> StoredPrior:
+            if "root" in record:
                 strengths = tuple(_amount("strengths", strength) for strength in record["strengths"])
-                return LinkedPrior.of(
-                    index, kind.of(index, _read_prior(record["root"], wanted), strengths, others), statistics
-                )
-            return ColumnPrior(_read_prior(record["prior"], wanted), _read_prior(record["unseen"], wanted))
+                return _read_prior(record["root"], wanted), strengths
+            return _read_prior(record["prior"], wanted), _read_prior(record["unseen"], wanted)
 
-        return Encoding.of(settings, evidence, family, int(header["seed"]), read_prior)
+        return Fitted.fit(settings, evidence, int(header["seed"]), stored=[read_prior(record) for record in records])
 
     return build(read_settings(header["settings"]), fit)
 

@@ -18,8 +18,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from catbayes._encoder import SamplingBayesianEncoder, input_names, new_seed, read_new
-from catbayes.core.fitted import Encoding
-from catbayes.core.layout import Layout, TrainingDraws
+from catbayes.core.fitted import Fitted, TrainingDraws
+from catbayes.core.layout import Layout
 from catbayes.core.leakage import check_folds
 from catbayes.core.selection import Selection
 from catbayes.core.table import Named, Table, make_frame
@@ -167,7 +167,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
         encoder = self._resolve_encoder(table, family, seed, self.encoder)
         if encoder is None:
-            draws = TrainingDraws(table, Layout(table.n_columns, []), lambda k: [])
+            draws = TrainingDraws(table, Layout.of(table.n_columns), (), lambda k: [])
         else:
             draws = from_origins(encoder.fit_draws(X, Named.of(y, called.name), weight, groups))
 
@@ -190,7 +190,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
             fit_params = encode_tables(fit_params, encoder, draws, number)
         n_draws = fitting.usual_draws(estimator, way, table.n_rows) if self.n_draws is None else self.n_draws
-        columns = Columns.of(estimator, way, draws.layout, table.names, fit_params)
+        columns = Columns.of(estimator, way, draws.layout, draws.columns, table.names, fit_params)
         about = (fit_params, n_draws, seed, classes, self._reporter(), columns)
         rows = TrainingRows(draws, number(y), weight, groups, *about)
         if weight is not None and not weight.all():
@@ -219,8 +219,9 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
             self.classes_ = classes
         encoding = None if encoder is None else encoder.encoding_
         inputs = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-        self._layout = Layout(len(inputs), []) if encoding is None else encoding.layout
-        columns = Columns.of(self._chosen_estimator(), way, self._layout, inputs, {})
+        self._layout = Layout.of(len(inputs)) if encoding is None else encoding.layout
+        fitted = () if encoding is None else encoding.columns
+        columns = Columns.of(self._chosen_estimator(), way, self._layout, fitted, inputs, {})
         self._columns = replace(columns, categories=tuple(categories))
         self._draws = [] if encoding is None else DrawnTable.of(encoding, self._n_predicted)
         self._calibration = None
@@ -392,7 +393,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         return NewRows(self._encoding, self._layout, table)
 
     @property
-    def _encoding(self) -> Encoding | None:
+    def _encoding(self) -> Fitted | None:
         return None if self.encoder_ is None else self.encoder_.encoding_
 
     # ------------------------------------------------------------------------------ features

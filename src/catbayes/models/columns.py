@@ -7,12 +7,13 @@ and numbers are those of the columns of X, and are replaced by the features that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from catbayes.core.column import FittedColumn
 from catbayes.core.layout import Layout
 from catbayes.errors import InputError
 from catbayes.models.backends import backend_of
@@ -63,13 +64,19 @@ class Columns:
 
     @classmethod
     def of(
-        cls, estimator: Any, fit_with: str, layout: Layout, inputs: list[Any], fit_params: Mapping[str, Any]
+        cls,
+        estimator: Any,
+        fit_with: str,
+        layout: Layout,
+        fitted: Sequence[FittedColumn],
+        inputs: list[Any],
+        fit_params: Mapping[str, Any],
     ) -> Columns:
         """Find the features of each column, and those that are categories: codes, and columns that the user names."""
         names = inputs if isinstance(inputs[0], str) else [f"x{n}" for n in range(len(inputs))]
         features = tuple(layout.names(names))
         places = tuple(range(place.start, place.stop) for place in layout.places)
-        mapped = {column.position: len(column.mapping.names()) for column in layout.columns}
+        mapped = {column.position: len(column.mapping.names()) for column in fitted}
         columns = cls(
             inputs=tuple(inputs),
             names=features,
@@ -94,7 +101,7 @@ class Columns:
                     "encode the column."
                 )
             return columns
-        codes = {places[c.position].stop - 1 for c in layout.columns if c.beside.names[-1:] == ("code",)}
+        codes = {places[c.position].stop - 1 for c in fitted if c.extra_names[-1:] == ("code",)}
         return replace(columns, categories=tuple(sorted({*codes, *(place for _, place in named)})))
 
     def column(self, name: Any, parameter: str) -> int:

@@ -14,8 +14,8 @@ from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
 from catbayes._encoder import SamplingBayesianEncoder, read_table
-from catbayes.core.fitted import Encoding
-from catbayes.core.layout import Layout, TrainingDraws
+from catbayes.core.fitted import Fitted, TrainingDraws
+from catbayes.core.layout import Layout
 from catbayes.core.table import Table
 from catbayes.core.validation import Array, Codes
 from catbayes.errors import InputError
@@ -35,8 +35,8 @@ Respond = Callable[[Any, Array], Array]
 class NewRows:
     """Rows to predict, read once: their numbers, and where each category stands in the tables of the columns."""
 
-    def __init__(self, encoding: Encoding | None, layout: Layout, table: Table) -> None:
-        encoding = encoding.knowing(table.column) if encoding else None
+    def __init__(self, encoding: Fitted | None, layout: Layout, table: Table) -> None:
+        encoding = encoding.extended(table.column) if encoding else None
         self.encoding = encoding
         self.columns = encoding.columns if encoding else ()
         self.row_weight = encoding.evidence.row_weight if encoding else 1.0
@@ -70,7 +70,7 @@ class NewRows:
         found = [np.zeros((len(self._features), 0))]
         for column, code in self._pairs():
             if not column.is_interaction:
-                index, count = column.posteriors.index, column.posteriors.statistics.count
+                index, count = column.index, column.statistics.count
                 seen = np.where(np.arange(index.n_slots) < index.unseen, count / self.row_weight, 0.0)
                 found.append(seen[code][:, None])
         return np.hstack(found)
@@ -120,9 +120,9 @@ class DrawnTable:
     expectation: Array  # of every slot
 
     @classmethod
-    def of(cls, encoding: Encoding, n_draws: int) -> list[DrawnTable]:
+    def of(cls, encoding: Fitted, n_draws: int) -> list[DrawnTable]:
         """Draw the slots of every column whose doubt could change a prediction."""
-        doubtful = [doubt > DOUBT for doubt in encoding.doubts()]
+        doubtful = [doubt > DOUBT for doubt in encoding.relative_spread()]
         draws = encoding.strata(n_draws, slots=[np.flatnonzero(slots) for slots in doubtful])
         expected = [column.expectation for column in encoding.columns]
         return [cls(*table) for table in zip(doubtful, draws, expected, strict=True)]
@@ -209,7 +209,7 @@ def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
     A linear model has no curvature, so its finite differences vanish and the prediction at θ̂ is exact.
     """
     centres = [
-        column.beside.behind(column.mapping.outputs(column.family.mean(), column.family)) for column in rows.columns
+        column.with_extra(column.mapping.outputs(column.family.mean(), column.family)) for column in rows.columns
     ]
     centre = respond(model, rows.features(centres)).copy()
     if not rows.columns:
@@ -225,7 +225,7 @@ def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
             around = -2.0 * centre
             for side in (-STEP, STEP):
                 moved = column.mapping.outputs(posterior.mean() + side * factor * direction, posterior)
-                beside = [*centres[:number], column.beside.behind(moved), *centres[number + 1 :]]
+                beside = [*centres[:number], column.with_extra(moved), *centres[number + 1 :]]
                 around += respond(model, rows.features(beside))
             correction += around / STEP**2 / 2.0
     return np.asarray(centre + correction)

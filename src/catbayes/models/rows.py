@@ -11,8 +11,8 @@ from sklearn.model_selection import GroupShuffleSplit, train_test_split
 from sklearn.utils.validation import column_or_1d
 
 from catbayes._encoder import read_table
-from catbayes.core.column import EncodedColumn
-from catbayes.core.layout import TrainingDraws
+from catbayes.core.column import FittedColumn
+from catbayes.core.fitted import TrainingDraws
 from catbayes.core.random import Purpose, stream
 from catbayes.core.rows import take_named
 from catbayes.core.table import Named, Table
@@ -62,7 +62,7 @@ class TrainingRows:
     @property
     def varies(self) -> bool:
         """Whether draws differ from each other at all."""
-        return not all(column.is_silent for column in self.draws.layout.columns)
+        return not all(column.is_silent for column in self.draws.columns)
 
     def features(self, k: int) -> Array:
         """Draw k of the features, (row, output)."""
@@ -138,16 +138,16 @@ def params_of(fit_params: dict[str, Any], n_rows: int, row: Any) -> dict[str, An
     return fit_params | {name: align(value) for name, value in fit_params.items() if name not in NOT_BY_ROW}
 
 
-def origins(columns: Sequence[EncodedColumn]) -> list[Array]:
+def origins(columns: Sequence[FittedColumn]) -> list[Array]:
     """What is taken off each output of amounts: the expectation of an unseen category.
 
     Counts and classes keep theirs. Forests and XGBoost round features to single precision, in which amounts near 1e9
     are 64 apart; differences from the usual amount are not.
     """
 
-    def origin(column: EncodedColumn) -> Array:
-        usual = column.expectation[column.posteriors.index.unseen]
-        differs = np.arange(len(usual)) < len(usual) - len(column.beside.names)  # what is no function of θ is no amount
+    def origin(column: FittedColumn) -> Array:
+        usual = column.expectation[column.index.unseen]
+        differs = np.arange(len(usual)) < len(usual) - len(column.extra_names)  # what is no function of θ is no amount
         return np.where(differs & column.family.as_differences, usual, 0.0)
 
     return [origin(column) for column in columns]
@@ -155,7 +155,7 @@ def origins(columns: Sequence[EncodedColumn]) -> list[Array]:
 
 def from_origins(draws: TrainingDraws) -> TrainingDraws:
     """The same draws, as differences from the origins; columns without signal are flat."""
-    columns = draws.layout.columns
+    columns = draws.columns
     taken_off = origins(columns)
 
     def blocks(k: int) -> Iterator[Array]:

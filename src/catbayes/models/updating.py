@@ -12,8 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from catbayes._encoder import new_seed, read_new
-from catbayes.core.fitted import Encoding
-from catbayes.core.layout import Layout, TrainingDraws
+from catbayes.core.fitted import Fitted, TrainingDraws
+from catbayes.core.layout import Layout
 from catbayes.core.random import Purpose, stream
 from catbayes.core.table import Named
 from catbayes.core.types import ByRowOrName, TableLike
@@ -114,7 +114,7 @@ class _Part:
             encoder = model._default_encoder(effects=False, keep_categories=None)
         encoder = model._resolve_encoder(self.table, self.family, seed, encoder)
         if encoder is None:
-            draws = TrainingDraws(self.table, Layout(self.table.n_columns, []), lambda k: [])
+            draws = TrainingDraws(self.table, Layout.of(self.table.n_columns), (), lambda k: [])
         else:
             draws = from_origins(encoder.fit_draws(self.given, self.named, self.weight))
         estimator = clone(model._chosen_estimator())
@@ -127,7 +127,8 @@ class _Part:
 
     def add_to(self, model: Any) -> None:
         """Let the estimator learn from what was known before, and the encoder from the rows."""
-        if len(model.estimators_) > 1 or any(column.beside.names for column in model._layout.columns):
+        columns = () if model.encoder_ is None else model.encoder_.encoding_.columns
+        if len(model.estimators_) > 1 or any(column.extra_names for column in columns):
             raise InputError(
                 "The model was fitted with members, effects or kept categories, and cannot go on: start with "
                 "partial_fit."
@@ -144,15 +145,15 @@ class _Part:
             model.encoder_.partial_fit(self.given, self.named, self.weight)
         model._settle(model.encoder_, model.estimators_, model.fit_with_)
 
-    def _before(self, encoding: Encoding | None, layout: Layout) -> TrainingDraws:
+    def _before(self, encoding: Fitted | None, layout: Layout) -> TrainingDraws:
         """A draw of the rows from what was known before them."""
         if encoding is None:
-            return TrainingDraws(self.table, layout, lambda k: [])
+            return TrainingDraws(self.table, layout, (), lambda k: [])
         known = int(encoding.evidence.total.count.sum())
         seed = int(stream(encoding.seed, Purpose.PART, known).integers(2**31 - 1))
-        encoding = encoding.knowing(self.table.column)
+        encoding = encoding.extended(self.table.column)
         blocks = [block[0] for block in encoding.draws(encoding.slots(self.table.column), 1, seed=seed)]
-        return from_origins(TrainingDraws(self.table, layout, lambda k: blocks))
+        return from_origins(TrainingDraws(self.table, layout, encoding.columns, lambda k: blocks))
 
     def _pass(self, estimator: Any, draws: TrainingDraws, classes: Any) -> None:
         """One pass of the estimator over a draw."""

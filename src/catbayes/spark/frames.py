@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DoubleType, StructField, StructType
 
 from catbayes.core.categories import Categories, canonical_list
-from catbayes.core.column import EncodedColumn, draw_features
+from catbayes.core.column import FittedColumn, draw_features
 from catbayes.core.random import Purpose
 from catbayes.core.random_keys import row_keys
 from catbayes.core.slots import RowSlots, Sampler, Slots
@@ -73,40 +73,40 @@ def _with_identity(frame: DataFrame) -> DataFrame:
         ) from error
 
 
-def _parameters(column: EncodedColumn) -> dict[str, Array]:
+def _parameters(column: FittedColumn) -> dict[str, Array]:
     """Posterior parameters and counts of every slot, and its prior if it has its own, by the names of their columns."""
     posterior, families = column.posterior, [column.family]
     found = {_count(column): posterior.count}
-    if column.posteriors.prior.by_slot:
+    if column.links is not None:
         found[f"{_count(column)}_variance"] = posterior.prior_variance
-        families.append(column.posteriors.prior.unseen)
+        families.append(column.slot_priors)
     for family, places in zip(families, _places(column), strict=True):
         for names, values in zip(places, family.arrays().values(), strict=True):
             found |= dict(zip(names, values.reshape(len(values), -1).T, strict=True))
-    return found | dict(zip(_kept(column), column.beside.values.T, strict=True))
+    return found if column.extra is None else found | dict(zip(_kept(column), column.extra.values.T, strict=True))
 
 
-def _places(column: EncodedColumn) -> list[list[list[str]]]:
+def _places(column: FittedColumn) -> list[list[list[str]]]:
     """The columns that hold each parameter of the posterior, one for each class if it has those; and of a prior."""
     arrays = column.family.arrays()
     widths = {name: 1 if values.ndim == 1 else values.shape[1] for name, values in arrays.items()}
-    kinds = ["posterior", "prior"] if column.posteriors.prior.by_slot else ["posterior"]
+    kinds = ["posterior", "prior"] if column.links is not None else ["posterior"]
     start = _count(column)
     return [[[f"{start}_{kind}_{name}_{c}" for c in range(width)] for name, width in widths.items()] for kind in kinds]
 
 
-def _count(column: EncodedColumn) -> str:
+def _count(column: FittedColumn) -> str:
     return f"catbayes_{column.position}"
 
 
-def _kept(column: EncodedColumn) -> list[str]:
+def _kept(column: FittedColumn) -> list[str]:
     """The columns that hold the categories themselves, where they are kept."""
-    return [f"{_count(column)}_kept_{number}" for number in range(len(column.beside.names))]
+    return [f"{_count(column)}_kept_{number}" for number in range(len(column.extra_names))]
 
 
-def _join(frame: DataFrame, column: EncodedColumn, slots: dict[str, Array], plan: Plan) -> DataFrame:
+def _join(frame: DataFrame, column: FittedColumn, slots: dict[str, Array], plan: Plan) -> DataFrame:
     """Look the values of a column up, level by level; `slots` are the values to add, one for each slot."""
-    index, sources = column.posteriors.index, _sources(frame, column, plan)
+    index, sources = column.index, _sources(frame, column, plan)
     missing_policy = plan.encoding.settings.missing
     names = list(frame.columns)
     tables = index.tables()
@@ -164,9 +164,9 @@ class _Source:
     categories: Categories
 
 
-def _sources(frame: DataFrame, column: EncodedColumn, plan: Plan) -> list[_Source]:
+def _sources(frame: DataFrame, column: FittedColumn, plan: Plan) -> list[_Source]:
     zone, found = str(frame.sparkSession.conf.get("spark.sql.session.timeZone")), []
-    for part, categories in zip(column.parts, column.posteriors.index.sources, strict=True):
+    for part, categories in zip(column.parts, column.index.sources, strict=True):
         name = plan.inputs[part]
         dtype, value = frame.schema[name].dataType, F.col(quoted(name))
         if dtype.typeName() in ("float", "double"):
@@ -240,9 +240,9 @@ class _DrawnColumn:
     temperature: float | None
 
     @classmethod
-    def of(cls, column: EncodedColumn, plan: Plan) -> _DrawnColumn:
+    def of(cls, column: FittedColumn, plan: Plan) -> _DrawnColumn:
         """Leave the posteriors behind."""
-        about = (column.mapping, column.posteriors.prior.unseen, column.temperature)
+        about = (column.mapping, column.slot_priors, column.temperature)
         return cls(
             column.stream,
             plan.names(column),
@@ -275,7 +275,7 @@ class _Drawing:
         encoding, columns = plan.encoding, [_DrawnColumn.of(column, plan) for column in plan.columns]
         evidence, n_draws = encoding.evidence, plan.n_draws or 1
         about = (plan.row_id, plan.target, plan.weight, evidence.family, evidence.classes)
-        return cls(columns, kept, n_draws, encoding.seed, encoding.settings.draws.sampler, *about)
+        return cls(columns, kept, n_draws, encoding.seed, encoding.settings.sampler, *about)
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Encode batch after batch: what `mapInArrow` runs."""
