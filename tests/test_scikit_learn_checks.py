@@ -1,7 +1,7 @@
 """scikit-learn's own checks of the encoders.
 
-A transformer whose fit_transform is not fit().transform() has the tag `non_deterministic`, for which scikit-learn leaves
-out some checks. The tests at the end of this file replace them.
+A transformer whose fit_transform is not fit().transform() has the tag `non_deterministic`, for which scikit-learn
+leaves out some checks. The tests at the end of this file replace them.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ ENCODERS = [
     SamplingBayesianEncoder(kinds={0: Nested({0.0: "low", 1.0: "high"})}, mapping="moments", own_target="cross_fit"),
     MultiTargetEncoder(),
 ]
-# Amounts are > 0, and these checks give a y with a zero in spite of the tag `positive_only`. The tests below replace them.
+# Amounts are > 0, and these checks give a y with a zero in spite of the tag `positive_only`; tests below replace them.
 WITH_ZERO = ("check_transformer_general", "check_transformer_data_not_an_array", "check_transformer_preserve_dtypes")
 AMOUNTS = SamplingBayesianEncoder(family="lognormal")
 POSITIVE = [check for _, check in estimator_checks_generator(AMOUNTS) if check.func.__name__ not in WITH_ZERO]

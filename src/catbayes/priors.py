@@ -1,11 +1,9 @@
-"""Where the prior of a column comes from: the paper's γ, the column itself, or the user."""
+"""Where the prior of a column comes from: the column itself, the mean of all rows, the paper's γ, or the user."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
-
-import numpy as np
 
 from catbayes.core.validation import LARGEST, check_number, is_number
 from catbayes.errors import InputError
@@ -14,25 +12,20 @@ __all__ = ["Empirical", "Prior", "Scaled"]
 
 
 class Prior(Protocol):
-    """A rule that makes a prior from a column's statistics.
+    """A rule that makes a prior from the statistics of a column.
 
     Examples
     --------
-    >>> from catbayes.priors import Empirical
-    >>> from catbayes.families import BetaBernoulli
-    >>> from catbayes.core.statistics import Tally
-    >>> import numpy as np
-    >>> prior, unseen = Empirical().fit(BetaBernoulli, Tally(np.array([[9.0, 1.0], [1.0, 9.0], [5.0, 5.0]])))
-    >>> prior is unseen, prior.mean().round(2).tolist()
-    (True, [0.5])
+    >>> from catbayes.priors import Empirical, Prior
+    >>> rule: Prior = Empirical()
     """
 
-    learnt: ClassVar[bool]  # whether mean and strength are those of the column, and so in doubt themselves
+    learnt: ClassVar[bool]  # whether mean and strength are estimated from the column, and uncertain themselves
 
     def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
         """Return the prior, and the distribution that an unseen category draws from.
 
-        A row has so many `units` of exposure, on average: 1 where there is none.
+        `units` is the mean exposure of a row, 1 where there is none.
         """
 
 
@@ -40,8 +33,9 @@ class Prior(Protocol):
 class Empirical:
     """The prior that makes the column most likely: maximum marginal likelihood, θ integrated out.
 
-    A column without signal gets a prior so strong that every category sits on it. Heavy-tailed numbers and counts far
-    from Poisson's can look like signal to it.
+    Its mean is the mean of the categories, each weighted by how well it is known, because a new category is a draw from
+    the categories: frequent ones do not count in proportion to their rows. A column without signal gets a prior so
+    strong that every category has its mean. Heavy-tailed numbers, and counts far from Poisson's, can look like signal.
 
     Examples
     --------
@@ -54,7 +48,7 @@ class Empirical:
     learnt: ClassVar[bool] = True
 
     def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
-        """Climb the marginal likelihood."""
+        """Maximise the marginal likelihood."""
         prior = family.empirical(statistics.per(units)).per(1.0 / units)
         return prior, prior
 
@@ -68,12 +62,12 @@ class Scaled:
     gamma : float ≥ 0
         Share of the table that the prior is worth; 0 is flat.
     strength : float ≥ 0, optional
-        ν of the normal family, in pseudo-observations. By default γN, which is proper; 0 is the paper's own setting
-        (equation 12), in which nothing shrinks the mean. Unseen categories draw at ν = 1 or more either way.
+        ν of the normal family, in rows. By default γN, which is proper; 0 is the paper's own setting (equation 12), in
+        which nothing shrinks the mean. Unseen categories draw at ν = 1 or more either way.
 
     Examples
     --------
-    >>> from catbayes import Scaled, SamplingBayesianEncoder
+    >>> from catbayes import SamplingBayesianEncoder, Scaled
     >>> paper = SamplingBayesianEncoder(prior=Scaled(1e-6, strength=0), own_target="include")
     """
 
@@ -99,51 +93,34 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class InRows:
-    """The mean of all rows, worth so many of them: what the parameter `prior` takes as a number.
-
-    Parameters
-    ----------
-    rows : float > 0
-        How many rows of the mean a category starts from; `smooth` of scikit-learn's TargetEncoder.
-    """
+    """The mean of all rows, worth so many of them: a number as `prior`, as `smooth` in scikit-learn."""
 
     rows: float
 
     learnt: ClassVar[bool] = False
 
     def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
-        """Take the mean of all rows."""
+        """Take the mean of the whole table."""
         prior = family.from_rows(statistics.total().per(units), self.rows)
         return prior.per(1.0 / units), prior.for_unseen().per(1.0 / units)
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A prior whose parameters somebody typed.
-
-    Examples
-    --------
-    >>> from catbayes.families import BetaBernoulli
-    >>> from catbayes.priors import Given, resolve_prior
-    >>> isinstance(resolve_prior(BetaBernoulli(alpha=2, beta=8)), Given)
-    True
-    """
+    """A prior with the parameters of the user, such as `BetaBernoulli(alpha=2, beta=8)`."""
 
     prior: Any
 
     learnt: ClassVar[bool] = False
 
     def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
-        """Return the prior as it is, once it is known to fit the target."""
+        """Return the prior as it is, if it is for this target."""
         if type(self.prior) is not family:
             raise InputError(
                 f"prior is a {type(self.prior).__name__}, and the target needs a {family.__name__}. "
                 "Give that one, or set family= to match the prior."
             )
-        for name, values in self.prior.arrays().items():
-            if not np.isfinite(values).all() or (name not in family.signed and (values <= 0).any()):
-                accepted = "finite numbers" if name in family.signed else "finite numbers > 0"
-                raise InputError(f"{family.__name__}: {name}={values.tolist()}: expected {accepted}.")
+        self.prior.check()
         expected = family.scaled(statistics.total(), 0.0)
         for name, values in self.prior.arrays().items():
             given, wanted = values.shape, expected.arrays()[name].shape
@@ -158,7 +135,7 @@ def resolve_prior(prior: Any) -> Prior:
         return Empirical()
     if is_number(prior) and 0 < prior < float("inf"):
         return InRows(float(prior))
-    if isinstance(prior, Empirical | Scaled | InRows):
+    if isinstance(prior, Empirical | Scaled):
         return prior
     if hasattr(prior, "leave_out") and not isinstance(prior, type):
         return Given(prior)
