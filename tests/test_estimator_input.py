@@ -13,13 +13,21 @@ from sklearn.cluster import KMeans
 from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, RandomizedSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from xgboost import XGBRegressor
 
-from catbayes import InputError, InputWarning, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
+from catbayes import (
+    InputError,
+    InputWarning,
+    SamplingBayesianEncoder,
+    SamplingClassifier,
+    SamplingRegressor,
+    recommended_encoder,
+)
 from catbayes.families import NormalGamma
 from sales import PLAIN, SILENT, WAYS, make_table
 
@@ -202,16 +210,39 @@ def test_estimators_of_several_numbers_a_row_are_refused_before_anybody_predicts
         SamplingRegressor(estimator, random_state=0).fit(X, y)
 
 
-def test_the_default_estimator_warns_of_many_classes_and_another_does_not(monkeypatch):
-    monkeypatch.setattr("catbayes.models.classifier.MANY_CLASSES", 2)
-    X, y = make_table(100)
-    named = np.digitize(y, [-0.5, 0.5])
-    with pytest.warns(InputWarning, match="y holds 3 classes, and the default estimator grows a tree for each"):
+def test_the_default_estimator_warns_of_many_classes_and_another_does_not():
+    X, _ = make_table(104)
+    named = np.arange(104) // 2
+    with pytest.warns(InputWarning, match="y holds 52 classes, and the default estimator grows a tree for each"):
         SamplingClassifier(n_draws=1, random_state=0).fit(X, named)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        SamplingClassifier(LogisticRegression(), n_draws=1, random_state=0).fit(X, named)
-        SamplingClassifier(n_draws=1, random_state=0).fit(X, named > 1)
+        SamplingClassifier(GaussianNB(), n_draws=1, random_state=0).fit(X, named)
+
+
+def test_a_model_uses_the_encoder_that_it_is_given_as_it_is():
+    X, y = make_table()
+    given = SamplingBayesianEncoder(interactions=None, effects=False, keep_categories=None)
+    model = SamplingRegressor(Ridge(), given, random_state=0).fit(X, y)
+    assert model.get_feature_names_out().tolist() == ["city", "shop", "number"]
+    unchanged = {"interactions", "effects", "keep_categories", "prior", "mapping", "own_target", "unseen"}
+    fitted = model.encoder_.get_params()
+    assert all(str(fitted[name]) == str(given.get_params()[name]) for name in unchanged)
+
+
+def test_the_recommended_encoder_is_that_of_a_model_without_one():
+    X, y = make_table()
+    for estimator in (Ridge(), RandomForestRegressor(5, random_state=0)):
+        own = SamplingRegressor(estimator, recommended_encoder(estimator), random_state=0).fit(X, y)
+        default = SamplingRegressor(estimator, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(own.predict(X), default.predict(X))
+        assert own.get_feature_names_out().tolist() == default.get_feature_names_out().tolist()
+        assert "city_effect" in own.get_feature_names_out()
+    changed = recommended_encoder(Ridge(), effects=False, keep_categories=None, columns=["city"])
+    names = SamplingRegressor(Ridge(), changed, random_state=0).fit(X[["city", "number"]], y).get_feature_names_out()
+    assert names.tolist() == ["city", "number"]
+    assert not recommended_encoder(LogisticRegression()).effects
+    assert not recommended_encoder(Ridge(), own_target="include").effects  # which folds would have to keep apart
 
 
 def test_nested_parameters_reach_the_default_parts():

@@ -54,6 +54,7 @@ def test_draws_of_a_linear_model_converge_to_the_mean_at_the_rate_of_strata():
     assert errors[-1] < 0.01 * y.std()
 
 
+@pytest.mark.calibration
 @pytest.mark.parametrize("link", ["identity", "logistic"])
 def test_strata_need_a_quarter_of_the_independent_draws_at_most(link):
     """The error of 10 stratified draws is at most that of 40 independent ones, on average over seeds and rows."""
@@ -198,14 +199,10 @@ def test_unseen_and_missing_categories_are_predicted(fit_with):
 
 
 @pytest.mark.parametrize("fit_with", ["copies", "members"])
-def test_draws_that_are_predicted_together_are_answered_as_one_by_one(fit_with, monkeypatch):
-    """However many rows a call takes, draw k is answered by the same model, in its place."""
+def test_draws_of_few_rows_are_those_of_many(fit_with):
+    """Few rows are predicted for many draws in one call, many rows draw by draw."""
     X, y = make_table()
-    model = SamplingRegressor(DecisionTreeRegressor(), DRAWN, fit_with=fit_with, n_draws=3, random_state=0)
-    model.fit(X, y)
-    together, mean = model.predict_draws(X, n_draws=7), model.predict(X)
-    monkeypatch.setattr("catbayes.models.prediction.STACKED_ROWS", 1)
-    np.testing.assert_array_equal(together, model.predict_draws(X, n_draws=7))
-    np.testing.assert_allclose(mean, model.predict(X), rtol=1e-12)
-    monkeypatch.setattr("catbayes.models.prediction.STACKED_ROWS", 2 * len(X))  # two turns, and some are left
-    np.testing.assert_array_equal(together, model.predict_draws(X, n_draws=7))
+    model = SamplingRegressor(DecisionTreeRegressor(), DRAWN, fit_with=fit_with, n_draws=3, random_state=0).fit(X, y)
+    many = pandas.concat([X] * 30, ignore_index=True)
+    np.testing.assert_array_equal(model.predict_draws(X, n_draws=7), model.predict_draws(many, n_draws=7)[:, :600])
+    np.testing.assert_allclose(model.predict(X), model.predict(many)[:600], rtol=1e-12)

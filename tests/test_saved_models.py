@@ -7,7 +7,6 @@ import os
 import pickletools
 import warnings
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -34,7 +33,6 @@ from catbayes import (
     Scaled,
     recommended_encoder,
 )
-from catbayes.models.saving import TRUSTED
 from sales import BOOSTER_WAYS, SILENT, make_table
 
 CLASSIFIERS = [
@@ -124,7 +122,6 @@ def test_intervals_of_the_next_target_come_back(n_rows):
         X, y
     )
     loaded = through_a_file(model)
-    assert (model._calibration.scale.trees is None) == (n_rows == 150)
     np.testing.assert_array_equal(loaded.predict_interval(X), model.predict_interval(X))
     assert vars(loaded).keys() == vars(model).keys()
 
@@ -344,8 +341,3 @@ def test_what_is_not_fitted_or_holds_code_is_not_saved():
     model = SamplingRegressor(Ridge(), random_state=np.random.RandomState(0)).fit(X, y)
     with pytest.raises(InputError, match=r"random_state=.* cannot be saved, because a file holds no code"):
         model.save(io.BytesIO())
-
-
-def test_the_list_of_trusted_types_is_published():
-    page = (Path(__file__).parent.parent / "docs" / "user_guide" / "saving.md").read_text(encoding="utf-8")
-    assert [line[3:-1] for line in page.splitlines() if line.startswith("- `")] == sorted(TRUSTED)
