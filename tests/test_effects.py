@@ -65,17 +65,7 @@ def test_terms_solve_the_mixed_model_equations_of_all_rows_and_of_some(limits, m
         weight[rows] = 0.0
 
 
-def test_variances_of_a_large_table_are_of_a_sample_and_doubts_of_all_rows(monkeypatch):
-    design, z, _ = crossed(0, n_rows=4_000)
-    equations = Equations.of(design, z, np.ones(len(z)))
-    every = learn(equations, np.random.default_rng(0))
-    monkeypatch.setattr("catbayes.effects.mixed.MOST_PRODUCTS", 4 * 2_000)
-    some = learn(Equations.of(design, z, np.ones(len(z))), np.random.default_rng(0))
-    np.testing.assert_allclose(some.components.noise, every.components.noise, rtol=0.1)
-    for one, other in zip(some.variances, every.variances, strict=True):
-        np.testing.assert_allclose(np.sqrt(one).mean(), np.sqrt(other).mean(), rtol=0.05)
-
-
+@pytest.mark.calibration
 @pytest.mark.parametrize("nested", [False, True], ids=["crossed", "nested"])
 def test_true_effects_lie_in_their_intervals_as_often_as_these_say(nested):
     """Ranks of the true effects in their posteriors are uniform: a fifth in each fifth."""
@@ -105,14 +95,7 @@ def test_of_many_numbers_the_one_that_the_target_bends_with_is_no_effect_of_a_ca
     assert found["effect"].abs().max() < 0.3
 
 
-def test_effects_are_found_beside_more_numbers_than_rows():
-    random = np.random.default_rng(0)
-    a = np.tile(np.arange(3), 100)
-    X = pd.DataFrame(random.normal(size=(300, 400))).rename(columns=str).assign(a=a.astype(str))
-    found = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, a + random.normal(size=300)).posteriors_["a"]
-    np.testing.assert_allclose(found["effect"][:3], [-1.0, 0.0, 1.0], atol=0.35)
-
-
+@pytest.mark.calibration
 def test_variances_are_found():
     equations = [Equations.of(design, z, np.ones(len(z))) for design, z, _ in map(crossed, range(30))]
     found = [learn(one, np.random.default_rng(0))[0] for one in equations]
@@ -388,27 +371,6 @@ def test_slopes_go_to_files_and_not_to_queries():
             SamplingBayesianEncoder(["category"], effects=slopes).fit(X.assign(gaps=np.nan), y)
 
 
-def test_effects_and_slopes_add_up_to_nothing():
-    """Only differences are known: a level that folds and the whole do not share would move every prediction."""
-    random = np.random.default_rng(0)
-    X = pd.DataFrame({"customer": random.choice(list("abcd"), 400), "price": random.normal(size=400)})
-    y = np.where(X["customer"] == "a", 3.0, 1.0) * X["price"] + 0.1 * random.normal(size=400)
-    encoder = SamplingBayesianEncoder(effects={"customer": ["price"]}, random_state=0).fit(X, y)
-    found = encoder.posteriors_["customer"].set_index("category").loc[list("abcd"), ["effect", "slope_price"]]
-    np.testing.assert_allclose(found.sum(), 0.0, atol=1e-9)
-    np.testing.assert_allclose(found["slope_price"], [1.5, -0.5, -0.5, -0.5], atol=0.05)
-
-
-def test_two_categories_are_known_apart_though_what_they_have_in_common_is_not():
-    """Effects are about the average of the categories: of two with many rows each, both are known well."""
-    random = np.random.default_rng(0)
-    X = pd.DataFrame({"a": random.choice(["x", "y"], 2_000), "b": random.choice(list("uvw"), 2_000)})
-    y = 3.0 * (X["a"] == "x") + random.normal(size=2_000)
-    found = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, y).posteriors_["a"].query("kind == 'seen'")
-    np.testing.assert_allclose(found["effect"], [1.5, -1.5], atol=0.1)
-    assert (found["effect_sd"] < 0.05).all()
-
-
 def test_effects_stay_with_their_categories_where_a_table_of_parents_names_others():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"c": random.choice(list("bdf"), 600)})
@@ -470,26 +432,6 @@ def test_the_effects_of_classes_move_with_the_draws_of_their_own_class():
     assert (correlation[~np.eye(3, dtype=bool)] < 0.0).all()
 
 
-def test_rows_of_no_weight_have_no_part_in_slopes():
-    X, y, _ = imports(4, n_rows=1_000, n_categories=20)
-    weight = np.where(np.arange(1_000) < 700, 1.0, 0.0)
-    X.loc[700:, "x"] = 1e6
-    encoder = SamplingBayesianEncoder(effects={"category": ["x"]}, random_state=0)
-    whole = encoder.fit(X, y, sample_weight=weight).posteriors_["category"]["slope_x"].to_numpy()
-    part = encoder.fit(X[:700], y[:700]).posteriors_["category"]["slope_x"].to_numpy()
-    np.testing.assert_allclose(whole, part, atol=0.05)
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("size", [np.inf, 1e300, -1e200])
-def test_numbers_too_large_to_be_squared_are_as_gaps_to_slopes(size):
-    X, y, _ = imports(4, n_rows=600, n_categories=20)
-    encoder = SamplingBayesianEncoder(effects={"category": ["x"]}, random_state=0)
-    far, gaps = (X.assign(x=X["x"].where(np.arange(600) > 9, value)) for value in (size, np.nan))
-    found, expected = (encoder.fit(table, y).posteriors_["category"]["slope_x"] for table in (far, gaps))
-    np.testing.assert_allclose(found, expected, atol=0.05)
-
-
 @pytest.mark.parametrize("n_out", [1, 400])
 def test_rows_of_no_weight_change_no_effect_whatever_categories_and_numbers_they_hold(n_out):
     X, y, _ = imports(4, n_rows=600, n_categories=20)
@@ -519,44 +461,6 @@ def test_of_hundreds_of_columns_those_that_tell_of_the_target_have_effects_and_n
         effects = found[[f"x{number}_effect" for number in range(300)]].to_numpy()
         assert np.flatnonzero(effects.any(axis=0)).tolist() == [150, 290]
         assert np.corrcoef(effects[:, 290], truth[slots[:, 290]])[0, 1] > 0.95
-
-
-def test_slopes_that_are_named_are_learnt_however_many_columns_tell_more():
-    X, y, _ = imports(4, n_rows=600, n_categories=20)
-    random = np.random.default_rng(0)
-    others = pd.DataFrame(
-        {f"c{n}": np.where(random.random(600) < 0.4, y > 0.0, random.random(600) > 0.5) for n in range(101)}
-    )
-    X["silent"] = random.choice(list("uvwx"), 600)
-    table = pd.concat([others.astype(str), X], axis=1)
-    encoder = SamplingBayesianEncoder([*others, "category", "silent"], effects={"silent": ["x"]}, random_state=0)
-    found = encoder.fit(table, y).posteriors_["silent"]
-    assert (found["slope_x_sd"] > 0.0).all()
-
-
-def test_of_two_rows_effects_stay_within_reach_of_the_target():
-    X, y = pd.DataFrame({"c": ["a", "a"], "z": [0.1, -0.8]}), [0.5, 1.5]
-    for seed in range(5):
-        assert (np.abs(SamplingBayesianEncoder(effects=True, random_state=seed).fit_transform(X, y)[:, 1]) < 20.0).all()
-
-
-def test_text_where_slopes_are_of_a_number_is_refused():
-    X, y, _ = imports(5, n_rows=500, n_categories=20)
-    model = SamplingRegressor(Ridge(), recommended_encoder(Ridge(), effects={"category": ["x"]}), random_state=0).fit(
-        X, y
-    )
-    with pytest.raises(InputError, match="must hold numbers"):
-        model.predict(X.assign(x="q"))
-
-
-@pytest.mark.parametrize(("of_y", "of_x"), [(1e-60, 1.0), (1e60, 1.0), (1.0, 1e200), (1.0, 1e-200)])
-def test_units_without_measure_change_no_effect(of_y, of_x):
-    X, y, _ = frame(1)
-    plain = SamplingBayesianEncoder(effects=True, family="normal", random_state=0).fit(X, y)
-    scaled = SamplingBayesianEncoder(effects=True, family="normal", random_state=0)
-    scaled.fit(X.assign(x=X["x"] * of_x), y * of_y)
-    one, other = (encoder.posteriors_["a"]["effect"].to_numpy() for encoder in (plain, scaled))
-    np.testing.assert_allclose(other / of_y, one, rtol=1e-6, atol=1e-9)
 
 
 def test_effects_of_noise_are_nothing_so_that_no_tree_can_split_on_them():
