@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import calibrating
-from cases import PRIORS, as_read, make_target, parameters
+from cases import PRIORS, as_read, make_target, repeated
 from catbayes import SamplingBayesianEncoder, Scaled
 from catbayes.families import BetaBernoulli
 
@@ -14,8 +14,7 @@ N_RANKS = 20
 
 def draw_truth(family, n_categories, random):
     """Draw θ of every category from the prior, (category, parameter)."""
-    prior = PRIORS[family]
-    return type(prior)(*(np.repeat(p[None], n_categories, axis=0) for p in parameters(prior))).sample(random)
+    return repeated(PRIORS[family], n_categories).sample(random)
 
 
 def ranks(family, sampler, n_categories, rows, seed, prior=None):
@@ -103,17 +102,6 @@ def test_only_an_included_target_inflates_the_covariance_of_draws_and_targets(ow
     assert (abs(covariance - others * 0.04) < 0.002) == unbiased
 
 
-def test_the_own_target_is_excluded_by_its_weight():
-    """Draws of a row average to the mean of its category without the row: (1 + Σ w y) / (2 + Σ w) of the others."""
-    random = np.random.default_rng(0)
-    code, y, weight = random.integers(0, 2, 40), random.integers(0, 2, 40), random.integers(1, 5, 40) / 2.0
-    encoder = SamplingBayesianEncoder("all", prior=BetaBernoulli(1.0, 1.0), temperature=1.0, random_state=0)
-    copies = encoder.augment(code[:, None], y, sample_weight=weight, n_draws=4_000).X
-    others = (code == code[:, None]) & ~np.eye(40, dtype=bool)
-    expected = (1.0 + others @ (weight * y)) / (2.0 + others @ weight)
-    np.testing.assert_allclose(copies.reshape(4_000, 40).mean(axis=0), expected, atol=0.01)
-
-
 def correlation(a, b):
     return abs(np.corrcoef(a, b)[0, 1])
 
@@ -133,18 +121,6 @@ def test_draws_are_independent_across_rows_columns_and_draws():
     assert correlation(train[:, 0], first[:, 0]) < limit  # training and sampling
     copies = encoder.augment(X, y, n_draws=2).X
     assert correlation(copies[:40_000, 0] - encoder.transform(X)[:, 0], copies[40_000:, 0]) < limit
-
-
-@pytest.mark.parametrize("temperature", [0.0, 0.25, 1.0])
-def test_temperature_scales_the_spread_about_the_mean(temperature):
-    X, y = np.zeros((50_000, 1), dtype=int), np.tile([0, 1], 25_000)
-    settings = {"prior": PRIORS["bernoulli"], "random_state": 0, "own_target": "include"}
-    full, mild = (
-        SamplingBayesianEncoder("all", temperature=t, sampler="exact", **settings).fit_transform(X, y)
-        for t in (1.0, temperature)
-    )
-    mean = 25_002 / 50_005
-    np.testing.assert_allclose(mild - mean, temperature * (full - mean), atol=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [13.5, 16.5])

@@ -1,16 +1,12 @@
 """Mappings give the outputs they name, and their expectation is the average of their draws."""
 
-import io
-import warnings
-
 import numpy as np
 import pytest
 
-import catbayes
 from cases import PRIORS, make_target
 from catbayes import InputError, SamplingBayesianEncoder
-from catbayes.families import BetaBernoulli, DirichletCategorical
-from catbayes.mappings import MAPPINGS, Identity, Mean, Polynomial
+from catbayes.families import BetaBernoulli
+from catbayes.mappings import MAPPINGS, Mean, Polynomial
 
 NAMES = {
     "mean": {1: ["c"], 3: ["c_x", "c_y", "c_z"]},
@@ -68,14 +64,6 @@ def test_outputs_are_named_and_the_expectation_averages_the_draws(family, mappin
     assert (gap <= 5 * error + strata + 1e-9 * np.abs(average)).all()
 
 
-def test_precision_is_the_inverse_variance_and_is_not_drawn():
-    encoder = fitted("bernoulli", "mean_precision")
-    posterior = encoder.encoding_.columns[0].family
-    first, second = encoder.sample(np.arange(5)[:, None], 2)[:, :, 1]
-    np.testing.assert_allclose(first, 1 / posterior.variance()[:5, 0])
-    np.testing.assert_array_equal(first, second)
-
-
 def test_weight_of_evidence_is_zero_where_nothing_is_known():
     features = fitted("bernoulli", "weight_of_evidence", temperature=0.0).transform([[99]])
     np.testing.assert_allclose(features, 0.0, atol=1e-12)
@@ -87,30 +75,6 @@ def test_the_first_class_can_be_left_out():
     assert less.get_feature_names_out(["c"]).tolist() == ["c_mean_y", "c_mean_z", "c_square_y", "c_square_z"]
     np.testing.assert_array_equal(less.transform(X), full.transform(X)[:, [1, 2, 4, 5]])
     assert fitted("bernoulli", Mean(drop_first=True)).transform(X).shape == (5, 1)
-
-
-def test_a_mapping_that_leaves_the_first_class_out_says_so_in_a_file_too():
-    full, less = fitted("categorical", "polynomial"), fitted("categorical", Polynomial(drop_first=True))
-    X, file = np.arange(5)[:, None], io.BytesIO()
-    np.testing.assert_array_equal(less.transform(X), full.transform(X)[:, [1, 2, 4, 5]])
-    less.save(file)
-    loaded = catbayes.load(file)
-    assert loaded.mapping.drop_first
-    np.testing.assert_array_equal(loaded.transform(X), less.transform(X))
-    assert fitted("normal", Identity(drop_first=True)).transform(X).shape == (5, 2)  # none of them implies another
-
-
-@pytest.mark.parametrize("mapping", ["mean", "mean_precision", "polynomial"])
-def test_all_outputs_of_several_draws_are_those_of_each_draw(mapping):
-    posterior = DirichletCategorical(alpha=[[1.0, 2.0, 3.0], [4.0, 1.0, 1.0]])
-    bound = MAPPINGS[mapping].bind(posterior, ["x", "y", "z"])
-    theta = np.stack([posterior.sample(np.random.default_rng(seed)) for seed in range(4)])
-    found = bound.outputs(theta, posterior)
-    assert found.shape == (4, 2, len(bound.names()))
-    for draw, outputs in zip(theta, found, strict=True):
-        known = bound.known(posterior)
-        wanted = [bound.drawn(draw), *([] if known is None else [known])]
-        np.testing.assert_array_equal(outputs, np.concatenate(wanted, axis=-1))
 
 
 def test_a_callable_sees_all_of_theta():
@@ -210,13 +174,3 @@ def test_weight_of_evidence_of_a_prior_that_says_little_is_still_the_average_of_
     draws = encoder.sample(np.full((40_000, 1), "new"))[0, :, 0]
     error = draws.std() / np.sqrt(len(draws))
     assert encoder.transform([["new"]])[0, 0] == pytest.approx(draws.mean(), abs=5 * error + 0.05)
-
-
-def test_a_precision_is_finite_where_rounding_leaves_no_variance():
-    weights = [1e-5, 4289081805003.0]
-    encoder = SamplingBayesianEncoder([0], family="categorical", mapping="mean_precision", random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        found = encoder.fit([["a"], ["a"]], [0, 1], sample_weight=weights).transform([["a"], ["b"]])
-    assert np.isfinite(found).all()
-    assert found[0, -1] > 1e12
