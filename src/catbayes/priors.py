@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
+
 from catbayes.core.validation import LARGEST, check_number, is_number
 from catbayes.errors import InputError
 
@@ -120,7 +122,10 @@ class Given:
                 f"prior is a {type(self.prior).__name__}, and the target needs a {family.__name__}. "
                 "Give that one, or set family= to match the prior."
             )
-        self.prior.check()
+        for name, values in self.prior.arrays().items():
+            if not np.isfinite(values).all() or (name not in family.signed and (values <= 0).any()):
+                accepted = "finite numbers" if name in family.signed else "finite numbers > 0"
+                raise InputError(f"{family.__name__}: {name}={values.tolist()}: expected {accepted}.")
         expected = family.scaled(statistics.total(), 0.0)
         for name, values in self.prior.arrays().items():
             given, wanted = values.shape, expected.arrays()[name].shape
