@@ -135,9 +135,3 @@ def test_integer_categories_are_shown_as_they_are():
     ids = [2**60 + 1, 2**60 + 3] * 10
     frame = SamplingBayesianEncoder(["id"]).fit(pandas.DataFrame({"id": ids}), [0, 1] * 10).posteriors_["id"]
     assert frame["category"].tolist()[:2] == [2**60 + 1, 2**60 + 3]
-
-
-def test_columns_may_be_a_pandas_index():
-    table = MAKERS["pandas"]()
-    encoder = SamplingBayesianEncoder(table.select_dtypes("bool").columns).fit(table, Y)
-    assert encoder.columns_ == ["member"]

@@ -44,15 +44,13 @@ def assert_same(one, other, exactly=1e-12):
 
 @pytest.mark.parametrize("weight", [None, W])
 def test_the_posterior_counts_events_and_units(weight):
-    column = make().fit(X, Y, weight, exposure=E).encoding_.columns[0]
-    for slot, city in enumerate(column.index.sources[0].values):
-        rows = np.flatnonzero(X["city"] == city)
-        alpha, beta = 3.0, 2.0
-        for row in rows:
-            w = 1.0 if weight is None else weight[row]
-            alpha, beta = alpha + w * Y[row], beta + w * E[row]
-        assert column.family.alpha[slot] == pytest.approx(alpha, rel=1e-12)
-        assert column.family.beta[slot] == pytest.approx(beta, rel=1e-12)
+    frame = make().fit(X, Y, weight, exposure=E).posteriors_["city"].set_index("category")
+    w = np.ones(N_ROWS) if weight is None else weight
+    for city in ("Bonn", "Oslo", "Rome"):
+        rows = (X["city"] == city).to_numpy()
+        alpha, beta = 3.0 + (w * Y)[rows].sum(), 2.0 + (w * E)[rows].sum()
+        assert frame["mean"][city] == pytest.approx(alpha / beta, rel=1e-12)
+        assert frame["sd"][city] == pytest.approx(np.sqrt(alpha) / beta, rel=1e-12)
 
 
 SOURCES = {
@@ -67,7 +65,7 @@ SOURCES = {
 
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("source", SOURCES)
-def test_every_source_says_the_same_and_the_named_columns_are_taken_out(source, weight):
+def test_every_source_gives_the_same_evidence_without_the_named_columns(source, weight):
     named = SOURCES[source](TABLE)
     found = gather(named, ["city"], "claims", family="poisson", weight=weight, exposure="years")
     wanted = gather(X, ["city"], Y, family="poisson", weight=None if weight is None else W, exposure=E)
@@ -140,22 +138,9 @@ def test_draws_do_not_depend_on_the_unit(unit):
     np.testing.assert_allclose(other * unit, years, rtol=1e-9)
 
 
-@pytest.mark.parametrize("family", ["poisson", "survival"])
-def test_a_signal_is_found_in_units_of_which_a_row_has_a_millionth(family):
-    random = np.random.default_rng(0)
-    city, size = random.integers(0, 30, 600), random.uniform(0.5, 2.0, 600)
-    events = random.poisson(random.gamma(2.0, 1.0, 30)[city] * size)
-    events = np.minimum(events, 1) if family == "survival" else events
-    encoder = SamplingBayesianEncoder([0], family=family)
-    usual, tiny = (encoder.fit(city[:, None], events, exposure=size * unit).transform([[0], [1]]) for unit in (1, 1e-6))
-    np.testing.assert_allclose(tiny * 1e-6, usual, rtol=1e-9)
-    assert np.ptp(usual) > 0.01  # not flattened
-
-
 @pytest.mark.parametrize("unit", [365.25, 1.0, 1e-3])
 @pytest.mark.parametrize("clumped", [False, True])
-def test_training_features_do_not_give_the_own_events_away(unit, clumped):
-    """Not even where events come in clumps: then folds take over, whatever the unit."""
+def test_training_features_do_not_leak_the_own_events(unit, clumped):
     stream = np.random.default_rng(1)
     category, units = stream.integers(0, 40, 4000), stream.gamma(2.0, 1.0, 4000)
     y = stream.poisson(units * 2e3 * stream.gamma(1.0, 1.0, 4000) if clumped else units)
@@ -163,7 +148,6 @@ def test_training_features_do_not_give_the_own_events_away(unit, clumped):
     feature = encoder.fit_transform(category[:, None], y, exposure=units * unit)[:, 0]
     within = [spearmanr(feature[category == c], (y / units)[category == c])[0] for c in range(40)]
     assert abs(np.mean(within)) < 0.25
-    assert encoder.encoding_.hides != clumped
 
 
 def test_units_are_routed_to_the_encoder():
@@ -173,7 +157,7 @@ def test_units_are_routed_to_the_encoder():
     np.testing.assert_array_equal(routed, make().fit_transform(X, Y, exposure=E))
 
 
-def test_encode_takes_the_rate_and_the_units(tmp_path):
+def test_encode_takes_rates_and_exposure(tmp_path):
     table = TABLE.assign(rate=Y / E)
     fitted, plain = make().fit(X, Y, exposure=E), make().fit(X, Y / E, E)
     asked = {"n_draws": 1, "row_id": "id", "target": "rate"}
@@ -190,7 +174,7 @@ def test_encode_takes_the_rate_and_the_units(tmp_path):
 BAD = {
     "zero": (
         np.where(Y > 3, 0.0, E),
-        "zero or negative in .* rows: expected numbers from .* Drop rows without exposure",
+        "zero or negative in .* rows: expected numbers > 0. Drop rows without exposure",
     ),
     "negative": (-E, "in 600 rows"),
     "NaN": (np.where(Y > 3, np.nan, E), "missing"),
@@ -201,7 +185,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_units_that_cannot_be_used_are_explained(case):
+def test_unusable_exposure_raises_an_error(case):
     units, message = BAD[case]
     with pytest.raises(InputError, match=message):
         make().fit(X, Y, exposure=units)
@@ -218,13 +202,3 @@ def test_only_counts_have_an_exposure(family):
     for table, target, units in ((X, y, E), (polars.from_pandas(TABLE.assign(y=y)).lazy(), "y", "years")):
         with pytest.raises(InputError, match=r'exposure is for counts.*family="poisson"'):
             SamplingBayesianEncoder(["city"], family=family).fit(table, target, exposure=units)
-
-
-def test_columns_of_a_lazy_table_must_exist_and_hold_numbers():
-    lazy = polars.from_pandas(TABLE).lazy()
-    with pytest.raises(InputError, match="no column 'days'"):
-        make().fit(lazy, "claims", exposure="days")
-    with pytest.raises(InputError, match="exposure must hold numbers, and 'city' is"):
-        make().fit(lazy, "claims", exposure="city")
-    with pytest.raises(InputError, match="The exposure of a table that is not in memory must be the name"):
-        make().fit(lazy, "claims", exposure=E)

@@ -1,4 +1,4 @@
-"""unseen="nan" and missing="nan": a gap stays a gap, wherever the encoder goes."""
+"""unseen="nan" and missing="nan" give NaN, in memory, in files, queries and graphs."""
 
 import duckdb
 import numpy as np
@@ -17,7 +17,7 @@ def fitted(**more):
     return SamplingBayesianEncoder(["city", "shop"], random_state=0, **GAPS, **more).fit(X, Y)
 
 
-def test_only_the_gaps_differ_from_the_prior():
+def test_other_rows_are_as_without_the_policies():
     like_unseen = SamplingBayesianEncoder(["city", "shop"], missing="prior", random_state=0)
     encoder, gap = fitted(), X["city"].isna().to_numpy()
     drawn, expected = encoder.fit_transform(X, Y), like_unseen.fit_transform(X, Y)
@@ -36,7 +36,7 @@ def test_only_the_gaps_differ_from_the_prior():
 @pytest.mark.parametrize(
     ("policies", "gaps"), [({"unseen": "nan"}, [2]), ({"missing": "nan"}, [1]), (GAPS, [1, 2]), ({}, [])]
 )
-def test_each_policy_makes_its_own_gaps(policies, gaps):
+def test_each_policy_is_about_its_own_rows(policies, gaps):
     for encoder in (
         SamplingBayesianEncoder("city", **policies),
         SamplingBayesianEncoder("city", **policies, mapping="moments"),
@@ -45,12 +45,12 @@ def test_each_policy_makes_its_own_gaps(policies, gaps):
         assert np.flatnonzero(np.isnan(city)).tolist() == gaps
 
 
-def test_combinations_with_a_gap_are_gaps():
+def test_combinations_with_a_missing_or_unseen_part_are_nan():
     features = fitted(interactions=[("city", "shop")]).transform(NEW)
     assert np.isnan(features).tolist() == [[False] * 3, [True, False, True], [True, False, True]]
 
 
-def test_queries_models_and_files_have_the_same_gaps(tmp_path):
+def test_queries_graphs_and_files_have_the_same_nan(tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     encoder = fitted(interactions=[("city", "shop")])
     expected = encoder.transform(NEW)
@@ -67,12 +67,12 @@ def test_queries_models_and_files_have_the_same_gaps(tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "e.catbayes").transform(NEW), expected)
 
 
-def test_models_that_average_over_draws_know_no_gaps():
+def test_models_that_average_over_draws_raise_an_error():
     with pytest.raises(InputError, match='unseen="nan" is not known to a model that averages over draws'):
         SamplingClassifier(encoder=SamplingBayesianEncoder(unseen="nan")).fit(X, Y)
 
 
-def test_layers_know_no_gaps(torch):
+def test_layers_raise_an_error(torch):
     from catbayes.torch import PosteriorEmbedding
 
     with pytest.raises(InputError, match='missing="nan" is not known to a layer'):

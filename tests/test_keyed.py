@@ -9,7 +9,7 @@ from scipy import stats
 
 from cases import PRIORS, make_target
 from catbayes import InputError, SamplingBayesianEncoder
-from catbayes.core.random_keys import KeyedRandom, _unit, philox, row_keys
+from catbayes.core.random_keys import KeyedRandom, philox, row_keys
 from catbayes.families import (
     BetaBernoulli,
     BetaBinomial,
@@ -45,6 +45,7 @@ def uniform(p_values):
     return stats.kstest(p_values, "uniform").pvalue > 1e-4 and min(p_values) > 1e-5
 
 
+@pytest.mark.calibration
 @pytest.mark.parametrize(("alpha", "beta"), [(0.05, 0.2), (0.7, 3.0), (1.0, 1.0), (30.0, 2.5), (1e4, 1e5)])
 def test_beta_draws_have_their_distribution(alpha, beta):
     shapes = np.full(N, alpha), np.full(N, beta)
@@ -52,12 +53,14 @@ def test_beta_draws_have_their_distribution(alpha, beta):
     assert uniform([stats.kstest(draw, stats.beta(alpha, beta).cdf).pvalue for draw in draws])
 
 
+@pytest.mark.calibration
 @pytest.mark.parametrize("shape", [0.1, 0.9, 1.0, 1.1, 7.0, 1e6])
 def test_gamma_draws_have_their_distribution(shape):
     draws = [KeyedRandom(seed, (1,), ROWS).standard_gamma(np.full(N, shape)) for seed in range(20)]
     assert uniform([stats.kstest(draw, stats.gamma(shape).cdf).pvalue for draw in draws])
 
 
+@pytest.mark.calibration
 def test_normal_and_exponential_draws_have_their_distributions():
     makers = [KeyedRandom(seed, (1,), ROWS) for seed in range(20)]
     assert uniform([stats.kstest(maker.standard_normal((N,)), "norm").pvalue for maker in makers])
@@ -84,6 +87,7 @@ def test_nothing_shares_its_random_numbers_with_anything_else():
     assert np.abs(correlation).max() < 5 / np.sqrt(N)
 
 
+@pytest.mark.calibration
 @pytest.mark.parametrize("family", PRIORS)
 def test_keyed_draws_are_draws_from_the_posterior(family):
     """Ranks of the truth among keyed draws are uniform: simulation-based calibration by row key."""
@@ -175,13 +179,3 @@ def test_bad_ids_are_explained(ids, message):
     encoder = SamplingBayesianEncoder(random_state=0).fit(X, Y)
     with pytest.raises(InputError, match=message):
         encoder.sample(X.head(2), row_id=ids)
-
-
-def test_draws_by_category_need_no_ids():
-    encoder = SamplingBayesianEncoder(temperature="auto", random_state=0).fit(X, Y)
-    np.testing.assert_array_equal(encoder.sample(X, 3), encoder.sample(X, 3, row_id="id"))
-
-
-def test_uniforms_are_strictly_between_zero_and_one():
-    words = np.array([0, 2**32 - 1], dtype=np.uint64)
-    assert _unit(words, words).tolist() == [2.0**-54, 1.0 - 2.0**-53]  # half a step from 0; the last number below 1

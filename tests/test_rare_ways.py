@@ -38,7 +38,6 @@ from catbayes import (
 from catbayes.comparison.rows import read_rows
 from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index
-from catbayes.core.rows import _as_numbers
 from catbayes.core.table import Table, called_columns
 from catbayes.effects import parts as _parts
 from catbayes.effects.parts import _most_telling
@@ -358,7 +357,7 @@ def test_numbers_of_an_array_of_objects_count_among_effects():
     np.testing.assert_allclose(np.asarray(of_array, dtype=float), np.asarray(of_frame, dtype=float))
     odd = cells.copy()
     odd[0, 1] = [1]
-    assert _as_numbers(Table.of(odd), 1) is None
+    assert Table.of(odd).numbers(1) is None
 
 
 def test_classes_that_are_fractions_may_come_again():

@@ -20,7 +20,7 @@ def posteriors(family, n_categories, rows, seed=0):
     y = make_target(family, truth[codes], random)
     classes = range(3 if family == "categorical" else 2) if FAMILIES[family].classes else None
     target = Target(as_read(family, y), FAMILIES[family], classes)
-    statistics = target.gather(codes, None, n_categories + 1)  # one for unseen
+    statistics = target.tally(codes, None, n_categories + 1)  # one for unseen
     return truth, prior.update(statistics).take(np.arange(n_categories))
 
 
@@ -47,7 +47,7 @@ def test_draws_of_a_mixture_vary_about_as_the_estimate_does(rows):
     found = []
     for _ in range(2):
         y = np.repeat(truth, rows) + random.standard_normal(50_000 * rows) * np.sqrt(np.repeat(noise, rows))
-        found.append(prior.update(Target(y, type(prior)).gather(np.repeat(np.arange(50_000), rows), None, 50_001)))
+        found.append(prior.update(Target(y, type(prior)).tally(np.repeat(np.arange(50_000), rows), None, 50_001)))
     one, other = (posterior.mean()[:-1, 0] for posterior in found)
     factor = Slots(found[0].take(np.arange(50_000)), np.full(50_000, float(rows))).factor(None)
     drawn = (factor**2 * found[0].variance()[:-1, 0]).mean()

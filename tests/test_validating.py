@@ -1,4 +1,4 @@
-"""Rows that models stop by, held out of the table or given to `fit`, are none that they train on."""
+"""Rows for early stopping, held out of the table or given to `fit`, are not trained on."""
 
 from collections import Counter
 
@@ -120,7 +120,7 @@ def test_a_class_of_one_row_is_never_held_out(estimator):
     X, y = make_table(120)
     named = np.where(y > 0, "d", "a").astype(object)
     named[5] = "c"
-    for seed in range(6):
+    for seed in range(3):
         for fit_with in ("copies", "rounds"):
             model = SamplingClassifier(estimator, fit_with=fit_with, n_draws=2, random_state=seed).fit(X, named)
             assert model.score(X, named) > 0.6
@@ -142,7 +142,7 @@ def test_validation_tables_are_encoded(library):
     assert 0 < best < 150
 
 
-def test_a_validation_table_as_long_as_the_training_table_is_left_alone():
+def test_a_validation_table_as_long_as_the_training_table_is_not_weighted():
     X, y = make_table()
     seen = []
 
@@ -157,7 +157,7 @@ def test_a_validation_table_as_long_as_the_training_table_is_left_alone():
     np.testing.assert_array_equal(seen[0][1], y[300:])
 
 
-def test_a_validation_table_of_other_columns_is_refused():
+def test_a_validation_table_of_other_columns_raises_an_error():
     X, y = make_table()
     model = SamplingClassifier(LGBMClassifier(verbose=-1), n_draws=2)
     with pytest.raises(InputError, match="A validation table has the columns"):

@@ -1,4 +1,4 @@
-"""A warning points at the line of whoever called us, however many frames of ours and of scikit-learn lie between."""
+"""A warning points at the line of the user's call, through frames of ours and of scikit-learn."""
 
 import inspect
 import warnings
@@ -54,7 +54,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("case", CALLS)
-def test_a_warning_is_about_the_line_that_called(case):
+def test_a_warning_points_at_the_calling_line(case):
     call = CALLS[case]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -65,7 +65,7 @@ def test_a_warning_is_about_the_line_that_called(case):
     assert {warning.lineno for warning in ours} == {inspect.getsourcelines(call)[1]}
 
 
-def test_the_same_line_is_told_once():
+def test_one_line_warns_once():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default", InputWarning)
         for _ in range(3):

@@ -1,8 +1,8 @@
-"""Which columns speak about the target, and which pairs and triples of them say more together.
+"""Choose interactions: which columns inform about the target, and which pairs and triples improve on them.
 
-On the scale on which effects add up, which is that of log-odds for classes and of logarithms for rates, a row expects
-its target to be μ. Of the rows of a cell, r = y - μ are the residuals, with the sum S, and v the slopes of μ, with the
-sum V. What the other rows of its cell say moves the expectation of a row by a Newton step,
+On the scale on which effects add up, log-odds for classes and logarithms for rates, a row expects its target to be μ.
+The rows of a cell have residuals r = y - μ, with the sum S, and v are the slopes of μ, with the sum V. The other rows
+of its cell move the expectation of a row by a Newton step,
 
     p = (S - r) / (V - v + λ),
 
@@ -10,11 +10,11 @@ and the gain is what that adds to the log-likelihood, with the dispersion σ² o
 
     Σ (r p - v p² / 2) / σ²,
 
-at the best of a few λ. A row has no part in what it is told, so chance gains nothing: what is kept pays on new rows. A
-single column is weighed where all rows expect the mean. A pair is weighed by what all columns, one by one, leave over:
-each is taken out in turn, several times, every row being told by the others here as well. What one more step of a
-column would gain is no merit of its pairs, and is taken off: where a category settles the target, steps never end.
-Columns of numbers take part by their deciles. Some of the rows are enough, if there are many.
+at the best of a few λ. Each row is left out of its own step, so noise gains nothing on average. A single column is
+measured where all rows expect the mean. A pair is measured on the residuals of all single columns, which are fitted one
+after the other, several times, with each row left out as well. What one more step of a single column would gain is
+subtracted from its pairs: where a category determines the target, such steps never end. Numeric columns take part by
+their deciles. Large tables are sampled.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ from catbayes.effects.scale import Scale, scale_of
 __all__ = ["PENALTIES", "Coding", "Screened", "beyond_chance", "screen"]
 
 CHANCE = 3.0
-"""A gain that hardly one column in a hundred has by chance; for pairs, the logarithm of their number comes on top."""
+"""A gain that one column of noise in a hundred exceeds; for pairs, the logarithm of their number is added."""
 LEAST_GAIN = 0.0
-"""What a pair must gain to be encoded, where the best one is beyond chance: then others may be too weak to stand out,
-and chance has less than nothing on average."""
+"""What a pair must gain to be encoded once the best one is beyond chance; pairs of noise have less on average."""
 PENALTIES = (2.0, 10.0, 50.0, 250.0, 1000.0)
 SWEEPS = 3
 BINS = 10
@@ -46,7 +45,7 @@ MOST_COLUMNS = 64
 MOST_CLASSES = 8
 MOST_WORK = 20_000_000  # rows times pairs: a second or two
 FEWEST_ROWS = 5_000
-FARTHEST = 30.0  # scores beyond this say the same: a category may settle its class
+FARTHEST = 30.0  # scores are cut off here: a category may determine its class
 
 Coding = tuple[Codes, int]
 """The cell of every row, and the number of cells."""
@@ -55,14 +54,14 @@ Parts = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Screened:
-    """What was found: the gain of every combination of categories, and the columns that have a say at all."""
+    """The gain of every combination of categories, and the informative columns."""
 
     gains: dict[Parts, float]
-    speaking: frozenset[int]
+    informative: frozenset[int]
 
     @property
     def kept(self) -> list[Parts]:
-        """The interactions that pay, the best ones first, at most as many as there are columns: they cost as much."""
+        """The interactions to encode, the best ones first, at most as many as there are columns: they cost as much."""
         ranked = sorted(self.gains, key=lambda parts: -self.gains[parts])
         if not ranked or self.gains[ranked[0]] <= beyond_chance(len(ranked)):
             return []
@@ -71,14 +70,14 @@ class Screened:
 
 
 def beyond_chance(n_weighed: int) -> float:
-    """The gain that the best one of so many hardly has by chance."""
+    """The gain that the best of n combinations hardly has by chance."""
     return float(CHANCE + np.log(n_weighed))
 
 
 def screen(
     columns: Mapping[int, Coding], numbers: Mapping[int, Array], target: Target, weight: Array | None
 ) -> Screened:
-    """Weigh columns of categories, by themselves, in pairs and triples, and beside columns of numbers."""
+    """Measure the gains of categorical columns: alone, in pairs and triples, and with numeric columns."""
     rows = _some_rows(len(target.values), len(columns), len(numbers))
     left = _Residuals.of(target, weight, rows)
     every = {place: (codes[rows], size) for place, (codes, size) in columns.items()}
@@ -87,21 +86,21 @@ def screen(
     every = _most_telling(every, alone, columns)
     for _ in range(SWEEPS):
         left = left.without(list(every.values()))
-    speaking = {place for place in columns if alone[place] > CHANCE}
+    informative = {place for place in columns if alone[place] > CHANCE}
     pairs = [pair for pair in combinations(every, 2) if all(place in columns for place in pair)]
-    # A number only matters here where a column has yet to show that it has a say.
-    pairs += [(one, other) for one in every for other in every if one in {*columns} - speaking and other in numbers]
+    # Pairs with a number only matter for columns that are not informative by themselves.
+    pairs += [(one, other) for one in every for other in every if one in {*columns} - informative and other in numbers]
     gains = _gains_together(pairs, every, left)
     bar = beyond_chance(max(len(pairs), 1))
-    speaking |= {place for pair, gain in gains.items() if gain > bar for place in pair if place in columns}
+    informative |= {place for pair, gain in gains.items() if gain > bar for place in pair if place in columns}
     found = Screened(
-        {pair: gain for pair, gain in gains.items() if all(p in columns for p in pair)}, frozenset(speaking)
+        {pair: gain for pair, gain in gains.items() if all(p in columns for p in pair)}, frozenset(informative)
     )
     return _with_triples(found, every, left)
 
 
 def _with_triples(found: Screened, every: Mapping[int, Coding], left: _Residuals) -> Screened:
-    """Weigh triples of columns that all pay in pairs, by what those pairs leave over."""
+    """Measure triples of which all pairs were chosen, on the residuals of those pairs."""
     pairs = found.kept
     triples = [
         triple
@@ -111,11 +110,11 @@ def _with_triples(found: Screened, every: Mapping[int, Coding], left: _Residuals
     left = left.without([_joined([every[place] for place in pair]) for pair in pairs])
     gains = _gains_together(triples, every, left)
     bar = beyond_chance(max(len(gains), 1))
-    return Screened(found.gains | {triple: gain for triple, gain in gains.items() if gain > bar}, found.speaking)
+    return Screened(found.gains | {triple: gain for triple, gain in gains.items() if gain > bar}, found.informative)
 
 
 def _gains_together(found: Sequence[Parts], every: Mapping[int, Coding], left: _Residuals) -> dict[Parts, float]:
-    """What columns gain together beyond what the best of them gain, one left out."""
+    """The gain of columns together beyond the best gain with one of them left out."""
 
     def gain(parts: Parts) -> float:
         return left.gain(*_joined([every[place] for place in parts]))
@@ -127,7 +126,7 @@ def _gains_together(found: Sequence[Parts], every: Mapping[int, Coding], left: _
 
 @dataclass(frozen=True, slots=True)
 class _Residuals:
-    """What the rows expect of each part of the target, (part, row), and what it is; weights are next to an even one."""
+    """Target and expectation of each part of the target, (part, row); weights are relative to equal ones."""
 
     y: Array
     score: Array  # on the scale on which effects add up
@@ -138,7 +137,7 @@ class _Residuals:
     slope: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        """Work out the residual and the slope of every row, once for all that is weighed by them."""
+        """Compute the residual and the slope of every row, once for all combinations."""
         mean, slope = self.scale.respond(self.score)
         one = 1.0 if self.weight is None else self.weight
         object.__setattr__(self, "residual", one * (self.y - mean))
@@ -146,7 +145,7 @@ class _Residuals:
 
     @classmethod
     def of(cls, target: Target, weight: Array | None, rows: Codes) -> _Residuals:
-        """All rows expect the mean: of a number, or of the indicators of the classes, the most frequent ones."""
+        """Start from the mean: of a number, or of the indicators of the most frequent classes."""
         values, freedom = target.values[rows], 1.0
         parts = [np.asarray(values, dtype=np.float64)]
         scale = scale_of(target)
@@ -181,7 +180,7 @@ class _Residuals:
         return float(self.gains(codes, size).sum(axis=1).max() * self.freedom) if len(self.y) else 0.0
 
     def without(self, columns: Sequence[Coding]) -> _Residuals:
-        """Let rows expect what the cells of each column say, one column after the other, if it pays."""
+        """Fit one column after the other, and move the expectation of each row where the gain is positive."""
         left = self
         for codes, size in columns:
             gains = left.gains(codes, size)
@@ -202,13 +201,13 @@ def _sums(codes: Codes, parts: Array, size: int) -> Array:
 def _most_telling(
     every: Mapping[int, Coding], alone: Mapping[int, float], first: Mapping[int, Coding]
 ) -> dict[int, Coding]:
-    """The columns to look at in pairs, those of categories first, if there are too many for all."""
+    """The columns with the largest gains, categorical ones first, if there are too many for all pairs."""
     ranked = sorted(every, key=lambda place: (place not in first, -alone[place]))
     return {place: every[place] for place in sorted(ranked[:MOST_COLUMNS])}
 
 
 def _binned(values: Array) -> Coding:
-    """Deciles, and one more cell for what is no number."""
+    """Deciles, and one more cell for missing and infinite values."""
     known = np.isfinite(values)
     edges = np.unique(np.quantile(values[known], np.arange(1, BINS) / BINS)) if known.any() else np.empty(0)
     codes = np.where(known, np.searchsorted(edges, values), len(edges) + 1)
@@ -228,7 +227,7 @@ def _joined(columns: Sequence[Coding]) -> Coding:
 
 
 def _some_rows(n_rows: int, n_columns: int, n_numbers: int) -> Codes:
-    """As many rows as there is time for, in their order."""
+    """A sample of rows in their order; the number of pairs decides how many."""
     n_columns = min(n_columns, MOST_COLUMNS)
     n_pairs = n_columns * (n_columns - 1) // 2 + n_columns * min(n_numbers, MOST_COLUMNS - n_columns)
     most = max(FEWEST_ROWS, MOST_WORK // max(n_pairs, 1))

@@ -26,7 +26,7 @@ from catbayes.core.leakage import splitter_of
 from catbayes.core.rows import Rows, read_rows, take_named
 from catbayes.core.table import Table, make_frame, name_of
 from catbayes.core.types import ByRow, ByRowOrName, File, Labels, Seed, Source, TableLike
-from catbayes.core.validation import HEAVIEST, Array, check_number
+from catbayes.core.validation import Array, check_number
 from catbayes.errors import InputError
 from catbayes.export.lookups import lookup_frames, lookups
 from catbayes.families import Family, find_family
@@ -247,7 +247,7 @@ class PosteriorEncoder(TransformerMixin, BaseEstimator, ABC):
         if check_number("rate", rate, 0.0, 1.0) == 1.0:
             raise InputError("rate=1 forgets everything: fit a new encoder instead.")
         evidence = known.evidence.discounted(1.0 - rate).without_traces()
-        if evidence.total.count[0] < 1.0 / HEAVIEST:
+        if evidence.total.count[0] < 1e-30:
             raise InputError(
                 f"rate={rate!r}: {known.evidence.total.count[0]:g} rows are left of all that was learnt, and next to "
                 "nothing would be. Tell the encoder of new rows between two calls, by partial_fit."

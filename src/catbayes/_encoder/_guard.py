@@ -30,8 +30,7 @@ class Seen:
     def of(cls, X: Any, rows: Rows, encoding: Fitted) -> Seen:
         """What to know a table by."""
         some = _some(rows.table.n_rows)
-        slots = (column.index.slots([rows.codes[part][some] for part in column.parts]) for column in encoding.columns)
-        return cls(id(X), rows.table.n_rows, tuple(tuple(found.tolist()) for found in slots))
+        return cls(id(X), rows.table.n_rows, tuple(tuple(own[some].tolist()) for own in encoding.slots_of(rows)))
 
     def warn_of(self, X: Any, slots: Sequence[Codes], n_rows: int) -> None:
         """Warn if it is the same table, and the user's own line asks for its features."""

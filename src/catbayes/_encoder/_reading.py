@@ -14,20 +14,19 @@ from catbayes.core.fitted import Fitted
 from catbayes.core.random_keys import Keys, row_keys
 from catbayes.core.rows import take_named
 from catbayes.core.table import Table, no_column
-from catbayes.core.target import refuse_complex
-from catbayes.core.validation import refuse_masked
 from catbayes.errors import InputError
 
 
 def read_table(X: Any, estimator: Any) -> Table:
     """Wrap X; whatever is no frame must become a two-dimensional array."""
-    refuse_masked("X", X)
     if isinstance(X, str | PathLike):
         raise InputError(f"X is a path, {str(X)!r}: catbayes.encode encodes files, and fit learns from them.")
     if Table.is_frame(X) or type(X) is dict or _is_series(X):  # some sparse arrays are dictionaries too
         table = Table.of(X)  # says what to make of those that are no frames
-        if table.n_rows == 0 or table.n_columns == 0:
-            raise InputError(f"X has {table.n_rows} rows and {table.n_columns} columns: expected at least one of each.")
+        if table.n_rows == 0 or len(table.names) == 0:
+            raise InputError(
+                f"X has {table.n_rows} rows and {len(table.names)} columns: expected at least one of each."
+            )
         kinds = {type(name).__name__ for name in table.names}
         if "str" in kinds and len(kinds) > 1:
             raise InputError(f"Column names are of several types, {', '.join(sorted(kinds))}: turn them all into text.")
@@ -74,15 +73,14 @@ def library_of(X: Any) -> Any:
 
 
 def read_y(y: Any) -> np.ndarray[Any, Any]:
-    """Take a target in memory as one array."""
+    """Read a target in memory as an array with one value for each row."""
     if y is None:
         raise InputError("The encoder requires y to be passed, but the target y is None.")
-    y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    refuse_complex(np.asarray(y))
-    shape = np.asarray(y).shape
-    if len(shape) == 2 and shape[1] > 1:
+    y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if y.ndim == 2 and y.shape[1] > 1:
         raise InputError(
-            f"y has {shape[1]} columns: expected one target. MultiTargetEncoder(encoder) encodes towards each of them."
+            f"y has {y.shape[1]} columns: expected one target. MultiTargetEncoder(encoder) encodes towards each of "
+            "them."
         )
     return np.asarray(column_or_1d(y, warn=True))
 
@@ -98,7 +96,6 @@ def read_targets(table: Table, y: Any) -> tuple[Table, dict[Any, Any]]:
     if Table.is_frame(y):
         targets = Table.of(y)
         return table, {name: targets.values(i) for i, name in enumerate(targets.names)}
-    refuse_masked("y", y)
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         return table, {series.name or 0: series.to_numpy()}

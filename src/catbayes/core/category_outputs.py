@@ -41,7 +41,7 @@ class Kept:
         """Tell whether a column is to keep its categories."""
         if column.is_interaction or (self.most is not None and column.index.missing > self.most):
             return False
-        return evidence.speaking is None or column.name in evidence.speaking
+        return evidence.informative is None or column.name in evidence.informative
 
     def names_rare(self, column: ColumnEvidence, evidence: Evidence) -> bool:
         """Tell whether a model comes to know which one of many categories a row has, of a column or within a pair."""

@@ -2,7 +2,7 @@
 
 An encoded column is made of one column of the table, of several whose values are taken together, or of a column within
 its ancestors. One index serves all three. Slots 0 … V-1 are its categories in their order, slot V is *missing* and
-V+1 *unseen*; behind them come the nodes of a hierarchy, level by level, the parents first.
+V+1 *unseen*; then come the nodes of a hierarchy, level by level, the parents first.
 
 Codes of several columns are combined by arithmetic, (a · n_b + b) · n_c + c, and never turned into text. Memory goes
 with the combinations that occur, not with the product of the columns.
@@ -19,19 +19,18 @@ import numpy as np
 import numpy.typing as npt
 
 from catbayes.core.categories import Categories
-from catbayes.core.table import spelled
 from catbayes.core.validation import Codes
 from catbayes.errors import InputError
 
 __all__ = ["Index", "Level"]
 
 DENSE = 4
-"""Keys are looked up in a table of all keys, if there are at most so many times as many of them as rows."""
+"""Keys are looked up in a table of all possible keys, if these are at most this multiple of the rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """The nodes of one level of a hierarchy, and which of them each entry of the level below is under."""
+    """The nodes of one level of a hierarchy, and the parent of each entry of the level below."""
 
     above: Codes  # of each entry below: the number of its node here, or -1
     names: tuple[str, ...]
@@ -49,24 +48,20 @@ class Index:
     sources: tuple[Categories, ...]
     cells: Codes  # (category, source): slots of the sources
     levels: tuple[Level, ...] = ()
-    kind: Any = None  # the `Kind` that says what links the categories, where levels do not say it all
+    kind: Any = None  # the `Kind` that links the categories, if levels are not all that does
 
     @classmethod
     def of(cls, sources: Sequence[Categories], codes: Sequence[Codes]) -> tuple[Index, Codes]:
-        """Find the categories of some rows, from the slots that they have in each column; and the slot of each row."""
-        return (cls.of_column(sources[0]), codes[0]) if len(sources) == 1 else cls._combine(sources, codes)
+        """Find the combinations that occur in some rows, from their slots in each column; and the slot of each row."""
+        if len(sources) == 1:
+            return cls.of_column(sources[0]), codes[0]
+        return cls._combine(sources, codes)
 
     @classmethod
     def _combine(cls, sources: Sequence[Categories], codes: Sequence[Codes]) -> tuple[Index, Codes]:
-        """Number what occurs together; a row with an unseen part is unseen."""
-        keys, known = _keys(sources, codes)
-        distinct, slots = _number(keys if known.all() else keys[known], _size(sources))
-        found = cls(tuple(sources), _cells(distinct, sources))
-        if known.all():
-            return found, slots
-        placed = np.full(len(keys), found.unseen, dtype=np.intp)
-        placed[known] = slots
-        return found, placed
+        """Number what occurs together; no part of a row is unseen."""
+        distinct, slots = _number(_keys(sources, codes), _size(sources))
+        return cls(tuple(sources), _cells(distinct, sources)), slots
 
     @classmethod
     def of_column(cls, categories: Categories) -> Index:
@@ -88,7 +83,7 @@ class Index:
     def below(self, parents: Mapping[Any, tuple[Any, ...]]) -> Index:
         """One column below the ancestors that a table gives for each category, the parent first.
 
-        Children that were not seen are categories as well, without rows.
+        Children without rows are categories as well.
         """
         leaves, _, _ = self.sources[0].union(Categories.of(list(parents))[0])
         paths: list[Any] = [parents.get(value) for value in leaves.values]
@@ -96,7 +91,8 @@ class Index:
         for _ in next(iter(parents.values())):
             number = {path: place for place, path in enumerate(dict.fromkeys(path for path in paths if path))}
             above = np.array([number.get(path, -1) if path else -1 for path in paths], dtype=np.intp)
-            levels.append(Level(above, tuple(_label(tuple(reversed(path))) for path in number), _no_cells(1)))
+            names = tuple(_label(tuple(reversed(path))) for path in number)
+            levels.append(Level(above, names, np.empty((0, 1), dtype=np.intp)))
             paths = [path[1:] for path in number]
         return replace(Index.of_column(leaves), levels=tuple(levels))
 
@@ -130,7 +126,7 @@ class Index:
 
     @property
     def unseen(self) -> int:
-        """Slot of rows of which nothing was seen."""
+        """Slot of unseen combinations."""
         return len(self.cells) + 1
 
     @property
@@ -146,7 +142,7 @@ class Index:
     @property
     def n_slots(self) -> int:
         """Number of slots: categories, missing, unseen, and the nodes of every level."""
-        return self.starts()[-1]
+        return len(self.cells) + 2 + sum(len(level.names) for level in self.levels)
 
     @property
     def values(self) -> tuple[tuple[Hashable, ...], ...]:
@@ -154,8 +150,9 @@ class Index:
         return tuple(self.tuples([(*source.values, None) for source in self.sources]))
 
     def tuples(self, names: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
-        """What the slots of the sources are called, category by category; missing is the last of each."""
-        return _tuples(self.cells, names)
+        """The names of each category's parts, from those of the slots of each source; missing is the last of them."""
+        columns = zip(names, self.cells.T, strict=False)
+        return zip(*(map(of.__getitem__, slots.tolist()) for of, slots in columns), strict=True)
 
     def labels(self) -> list[Any]:
         """What each slot is called, with & between the parts; None for missing and unseen."""
@@ -185,7 +182,7 @@ class Index:
             return self.sources[0].moved(seen.sources[0])
         return np.arange(seen.n_slots)
 
-    # --------------------------------------------------------------------------------- joined, and parted
+    # ------------------------------------------------------------------------------- union and selection
 
     def union(self, other: Index) -> tuple[Index, Codes, Codes]:
         """Join two sets of categories; returns where each slot of `self` and of `other` went."""
@@ -201,7 +198,7 @@ class Index:
         return joint, np.append(places[: len(self.cells)], ends), np.append(places[len(self.cells) :], ends)
 
     def keep(self, slots: Codes) -> Index:
-        """Some of the categories; a value that none of them has is forgotten."""
+        """Some of the categories; values of the sources that none of them has are dropped."""
         if len(self.sources) == 1:
             return Index.of_column(self.sources[0].keep(slots))
         cells = self.cells[slots]
@@ -212,16 +209,7 @@ class Index:
 
 def _label(value: tuple[Any, ...]) -> str:
     """What a combination is called."""
-    return "&".join("(missing)" if part is None else spelled(part) for part in value)
-
-
-def _tuples(cells: Codes, names: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
-    columns = zip(names, cells.T, strict=False)
-    return zip(*(map(of.__getitem__, slots.tolist()) for of, slots in columns), strict=True)
-
-
-def _no_cells(width: int) -> Codes:
-    return np.empty((0, width), dtype=np.intp)
+    return "&".join("(missing)" if part is None else str(part) for part in value)
 
 
 def _size(sources: Sequence[Categories]) -> int:
@@ -235,14 +223,12 @@ def _size(sources: Sequence[Categories]) -> int:
     return size
 
 
-def _keys(sources: Sequence[Categories], codes: Sequence[Codes]) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """A number for each row, of which the parts are the digits; and whether all parts of it are known."""
-    _size(sources)
-    keys, known = np.zeros(len(codes[0]), dtype=np.int64), np.ones(len(codes[0]), dtype=bool)
+def _keys(sources: Sequence[Categories], codes: Sequence[Codes]) -> Codes:
+    """A number for each row, of which the parts are the digits."""
+    keys = np.zeros(len(codes[0]), dtype=np.int64)
     for source, part in zip(sources, codes, strict=True):
         keys = keys * (source.n_slots - 1) + part
-        known &= part != source.unseen
-    return keys, known
+    return keys
 
 
 def _cells(keys: Codes, sources: Sequence[Categories]) -> Codes:
@@ -264,10 +250,12 @@ def _number(keys: Codes, size: int) -> tuple[Codes, Codes]:
 
 
 def _look_up(sources: Sequence[Categories], cells: Codes, parts: Sequence[Codes]) -> Codes:
-    """Number of each row's combination among the cells; of one that is not there, their number and one more."""
-    keys, known = _keys(sources, parts)
-    mine, _ = _keys(sources, list(cells.T))
+    """Number of each row's combination among the cells; the number of an unseen one is their count plus 1."""
     size, unseen = _size(sources), len(cells) + 1
+    keys, mine = _keys(sources, parts), _keys(sources, list(cells.T))
+    known = np.ones(len(keys), dtype=bool)
+    for source, part in zip(sources, parts, strict=True):
+        known &= part != source.unseen
     if size <= DENSE * (len(keys) + len(mine)):
         table = np.full(size, unseen, dtype=np.int32)
         table[mine] = np.arange(len(mine))

@@ -93,7 +93,7 @@ class Evidence:
     weighted: bool
     exposure: float = 1.0  # of a row on average, in units: Σ w e / Σ w
     candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
-    speaking: tuple[Any, ...] | None = None  # columns that have a say, alone or beside others, where they were weighed
+    informative: tuple[Any, ...] | None = None  # columns that inform about the target, where that was measured
     target: str | None = None  # what it is called, if anybody said so
     total: Statistics = field(init=False)  # what all rows together say, as one category
 

@@ -24,7 +24,7 @@ from catbayes.core.random_keys import Keys
 from catbayes.core.rows import Rows
 from catbayes.core.slots import RowSlots, Slots
 from catbayes.core.statistics import Statistics
-from catbayes.core.table import Table, spelled
+from catbayes.core.table import Table
 from catbayes.core.target import Target
 from catbayes.core.validation import Array, Codes
 from catbayes.effects.outputs import effect_outputs
@@ -113,12 +113,11 @@ class Fitted:
 
     def slots_of(self, rows: Rows) -> list[Codes]:
         """Find the slot of each training row in every column."""
-
-        def find(column: FittedColumn, seen: ColumnEvidence) -> Codes:
-            slots, index = rows.slots(seen), column.index
-            return self._admit(column, slots if index is seen.index else index.moved(seen.index)[slots])
-
-        return [find(*pair) for pair in zip(self.columns, rows.evidence.columns, strict=True)]
+        found = []
+        for column, seen, slots in zip(self.columns, rows.evidence.columns, rows.slots, strict=True):
+            own = slots if column.index is seen.index else column.index.moved(seen.index)[slots]
+            found.append(self._admit(column, own))
+        return found
 
     def _read(self, categories: Categories, values: Any, name: Any) -> Codes:
         """Find the slots of the rows of a column of the table; errors where a policy calls for one."""
@@ -233,8 +232,12 @@ class Fitted:
 
     def _roles(self, column: FittedColumn, rows: Rows) -> tuple[Codes, ...]:
         """Find the slots that rows have in the other columns that share the column's categories."""
-        peers = [rows.evidence.at(place) for place in self.settings.selection.peers(column, list(rows.evidence.inputs))]
-        return tuple(column.index.moved(peer.index)[rows.slots(peer)] for peer in peers)
+        if not self.settings.selection.kinds:
+            return ()
+        peers = self.settings.selection.roles(list(rows.evidence.inputs)).get(column.position, ())
+        pairs = zip(rows.evidence.columns, rows.slots, strict=True)
+        own = {seen.position: (seen.index, slots) for seen, slots in pairs}
+        return tuple(column.index.moved(own[peer][0])[own[peer][1]] for peer in peers)
 
     def _draw(
         self,
@@ -307,7 +310,8 @@ def _fit_column(
     """Estimate the prior of a column, unless it is stored, update it, and work out what is expected of every slot."""
     names, peers = list(evidence.inputs), []
     if settings.selection.kinds:
-        peers = [evidence.at(position) for position in settings.selection.peers(column, names)]
+        roles = settings.selection.roles(names)
+        peers = [evidence.at(position) for position in roles.get(column.position, ())]
     index = settings.selection.index(column, column.index, names, [peer.index for peer in peers])
     seen = statistics = _settle_missing(column, settings)
     if index is not column.index:
@@ -333,7 +337,7 @@ def _fit_column(
             links = kind.fit(index, statistics, family, settings.prior, informative, evidence.row_units, others)
         prior, empty, posterior = update_linked(links, index, statistics)
 
-    labels = None if evidence.classes is None else [spelled(label) for label in evidence.classes]
+    labels = None if evidence.classes is None else [str(label) for label in evidence.classes]
     mapping, kept, temperature = settings.mapping.bind(prior, labels), settings.kept, settings.temperature
     extra: list[ExtraOutputs] = []
     if settings.effects and not column.is_interaction:

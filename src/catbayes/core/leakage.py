@@ -143,7 +143,7 @@ class ColumnRows:
 
     def gather(self, slots: Codes, index: Index, train: Codes) -> Statistics:
         """Compute the statistics of some of the rows."""
-        return self.target.gather(slots, self.weight, index.n_slots, train, index.unseen)
+        return self.target.tally(slots, self.weight, index.n_slots, train, index.unseen)
 
 
 def split_rows(own_target: OwnTarget, rows: Rows, groups: Any, *, seed: int, hidden: bool, known: bool) -> Split:
@@ -206,7 +206,7 @@ def cross_fit(column: FittedColumn, rows: ColumnRows, folds: list[Fold], as_sure
 def rows_before(column: FittedColumn, rows: ColumnRows, rank: Codes) -> RowSlots:
     """Update the prior, for each row, by the rows of its category that come before it."""
     index = column.index
-    before = rows.target.gather_before(rows.slots, rank, rows.weight, index.n_slots, index.unseen)
+    before = rows.target.tally_before(rows.slots, rank, rows.weight, index.n_slots, index.unseen)
     return RowSlots.each(column.updated(before))
 
 

@@ -22,8 +22,8 @@ MOST_INTERACTIONS = 500
 class ColumnSpec:
     """One encoded column: its place, its name, and the columns of the table that it is made of.
 
-    A column alone stands at its position. So does one in a hierarchy, behind its ancestors, the farthest first. An
-    interaction has a position behind all columns of the table, and the tuple of their names.
+    The parts of a column in a hierarchy are its ancestors, the farthest first, and itself. An interaction has a
+    position after all columns of the table, and the tuple of their names.
     """
 
     position: int
@@ -37,7 +37,7 @@ class ColumnSpec:
 
     @property
     def label(self) -> Any:
-        """What outputs are called after: the name of the column, or those of an interaction with & between them."""
+        """The name in outputs: that of the column, or those of an interaction with & between them."""
         return "&".join(map(str, self.name)) if self.is_interaction else self.name
 
 
@@ -48,35 +48,21 @@ class Selection:
     columns: Any = "auto"
     interactions: Any = None
     aside: tuple[Any, ...] = ()
-    weigh: bool = False  # whether to find out which columns have a say
+    weigh: bool = False  # whether to find out which columns are informative
     kinds: Any = None  # of columns whose values are more than names
 
     def __post_init__(self) -> None:
         """Check the kinds."""
-        object.__setattr__(self, "kinds", _read_kinds(self.kinds))
+        object.__setattr__(self, "kinds", {} if self.kinds is None else _read_kinds(self.kinds))
 
     @property
     def is_auto(self) -> bool:
-        """Whether interactions are weighed by what the rows say, and those kept that pay."""
+        """Whether interactions are chosen by their gain on the rows."""
         return isinstance(self.interactions, str) and self.interactions == "auto"
 
     @property
-    def is_weighed(self) -> bool:
-        """Whether the rows have to be looked at before it is known what is encoded."""
-        return self.weigh or self.is_auto
-
-    def peers(self, spec: ColumnSpec, names: list[Any]) -> list[int]:
-        """Positions of the columns that share their categories with a column, as it is told by its kind."""
-        for columns in self.kinds:
-            if isinstance(columns, tuple) and not spec.is_interaction:
-                positions = [find_column(names, column, "kinds") for column in columns]
-                if spec.position in positions:
-                    return [position for position in positions if position != spec.position]
-        return []
-
-    @property
     def linked(self) -> tuple[Any, ...]:
-        """Columns whose categories lean on each other."""
+        """Columns with linked categories."""
         return tuple(self.kinds)
 
     def kinds_at(self, names: list[Any]) -> dict[int, Kind]:
@@ -90,6 +76,15 @@ class Selection:
                 found[position] = kind
         return found
 
+    def roles(self, names: list[Any]) -> dict[int, list[int]]:
+        """For each column that shares its categories with others, by position: the positions of those."""
+        found: dict[int, list[int]] = {}
+        for columns in self.kinds:
+            if isinstance(columns, tuple):
+                positions = [find_column(names, column, "kinds") for column in columns]
+                found |= {own: [other for other in positions if other != own] for own in positions}
+        return found
+
     def again(self, seen: Iterable[Any]) -> dict[Any, Kind]:
         """The kinds by which more rows become the categories of these columns."""
         indices = {column.name: column.index for column in seen}
@@ -101,16 +96,17 @@ class Selection:
 
     def specs(self, names: list[Any], categorical: list[int]) -> list[ColumnSpec]:
         """What to encode of a table with these columns; `categorical` are those that "auto" takes."""
-        aside = self.dropped(names)
-        kinds = self.kinds_at(names)
+        aside, kinds = self.dropped(names), self.kinds_at(names) if self.kinds else {}
         categorical = [position for position in sorted({*categorical, *kinds}) if position not in aside]
         positions = [position for position in find_columns(names, categorical, self.columns) if position not in aside]
         for place in kinds:
             if place not in positions:
                 raise InputError(f"kinds names {names[place]!r}, which is not encoded. Name it among the columns.")
-        ancestors = _find_ancestors(names, kinds)
+        ancestors = _find_ancestors(names, kinds) if kinds else {}
         specs = [ColumnSpec(place, names[place], (*ancestors.get(place, ()), place)) for place in positions]
-        return specs + self.combined(names, _find_interactions(names, positions, self.interactions))
+        if self.interactions is not None:
+            specs += self.combined(names, _find_interactions(names, positions, self.interactions))
+        return specs
 
     def combined(self, names: list[Any], found: Iterable[tuple[int, ...]]) -> list[ColumnSpec]:
         """What to encode of interactions of columns at these positions."""
@@ -120,22 +116,22 @@ class Selection:
         ]
 
     def require(self, specs: list[ColumnSpec], names: list[Any]) -> None:
-        """Require that what was gathered elsewhere is what is to be encoded here."""
+        """Require that evidence is about the columns that are to be encoded."""
         single = [spec.name for spec in specs if not spec.is_interaction]
         asked = replace(self, columns=single if isinstance(self.columns, str) else self.columns)
-        held = {spec.parts: spec.is_interaction for spec in specs}
+        found = {spec.parts: spec.is_interaction for spec in specs}
         wanted = {spec.parts: spec.is_interaction for spec in asked.specs(names, [])}
         if self.interactions is None or self.is_auto:  # those that were gathered will do
-            held, wanted = ({parts: False for parts, pair in each.items() if not pair} for each in (held, wanted))
-        if held != wanted:
+            found, wanted = ({parts: False for parts, pair in each.items() if not pair} for each in (found, wanted))
+        if found != wanted:
             raise InputError(
                 f"columns={self.columns!r}, interactions={self.interactions!r} and kinds={self.kinds!r}, and this was "
                 f"gathered from {[spec.name for spec in specs]}: use the same for both."
             )
 
     def index(self, spec: ColumnSpec, seen: Index, names: list[Any], peers: Sequence[Index] = ()) -> Index:
-        """The categories that were seen of a column, with all that they lean on."""
-        if spec.is_interaction:
+        """The categories that were seen of a column, with all that they are linked to."""
+        if not self.kinds or spec.is_interaction:
             return seen
         kind = self.kinds_at(names).get(spec.position)
         return seen if kind is None else kind.index(seen, spec.name, peers)
@@ -156,8 +152,6 @@ def _find_ancestors(names: list[Any], kinds: Mapping[int, Kind]) -> dict[int, tu
 
 def _read_kinds(kinds: Any) -> dict[Any, Kind]:
     """The kind of each column that has one."""
-    if kinds is None:
-        return {}
     if not isinstance(kinds, Mapping) or not all(isinstance(kind, Kind) for kind in kinds.values()):
         raise InputError(
             f"kinds={kinds!r}: expected a dictionary of columns to kinds, such as "
@@ -179,13 +173,11 @@ def _read_kinds(kinds: Any) -> dict[Any, Kind]:
 
 def _find_interactions(names: list[Any], columns: list[int], interactions: Any) -> list[tuple[int, ...]]:
     """Positions of the columns of each interaction: those named, or all pairs (and triples) of the encoded columns."""
-    if interactions is None:
-        return []
     if isinstance(interactions, str):
         if interactions not in INTERACTIONS:
             raise _no_interactions(interactions)
         if interactions == "auto":
-            return []  # the rows tell
+            return []  # chosen by their gain on the rows
         orders = (2, 3) if interactions == "triples" else (2,)
         found = [tuple(parts) for order in orders for parts in combinations(columns, order)]
         if len(found) > MOST_INTERACTIONS:

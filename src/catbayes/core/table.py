@@ -17,14 +17,14 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from catbayes.core.validation import is_number, refuse_masked
+from catbayes.core.validation import Array, is_number
 from catbayes.errors import InputError
 
 __all__ = [
-    "CATEGORICAL",
     "Named",
     "Table",
     "called_columns",
+    "categorical_columns",
     "check_free",
     "did_you_mean",
     "find_column",
@@ -33,30 +33,26 @@ __all__ = [
     "name_of",
     "no_column",
     "shown",
-    "spelled",
 ]
 
-CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
-"""Column types, as narwhals has them, that `columns="auto"` encodes."""
-
+_CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
 _OF_FRAMES = (str, int, float, bytes, datetime.datetime, datetime.time, datetime.timedelta, Decimal)
-_INT64 = np.iinfo(np.int64)
-_WIDEST = 10_000  # bits of a whole number that Python writes in decimal digits
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in memory, of any kind."""
+    """A table in memory, of any kind: a frame, or an array, whose columns have positions for names."""
 
-    frame: nw.DataFrame[Any] | None
+    frame: Any  # as narwhals has it, or None
     array: np.ndarray[Any, Any] | None
+    names: list[Any]
+    n_rows: int
 
     @classmethod
     def of(cls, X: Any) -> Table:
         """Wrap a frame or a two-dimensional array."""
-        refuse_masked("X", X)
         if isinstance(X, np.ndarray):
-            return cls(None, X)
+            return cls(None, X, list(range(X.shape[1])), len(X))
         try:
             frame = nw.from_native(X)
         except nw.exceptions.DuplicateError as error:
@@ -68,37 +64,19 @@ class Table:
             ) from error
         if isinstance(frame, nw.LazyFrame):
             raise InputError("X is a lazy frame: call .collect() first.")
-        return cls(frame, None)
+        return cls(frame, None, list(frame.columns), len(frame))
 
     @staticmethod
     def is_frame(X: Any) -> bool:
         """Tell whether X is a frame (eager or lazy), not an array or a list."""
-        return bool(nw.dependencies.is_into_dataframe(X)) or _is_lazy(X)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.array) if self.array is not None else len(self._frame)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self.array.shape[1] if self.array is not None else len(self._frame.columns)
-
-    @property
-    def _frame(self) -> nw.DataFrame[Any]:
-        assert self.frame is not None
-        return self.frame
+        return bool(nw.dependencies.is_into_dataframe(X)) or isinstance(
+            nw.from_native(X, pass_through=True), nw.LazyFrame
+        )
 
     @property
     def native(self) -> Any:
         """The array, or the frame of its library."""
         return self.array if self.frame is None else self.frame.to_native()
-
-    @property
-    def names(self) -> list[Any]:
-        """Column names; an array has positions only."""
-        return list(range(self.n_columns)) if self.frame is None else list(self.frame.columns)
 
     @property
     def backend(self) -> Any:
@@ -107,45 +85,56 @@ class Table:
 
     def take(self, rows: Any) -> Any:
         """Some of the rows, as an array or as a frame of its library."""
-        return self.array[rows] if self.array is not None else self._frame[rows, :].to_native()
+        return self.array[rows] if self.array is not None else self.frame[rows, :].to_native()
 
     def column(self, position: int) -> Any:
         """One column, as its library holds it."""
-        if self.array is not None:
-            return self.array[:, position]
-        return self._frame[:, position].to_native()
+        return self.array[:, position] if self.array is not None else self.frame[:, position].to_native()
 
     def categorical(self) -> list[int]:
-        """Positions of the columns whose type says category; an array has no types, so all of its columns."""
+        """Positions of the columns of a categorical type; an array has no types, so all of its columns."""
         if self.frame is None:
-            return list(range(self.n_columns))
-        return [i for i, dtype in enumerate(self.frame.schema.values()) if isinstance(dtype, CATEGORICAL)]
+            return list(range(len(self.names)))
+        return categorical_columns(self.frame.schema.values())
 
     def numeric(self, positions: Sequence[int]) -> bool:
-        """Tell whether all these columns hold numbers."""
+        """Tell whether the types of all these columns are numeric."""
         if self.array is not None:
             return self.array.dtype.kind in "iufb"
         if len(positions) == 1:  # the whole schema takes as long as all of its columns
-            return _is_numeric(self._frame[:, positions[0]].dtype)
-        dtypes = list(self._frame.schema.values())
+            return _is_numeric(self.frame[:, positions[0]].dtype)
+        dtypes = list(self.frame.schema.values())
         return all(_is_numeric(dtypes[position]) for position in positions)
 
     def values(self, position: int) -> np.ndarray[Any, Any]:
         """One column as a numpy array; a missing number becomes NaN."""
         if self.array is not None:
             return self.array[:, position]
-        series = self._frame[:, position]
+        series = self.frame[:, position]
         if _is_numeric(series.dtype) and series.null_count():
             series = series.cast(nw.Float64).fill_null(float("nan"))
         return np.asarray(series.to_numpy())
 
+    def numbers(self, position: int) -> Array | None:
+        """One column as floats; None if it holds anything else: of an array of objects, by its cells."""
+        values = self.values(position)
+        if not self.numeric([position]):
+            if self.frame is not None or any(isinstance(cell, str | bool | np.bool_) for cell in values):
+                return None
+            try:
+                return np.asarray(values, dtype=np.float64)
+            except (TypeError, ValueError):
+                return None
+        return np.asarray(values, dtype=np.float64)
+
+
+def categorical_columns(dtypes: Iterable[Any]) -> list[int]:
+    """Positions of the types that `columns="auto"` encodes: text, categories, booleans and objects."""
+    return [position for position, dtype in enumerate(dtypes) if isinstance(dtype, _CATEGORICAL)]
+
 
 def _is_numeric(dtype: Any) -> bool:
     return bool(dtype.is_numeric() or dtype == nw.Boolean)
-
-
-def _is_lazy(X: Any) -> bool:
-    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
 
 
 def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list[int]:
@@ -158,7 +147,15 @@ def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list
             raise InputError(
                 f'columns="{columns}": expected "auto", "all", a column or a list of them.{near} X has {shown(names)}.'
             )
-        return list(range(len(names))) if columns == "all" else _find_by_type(names, categorical)
+        numbered = not any(isinstance(name, str) for name in names)  # an array that was put in a frame
+        if columns == "all" or (not categorical and numbered):
+            return list(range(len(names)))
+        if not categorical:
+            raise InputError(
+                'columns="auto" found no string, categorical, boolean or object column. Integer codes have to be '
+                f'named: columns={names[:2]!r}, or columns="all".'
+            )
+        return categorical
     if isinstance(columns, Iterable):
         columns = list(columns)
     if not isinstance(columns, list) or not columns:
@@ -171,7 +168,7 @@ def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list
 
 def called_columns(choose: Callable[[Any], Any], table: Table) -> list[Any]:
     """Columns that a function chooses of a table, as in ColumnTransformer: names, positions or a mask."""
-    found = choose(table.array if table.frame is None else table.frame.to_native())
+    found = choose(table.native)
     if isinstance(found, str):
         return [found]
     if isinstance(found, slice):
@@ -179,17 +176,6 @@ def called_columns(choose: Callable[[Any], Any], table: Table) -> list[Any]:
     found = list(found)
     is_mask = len(found) == len(table.names) and all(isinstance(one, bool | np.bool_) for one in found)
     return np.flatnonzero(found).tolist() if is_mask else found
-
-
-def _find_by_type(names: list[Any], categorical: list[int]) -> list[int]:
-    if not categorical and not any(isinstance(name, str) for name in names):
-        return list(range(len(names)))  # columns numbered 0, 1, …: an array that was put in a frame
-    if not categorical:
-        raise InputError(
-            'columns="auto" found no string, categorical, boolean or object column. Integer codes have to be '
-            f'named: columns={names[:2]!r}, or columns="all".'
-        )
-    return categorical
 
 
 def find_column(names: list[Any], column: Any, where: str = "columns") -> int:
@@ -265,22 +251,13 @@ def make_frame(record: dict[str, Any], library: Any) -> Any:
     return nw.from_dict(columns, backend=library).to_native()
 
 
-def spelled(value: Any) -> str:
-    """A value as proper text; a whole number of thousands of digits, for which Python has none, in hexadecimal ones."""
-    if isinstance(value, int) and value.bit_length() > _WIDEST:
-        return hex(value)
-    text = str(value)
-    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
-
-
 def _one_type(values: list[Any], is_pandas: bool) -> Any:
     """Names as a frame takes them: of several types, or of one that not every library has, all of them text."""
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     known = [value for value in values if value is not None]
     kinds = set(map(type, known))
-    strange = kinds == {int} and not all(_INT64.min <= value <= _INT64.max for value in known)
-    if len(kinds) > 1 or strange or kinds == {str} or not all(issubclass(kind, _OF_FRAMES) for kind in kinds):
-        return [value if value is None else spelled(value) for value in values]
+    if len(kinds) > 1 or kinds == {str} or not all(issubclass(kind, _OF_FRAMES) for kind in kinds):
+        return [value if value is None else str(value) for value in values]
     if is_pandas and None in values and kinds and str not in kinds:
         objects = np.empty(len(values), dtype=object)  # or the missing value would make integers floats
         objects[:] = values

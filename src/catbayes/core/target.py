@@ -1,9 +1,16 @@
-"""Reading y: which family it asks for, and its values as that family takes them."""
+"""The target of every row, its weight and its exposure: read once, by one reader.
+
+Exposure: y events in e units, of time, distance or attempts, are a rate y / e that counts for e observations. For a
+Poisson target y ~ Poisson(λ e) the posterior is Gamma(α + Σ y, rate β + Σ e). With the target y / e and the weight e
+the ordinary update gives the same: α + Σ e · (y / e), β + Σ e. So exposure becomes rates and weights here, with the
+units of a row on average: priors are learnt in the unit of a row, which makes rates counts again. Events out of
+attempts are no different: θ is Beta(α + Σ y, β + Σ (e - y)).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Number
 from typing import Any
 
@@ -12,12 +19,16 @@ import numpy.typing as npt
 
 from catbayes.core.categories import Categories
 from catbayes.core.statistics import Moments, Statistics, Tally
-from catbayes.core.validation import LARGEST, Array, Codes
-from catbayes.errors import InputError
-from catbayes.families import Family, check_numbers_as_classes, family_of_classes, family_of_numbers, resolve_family
-
-NEAREST = 1e-70
-"""Numbers that differ by less have another unit: the variance of their precision goes with its fourth power."""
+from catbayes.core.validation import Array, Codes
+from catbayes.errors import InputError, warn
+from catbayes.families import (
+    FAMILIES,
+    Family,
+    check_numbers_as_classes,
+    family_of_classes,
+    family_of_numbers,
+    resolve_family,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +51,7 @@ class Target:
         labels = range(self.n_classes) if self.n_classes > 2 else [1]
         return np.stack([(self.values == label).astype(np.float64) for label in labels])
 
-    def gather(
+    def tally(
         self, slots: Codes, weight: Array | None, n_slots: int, rows: Codes | None = None, unseen: int = -1
     ) -> Statistics:
         """Count (or describe) the target by slot, over all rows or some; slots from `unseen` on learn nothing."""
@@ -55,7 +66,7 @@ class Target:
             statistics = Moments.from_codes(slots, values, weight, n_slots=n_slots)
         return statistics.without(np.arange(n_slots)[unseen:])
 
-    def gather_before(self, slots: Codes, rank: Codes, weight: Array | None, n_slots: int, unseen: int) -> Statistics:
+    def tally_before(self, slots: Codes, rank: Codes, weight: Array | None, n_slots: int, unseen: int) -> Statistics:
         """Count (or describe), for each row, the rows of its slot with a lower rank; from `unseen` on, nothing."""
         nothing = np.flatnonzero(slots >= unseen)
         if self.classes is not None:
@@ -64,64 +75,47 @@ class Target:
 
 
 def read_target(
-    y: np.ndarray[Any, Any], family: Any, n_rows: int, classes: Sequence[Any] | None = None, exposed: bool = False
+    y: Any, family: Any, n_rows: int, classes: Sequence[Any] | None = None, exposed: bool = False
 ) -> Target:
-    """Check y and translate it: class codes for a class family, numbers for the others.
+    """Read y as its family takes it: class codes for a class family, numbers for the others.
 
     `classes` are labels that are known already, though y need not hold them. Where y is `exposed`, it holds events that
     are still to be divided by their exposure.
     """
-    y = plain(y)
+    y = plain(np.asarray(y))
     if len(y) != n_rows:
         raise InputError(f"y has {len(y)} values and X has {n_rows} rows: expected one value of y for each row.")
     wanted = resolve_family(family)
-    if wanted is None and _has_fractions(y):
-        if classes is None:
-            wanted = family_of_numbers()
-        else:
-            check_no_amount(classes)
+    if y.dtype.kind == "f":
+        _check_finite(y)
+        if wanted is None and (y != np.floor(y)).any():  # scikit-learn's "continuous"
+            if classes is not None:
+                check_no_amount(classes)
+            else:
+                wanted = family_of_numbers()
     if wanted is None or wanted.classes:
         return _read_classes(y, wanted, classes)
     return _read_numbers(y, wanted, exposed)
 
 
 def plain(y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Numbers that came as objects become numbers; spans of time and complex numbers are refused."""
+    """Convert numbers that came as objects; dates, spans of time and complex numbers raise an error."""
     if y.dtype.kind in "mM":
         raise no_dates()
-    refuse_complex(y)
+    if y.dtype.kind == "c":  # in words that begin as those of scikit-learn do
+        raise InputError("Complex data not supported: y holds complex numbers. Give their real part or their size.")
     if y.dtype.kind != "O":
         return y
-    kinds = {kind for kind in set(map(type, y.tolist())) if kind is not type(None)}
-    if kinds and all(issubclass(kind, Number) and not issubclass(kind, bool) for kind in kinds):
-        whole = all(issubclass(kind, Integral) for kind in kinds) and None not in y.tolist()
-        try:
-            return y.astype(np.int64 if whole else np.float64)
-        except OverflowError:  # longer than the machine's: labels may be, and numbers are told so where they are needed
-            return y
-        except ValueError as error:  # a signalling NaN
-            raise InputError(f"Input y contains NaN: {error}. Drop those rows before fitting.") from error
-    return y
-
-
-def refuse_complex(y: np.ndarray[Any, Any]) -> None:
-    """Refuse numbers that have no order, in words that begin as those of scikit-learn do."""
-    kinds = set(map(type, y.ravel().tolist())) if y.dtype.kind == "O" else {y.dtype.type}
-    if any(issubclass(kind, complex | np.complexfloating) for kind in kinds):
-        raise InputError("Complex data not supported: y holds complex numbers. Give their real part or their size.")
+    kinds = set(map(type, y.tolist())) - {type(None)}
+    if not kinds or not all(issubclass(kind, Number) and not issubclass(kind, bool) for kind in kinds):
+        return y
+    whole = all(issubclass(kind, Integral) for kind in kinds) and None not in y.tolist()
+    return y.astype(np.int64 if whole else np.float64)
 
 
 def no_dates() -> InputError:
     """What to raise where the target is a time."""
     return InputError("y holds dates or spans of time: turn them into numbers (days, seconds) or labels first.")
-
-
-def _has_fractions(y: np.ndarray[Any, Any]) -> bool:
-    """Tell whether y is numeric with at least one value that is not whole: scikit-learn's "continuous"."""
-    if y.dtype.kind != "f":
-        return False
-    _check_finite(y)
-    return bool((y != np.floor(y)).any())
 
 
 def _check_finite(y: np.ndarray[Any, Any]) -> None:
@@ -132,19 +126,6 @@ def _check_finite(y: np.ndarray[Any, Any]) -> None:
         raise InputError(f"Input y contains {what}, in {(~finite).sum()} rows. Drop those rows before fitting.")
 
 
-def check_size(low: float, high: float, log: bool = False) -> None:
-    """Refuse numbers of which no sum of squares can be made: too large, or, unless logarithms are taken, too near."""
-    if max(-low, high) > LARGEST:
-        raise InputError(
-            f"y holds {low if -low > high else high:g}: expected numbers from {-LARGEST:g} to {LARGEST:g}. Use another "
-            "unit."
-        )
-    if not log and 0.0 < high - low < NEAREST:
-        raise InputError(
-            f"y holds numbers from {low:g} to {high:g}, nearer to each other than {NEAREST:g}. Use another unit."
-        )
-
-
 def check_no_amount(classes: Sequence[Any]) -> None:
     """Refuse fractions where the target was a class so far: most likely another column was meant."""
     if all(not isinstance(label, float) or label.is_integer() for label in classes):
@@ -152,8 +133,6 @@ def check_no_amount(classes: Sequence[Any]) -> None:
 
 
 def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, known: Sequence[Any] | None) -> Target:
-    if y.dtype.kind == "f":
-        _check_finite(y)
     labels, codes = Categories.of(y)
     missing = codes == labels.missing
     if missing.any():
@@ -164,6 +143,17 @@ def _read_classes(y: np.ndarray[Any, Any], family: type[Family] | None, known: S
     if family is None and y.dtype.kind != "b":
         check_numbers_as_classes(classes.tolist())
     return Target(places[codes], family_of_classes(len(classes), family), classes)
+
+
+def _read_numbers(y: np.ndarray[Any, Any], family: type[Family], exposed: bool) -> Target:
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"y must hold numbers for {family.__name__}: {error}.") from error
+    _check_finite(values)
+    low, high = float(values.min()), float(values.max())
+    family.check_target(low, high, events=exposed)
+    return Target(np.log(values) if family.log_target else values, family)
 
 
 def join_classes(known: Sequence[Any], fresh: Sequence[Any]) -> tuple[np.ndarray[Any, Any], Codes, Codes]:
@@ -190,17 +180,83 @@ def label_array(values: Sequence[Any], dtype: np.dtype[Any] | None = None) -> np
     return labels
 
 
-def _read_numbers(y: np.ndarray[Any, Any], family: type[Family], exposed: bool) -> Target:
+# --------------------------------------------------------------------------------------------- weights and exposure
+
+
+def check_weights(weight: Any, n_rows: int, whole: bool = True) -> Array | None:
+    """Require one finite weight ≥ 0 a row, a `whole` table's not all zero; a single number serves all rows."""
+    if weight is None:
+        return None
+    weights = _numbers_by_row("sample_weight", weight, n_rows)
+    if not np.isfinite(weights).all():
+        raise InputError("sample_weight holds NaN or infinite values: give such rows the weight 0 to leave them out.")
+    if weights.min() < 0:
+        raise InputError(f"sample_weight holds {weights.min():g}: expected weights ≥ 0; use 0 to leave a row out.")
+    if whole and not weights.any():
+        raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
+    return weights
+
+
+def warn_of_small(weights: Array) -> None:
+    """Warn of weights so small that rows carry next to no information."""
+    if weights.mean() < 0.01:
+        warn(
+            f"sample_weight has a mean of {weights.mean():.2g}: a weight is a number of rows, so these carry next to "
+            "no information. Scale them to a mean of 1 unless you mean that."
+        )
+
+
+def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Target, Array, float]:
+    """Divide events by their exposure; returns rates, the weight of a row times its units, and its units on average."""
+    check_exposed(target.family)
+    n_rows = len(target.values)
+    units = _numbers_by_row("exposure", exposure, n_rows)
+    check_units(int((~(np.isfinite(units) & (units > 0.0))).sum()))
+    counts, rows = (units, float(n_rows)) if weight is None else (weight * units, float(weight.sum()))
+    if target.family.exposure and target.family.exposure.whole_events:
+        warn_of_fractions(int((target.values % 1.0 != 0.0).sum()))
+    rates = target.values / units
+    target.family.check_target(float(rates.min()), float(rates.max()))
+    return replace(target, values=rates), counts, float(counts.sum()) / rows if rows > 0 else 1.0
+
+
+def check_exposed(family: type[Family] | None) -> None:
+    """Require a family of counts."""
+    if family is None or not family.exposure:
+        given = "the family is to be found" if family is None else f"the target is for {family.__name__}"
+        takers = " or ".join(f'family="{name}"' for name, known in FAMILIES.items() if known.exposure)
+        raise InputError(f"exposure is for counts, and {given}. Set {takers}, or leave exposure out.")
+
+
+def check_units(bad: float | str) -> None:
+    """Refuse rows without a usable exposure, if there are any."""
+    if bad:
+        raise InputError(
+            f"exposure is missing, infinite, zero or negative in {bad} rows: expected numbers > 0. Drop rows without "
+            "exposure: they hold no information about a rate."
+        )
+
+
+def warn_of_fractions(rows: int) -> None:
+    """Warn of events that are no whole numbers."""
+    if rows:
+        warn(
+            f"y holds fractions in {rows} rows where exposure= holds their attempts: expected whole numbers of events. "
+            "If y is the share of attempts with an event, give the attempts as sample_weight= and leave exposure out."
+        )
+
+
+def _numbers_by_row(name: str, given: Any, n_rows: int) -> Array:
+    """Require a number for each row; a single one serves all of them."""
+    values = np.asarray(given)
+    if values.dtype.kind in "mMc":
+        raise InputError(f"{name} must hold numbers, and holds {values.dtype}. Divide spans by a unit of time.")
     try:
-        values = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"y must hold numbers for {family.__name__}: {error}.") from error
-    _check_finite(values)
-    low, high = float(values.min()), float(values.max())
-    check_size(low, high, log=family.log_target)
-    family.check_target(low, high, events=exposed)
-    if family.log_target:
-        return Target(np.log(values), family)
-    # The squares of such differences are no numbers.
-    nothing = (values != 0.0) & (np.abs(values) < NEAREST * (high - low))
-    return Target(np.where(nothing, 0.0, values) if nothing.any() else values, family)
+        numbers: Array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers: {error}.") from error
+    if numbers.ndim == 0:
+        numbers = np.full(n_rows, numbers)
+    if numbers.shape != (n_rows,):
+        raise InputError(f"{name} has shape {numbers.shape}: expected one number for each of {n_rows} rows.")
+    return numbers

@@ -83,9 +83,9 @@ def order_of_text(words: Any) -> Codes:
     return np.asarray(pyarrow.compute.sort_indices(words).to_numpy())
 
 
-def order_of_list(values: list[Any], *, is_text: bool) -> list[int]:
-    """Sort distinct text or numbers; text by Arrow, if it is installed."""
-    if is_text and find_spec("pyarrow"):
+def order_of_list(values: list[str]) -> list[int]:
+    """Sort distinct text, by Arrow if it is installed."""
+    if find_spec("pyarrow"):
         import pyarrow
 
         try:

@@ -223,7 +223,7 @@ class _Folds:
         scores = []
         for number, (train, test) in enumerate(self.splits):
             # One generator per column and fold: its first number seeds the encoder, the rest shuffles the rows.
-            random = stream(self.seed, Purpose.LEAKAGE, positions[0] if one else self.table.n_columns, number)
+            random = stream(self.seed, Purpose.LEAKAGE, positions[0] if one else len(self.table.names), number)
             own_seed = int(random.integers(np.iinfo(np.int32).max))
             if one:
                 own = alone(encoder, self.table, positions[0], classes=classes, seed=own_seed)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from catbayes.core.table import name_of
-from catbayes.core.validation import Array, check_weights
+from catbayes.core.target import check_weights
+from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.inspect._display import Display, library_of
 from catbayes.inspect.plotting import GREY, drawable, label_rows

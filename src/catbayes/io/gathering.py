@@ -9,20 +9,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import numpy.typing as npt
 
 from catbayes.core.categories import Categories
 from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence
-from catbayes.core.exposure import per_unit_lazily
-from catbayes.core.rows import read_rows
+from catbayes.core.rows import read_rows, take_named
 from catbayes.core.selection import Selection
-from catbayes.core.table import CATEGORICAL, Table, name_of
+from catbayes.core.table import Table, categorical_columns, name_of
 from catbayes.core.types import ByRowOrName, Columns, Interactions, Kinds, Source
 from catbayes.core.validation import check_option
 from catbayes.errors import InputError
 from catbayes.families import resolve_family
 from catbayes.io.engines import ENGINES, Engine
-from catbayes.io.query import Query
+from catbayes.io.query import Query, per_unit_lazily
 from catbayes.io.sources import Files, are_files, batches, is_reader, is_source, some_rows
 from catbayes.kinds import Kind, Nested
 
@@ -144,14 +144,14 @@ def gather_selected(
                 "is. Read it, or give a reader of Arrow record batches."
             )
     with _lazy_frame(source, given, engine, memory_limit) as frame:
-        candidates, speaking = tuple[Candidate, ...](), None
-        if selection.is_weighed:
+        candidates, informative = tuple[Candidate, ...](), None
+        if selection.weigh or selection.is_auto:
             sample = _weigh_sample(frame, selection, given)
-            candidates, speaking = sample.candidates, sample.speaking
+            candidates, informative = sample.candidates, sample.informative
         if selection.is_auto:
             selection = replace(selection, interactions=[found.columns for found in candidates if found.kept])
         found = _gather_lazy(frame, selection, given, progress or (lambda done, total: None))
-        return replace(found, candidates=candidates, speaking=speaking)
+        return replace(found, candidates=candidates, informative=informative)
 
 
 @contextmanager
@@ -187,8 +187,11 @@ def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Sele
 
 
 def _gather_memory(table: Table, selection: Selection, given: Given, whole: bool = True) -> Evidence:
+    table, y, weight, exposure = take_named(table, given.target, given.weight, given.exposure)
+    if y is None:
+        raise InputError("target: expected the name of a column of the table, or the values of the target.")
     about = {"family": given.family, "classes": given.classes, "whole": whole}
-    return read_rows(table, selection, given.target, given.weight, given.exposure, **about).evidence
+    return read_rows(table, selection, np.asarray(y), weight, exposure, **about).evidence
 
 
 def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, progress: Progress) -> Evidence:
@@ -201,7 +204,7 @@ def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, p
         wanted.check_unexposed()
     query, schema = Query.of(frame, target, weight, given.family, given.classes), frame.collect_schema()
     inputs = [name for name in schema.names() if name not in (target, weight)]
-    categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
+    categorical = categorical_columns([schema[name] for name in inputs])
     specs = selection.specs(inputs, categorical)
     found: dict[int, ColumnEvidence] = {}
     placing: Future[ColumnEvidence] | None = None
@@ -225,7 +228,7 @@ def _weigh_sample(frame: nw.LazyFrame[Any], selection: Selection, given: Given) 
     named = [name for name in (given.target, given.weight, given.exposure) if name is not None]
     schema = frame.collect_schema()
     inputs = [name for name in schema.names() if name not in named]
-    categorical = [position for position, name in enumerate(inputs) if isinstance(schema[name], CATEGORICAL)]
+    categorical = categorical_columns([schema[name] for name in inputs])
     columns = [spec.name for spec in selection.specs(inputs, categorical) if not spec.is_interaction]
     needed = [name for name in inputs if name in columns or schema[name].is_numeric()]
     sample = Table.of(some_rows(frame.select(*needed, *named), SAMPLE_ROWS))

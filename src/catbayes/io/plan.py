@@ -11,8 +11,8 @@ from catbayes.core.column import FittedColumn
 from catbayes.core.fitted import Fitted
 from catbayes.core.random_keys import row_keys
 from catbayes.core.table import Table, no_column
-from catbayes.core.target import Target, read_target
-from catbayes.core.validation import Array, Codes, check_count, check_weights
+from catbayes.core.target import Target, check_weights, read_target
+from catbayes.core.validation import Array, Codes, check_count
 from catbayes.errors import InputError
 from catbayes.families import Family
 from catbayes.io.sources import Batch

@@ -17,13 +17,15 @@ from catbayes.core.selection import ColumnSpec
 from catbayes.core.statistics import Moments, Tally
 from catbayes.core.table import check_free, no_column
 from catbayes.core.target import (
+    check_exposed,
     check_no_amount,
-    check_size,
+    check_units,
     join_classes,
     label_array,
     no_dates,
+    warn_of_fractions,
 )
-from catbayes.core.validation import HEAVIEST, Array
+from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.families import (
     Family,
@@ -95,11 +97,40 @@ def how_many(counted: float | None, total: float | None) -> float | str:
     return counted or ("some" if total is not None and np.isnan(total) else 0)
 
 
+def per_unit_lazily(
+    frame: nw.LazyFrame[Any], target: Any, weight: Any, exposure: Any, family: Any
+) -> tuple[nw.LazyFrame[Any], str, float]:
+    """Divide events by their exposure: the target becomes a rate, and the column of the exposure the weight."""
+    wanted, schema = resolve_family(family), frame.collect_schema()
+    check_exposed(wanted)
+    assert wanted is not None
+    check_names(frame, list(schema.names()), target=target, weight=weight, exposure=exposure)
+    check_numeric("exposure", exposure, schema[exposure])
+    events = read_column(target, schema[target], wanted, None).cast(nw.Float64)
+    units = nw.col(exposure).cast(nw.Float64)
+    bad = unusable(units) | (units <= 0.0)
+    counts, rows = units, nw.len()
+    if weight is not None:
+        check_numeric("sample_weight", weight, schema[weight])
+        counts, rows = nw.col(weight).cast(nw.Float64) * units, nw.col(weight).cast(nw.Float64).sum()
+    sums = {"bad": bad.cast(nw.Int64).sum(), "units": units.sum(), "counts": counts.sum(), "rows": rows}
+    sums |= {"low": events.min(), "high": events.max(), "fractions": (events % 1.0 != 0.0).cast(nw.Int64).sum()}
+    found = collect(frame.select(*(value.alias(name) for name, value in sums.items())))
+    bad_rows, all_units, total, n_rows, low, high, fractions = (found[name].to_list()[0] or 0 for name in sums)
+    check_units(how_many(bad_rows, all_units))
+    wanted.check_target(low, high, events=True)
+    if wanted.exposure and wanted.exposure.whole_events:
+        warn_of_fractions(fractions)
+    frame = frame.with_columns((events / units).alias(target), counts.alias(exposure))
+    frame = frame if weight is None else frame.drop(weight)
+    return frame, exposure, total / n_rows if n_rows > 0 else 1.0
+
+
 def _with_weight(frame: nw.LazyFrame[Any], weight: str, dtype: Any) -> nw.LazyFrame[Any]:
     check_numeric("sample_weight", weight, dtype)
     frame = frame.with_columns(nw.col(weight).cast(nw.Float64).alias(WEIGHT))
     w = nw.col(WEIGHT)
-    bad = unusable(w) | (w < 0.0) | (w > HEAVIEST) | ((w > 0.0) & (w < 1.0 / HEAVIEST))
+    bad = unusable(w) | (w < 0.0)
     return frame.with_columns(bad.cast(nw.Int64).alias(BAD), (w * w).alias(SQUARE))
 
 
@@ -132,7 +163,6 @@ class Query:
                 check_no_amount(known)
         if wanted is not None and not wanted.classes:
             squares = cls._check(facts, weight, target)
-            check_size(float(facts["low"]), float(facts["high"]), log=wanted.log_target)
             wanted.check_target(float(facts["low"]), float(facts["high"]))
             number = nw.col(TARGET).cast(nw.Float64)
             frame = frame.with_columns(number.log() if wanted.log_target else number)
@@ -187,10 +217,7 @@ class Query:
             return float(facts["rows"])
         bad = how_many(facts[BAD], facts[WEIGHT])
         if bad:
-            raise InputError(
-                f"sample_weight is missing, negative, infinite, below {1 / HEAVIEST:g} or above {HEAVIEST:g} in {bad} "
-                "rows: use 0 to leave a row out."
-            )
+            raise InputError(f"sample_weight is missing, negative or infinite in {bad} rows: use 0 to leave a row out.")
         if not facts[WEIGHT]:
             raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
         return float(facts[SQUARE])

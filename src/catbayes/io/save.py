@@ -155,7 +155,7 @@ def encoder_table(parameters: dict[str, Any], encoding: Fitted) -> Any:
         "squares": evidence.squares,
         "weighted": evidence.weighted,
         "exposure": evidence.exposure,
-        "speaking": None if evidence.speaking is None else list(map(write_name, evidence.speaking)),
+        "speaking": None if evidence.informative is None else list(map(write_name, evidence.informative)),
         "candidates": [[list(map(write_name, found.columns)), found.gain, found.kept] for found in evidence.candidates],
         "columns": [
             {

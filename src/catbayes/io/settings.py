@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from catbayes.core.leakage import Ordered
-from catbayes.core.table import spelled
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family, family_name
 from catbayes.kinds import KINDS, Nested
@@ -20,7 +19,7 @@ from catbayes.priors import Empirical, Scaled
 
 _TYPES: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
     "bool": (bool, str, {"True": True, "False": False}.__getitem__),
-    "int": (int, spelled, lambda text: int(text, 0)),
+    "int": (int, str, lambda text: int(text, 0)),
     "float": (float, repr, float),
     "str": (str, str, str),
     "datetime": (datetime.datetime, datetime.datetime.isoformat, datetime.datetime.fromisoformat),

@@ -94,7 +94,7 @@ class Bins(Kind):
         codes = found.place(numbers)
         if not self.merge or not isinstance(self.cuts, int) or len(edges) < 1:
             return found, codes
-        statistics = target.gather(codes, weight, found.n_slots)
+        statistics = target.tally(codes, weight, found.n_slots)
         found = Cuts.at(_apart(edges, statistics, target, weight))
         return found, found.place(numbers)
 

@@ -26,7 +26,6 @@ import numpy as np
 from catbayes.core.categories import Categories, canonical_list
 from catbayes.core.combinations import Index
 from catbayes.core.statistics import Moments, Statistics
-from catbayes.core.table import spelled
 from catbayes.core.validation import Array, Codes
 from catbayes.errors import InputError
 from catbayes.families import Family
@@ -334,10 +333,10 @@ def _text(cell: Any, separator: str, known: dict[str, str]) -> str | None:
             known[cell] = separator.join(split(cell, separator))
         return known[cell]
     if isinstance(cell, list | tuple | set | frozenset | np.ndarray):
-        parts = {spelled(part).strip() for part in canonical_list(list(cell)) if part is not None}
+        parts = {str(part).strip() for part in canonical_list(list(cell)) if part is not None}
         if any(separator in part for part in parts):
             raise InputError(
                 f"Tags: a member of {sorted(parts)[:3]} holds the separator, {separator!r}. Choose another one."
             )
         return separator.join(sorted(parts - {""}))
-    return None if canonical_list([cell])[0] is None else spelled(cell)
+    return None if canonical_list([cell])[0] is None else str(cell)

@@ -167,7 +167,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
         encoder = self._resolve_encoder(table, family, seed, self.encoder)
         if encoder is None:
-            draws = TrainingDraws(table, Layout.of(table.n_columns), (), lambda k: [])
+            draws = TrainingDraws(table, Layout.of(len(table.names)), (), lambda k: [])
         else:
             draws = from_origins(encoder.fit_draws(X, Named.of(y, called.name), weight, groups))
 

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
-from sklearn.utils.validation import column_or_1d
 
-from catbayes._encoder import read_table
+from catbayes._encoder import read_table, read_y
 from catbayes.core.column import FittedColumn
 from catbayes.core.fitted import TrainingDraws
 from catbayes.core.random import Purpose, stream
 from catbayes.core.rows import take_named
 from catbayes.core.table import Named, Table
-from catbayes.core.target import refuse_complex
-from catbayes.core.validation import Array, check_weights
+from catbayes.core.target import check_weights
+from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.models.columns import Columns
 
@@ -32,9 +31,7 @@ def read_training(X: Any, y: Any, sample_weight: Any, model: Any) -> tuple[Any, 
     """X as it was given, or without the columns that y and sample_weight name; as a table; y by its name; weights."""
     given = read_table(X, model)
     table, values, weight = take_named(given, y, sample_weight)
-    values = values.to_numpy() if hasattr(values, "to_numpy") else values
-    refuse_complex(np.asarray(values))
-    values = np.asarray(column_or_1d(values, warn=True))
+    values = read_y(values)
     if len(values) != table.n_rows:
         raise InputError(f"y has {len(values)} values and X has {table.n_rows} rows: expected one for each row.")
     return X if table is given else table.native, table, Named.like(y, values), check_weights(weight, table.n_rows)
@@ -195,16 +192,5 @@ def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
 
 
 def wordy_columns(table: Table) -> list[int]:
-    """Columns of an array that hold no numbers."""
-    assert table.array is not None
-    if table.array.dtype.kind in "iufb":
-        return []
-
-    def holds_words(column: Any) -> bool:
-        try:
-            column.astype(np.float64)
-        except (TypeError, ValueError):
-            return True
-        return any(isinstance(cell, str | bool | np.bool_) for cell in column)
-
-    return [position for position in range(table.n_columns) if holds_words(table.array[:, position])]
+    """Find the columns of an array that hold no numbers."""
+    return [position for position in range(len(table.names)) if table.numbers(position) is None]

@@ -114,7 +114,7 @@ class _Part:
             encoder = model._default_encoder(effects=False, keep_categories=None)
         encoder = model._resolve_encoder(self.table, self.family, seed, encoder)
         if encoder is None:
-            draws = TrainingDraws(self.table, Layout.of(self.table.n_columns), (), lambda k: [])
+            draws = TrainingDraws(self.table, Layout.of(len(self.table.names)), (), lambda k: [])
         else:
             draws = from_origins(encoder.fit_draws(self.given, self.named, self.weight))
         estimator = clone(model._chosen_estimator())

@@ -22,7 +22,8 @@ from catbayes.core.random import Purpose
 from catbayes.core.random_keys import row_keys
 from catbayes.core.slots import RowSlots, Sampler, Slots
 from catbayes.core.table import check_free
-from catbayes.core.validation import Array, Codes, check_weights
+from catbayes.core.target import check_weights
+from catbayes.core.validation import Array, Codes
 from catbayes.errors import InputError, warn
 from catbayes.families import Family
 from catbayes.io.plan import Plan, read_known_target
