@@ -548,7 +548,8 @@ def test_scores_by_gamma_are_those_of_cross_validation(table):
     X, y = table
     model = SamplingClassifier(LogisticRegression(), random_state=0)
     display = PriorDisplay.from_estimator(model, X, y, strengths=[0, 0.1], cv=2)
-    for prior, value in zip((0, 0.1, "empirical"), [*display.values[0], display.best_value[0]], strict=True):
+    priors = (Scaled(0), Scaled(0.1), "empirical")
+    for prior, value in zip(priors, [*display.values[0], display.best_value[0]], strict=True):
         model = SamplingClassifier(
             LogisticRegression(), recommended_encoder(LogisticRegression(), prior=prior), random_state=0
         )

@@ -1,4 +1,4 @@
-"""Spark, for real: the same statistics and draws as everywhere else, in a Pipeline, and through faults."""
+"""Spark gives the same statistics and draws as files and frames, in a Pipeline, and when executors fail."""
 
 import json
 import subprocess
@@ -9,7 +9,6 @@ import numpy as np
 import pandas
 import pytest
 
-import catbayes
 from catbayes import InputError, SamplingBayesianEncoder, Scaled, encode, gather
 from catbayes.kinds import Nested
 from engines import COLUMNS, INTERACTIONS, TABLE, require_java, start_spark, write_files
@@ -88,11 +87,11 @@ def test_spark_gives_the_same_statistics(frame, family, options):
 )
 def test_spark_encodes_the_same(frame, family, options, tmp_path):
     options = dict(options)
-    settings = {name: options.pop(name) for name in ("draws", "mapping") if name in options}
+    settings = {name: options.pop(name) for name in ("temperature", "mapping") if name in options}
     if options.get("target"):
         options["target"] = family
     some = TABLE.head(2_000)  # so that some categories are unseen
-    if family != "normal" or "target" in options:  # joins take seconds
+    if family != "normal" or "target" in options:
         settings |= {"interactions": INTERACTIONS, "kinds": {"zip": Nested(["vip"])}}
     encoder = SamplingBayesianEncoder(COLUMNS, family=family, random_state=0, **settings).fit(
         some, family, options.get("weight")
@@ -169,7 +168,7 @@ def test_outputs_may_be_named_and_several_become_a_vector(frame):
 
 
 def test_strings_nulls_and_a_third_class_work(spark):
-    """What Spark's own TargetEncoder refuses."""
+    """Spark's own TargetEncoder refuses them."""
     rows = [("a", "x"), ("a", "y"), (None, "z"), (None, "z"), ("b.c", "x")] * 4
     frame = spark.createDataFrame(rows, "`my city` string, y string")
     encoder = SamplingBayesianEncoder(["my city"], prior=Scaled(0)).fit(frame, "y")
@@ -178,20 +177,25 @@ def test_strings_nulls_and_a_third_class_work(spark):
     assert missing["my city_encoded_z"].to_list() == pytest.approx([9 / 11] * 8)  # (8 + 1) / (8 + 3)
 
 
-def test_bad_input_is_explained(spark, frame):
-    from catbayes.spark import BayesianEncoder
+def test_values_that_are_refused_end_the_job(frame):
+    from pyspark.errors import PythonException
 
     encoder = SamplingBayesianEncoder(["zip"], unseen="error", missing="error").fit(TABLE.head(50), "bernoulli")
-    with pytest.raises(InputError, match="never saw, such as"):
-        encode(frame, encoder)
-    with pytest.raises(InputError, match="no column 'town'"):
-        BayesianEncoder(inputCols=["town"], labelCol="bernoulli").fit(frame)
-    with pytest.raises(InputError, match="inputCols is not set"):
-        BayesianEncoder(labelCol="bernoulli").fit(frame)
-    with pytest.raises(InputError, match='prior="flat"'):
-        BayesianEncoder(inputCols=["city"], labelCol="bernoulli", prior="flat").fit(frame)
-    with pytest.raises(InputError, match="'city' is missing in"):
-        BayesianEncoder(inputCols=["zip"], labelCol="city").fit(frame)
+    with pytest.raises(PythonException, match=r"never saw, such as|missing"):
+        encode(frame, encoder).toPandas()
+
+
+def test_columns_and_parameters_are_checked_before_the_job(frame):
+    from catbayes.spark import BayesianEncoder
+
+    for stage, message in (
+        (BayesianEncoder(inputCols=["town"], labelCol="bernoulli"), "no column 'town'"),
+        (BayesianEncoder(labelCol="bernoulli"), "inputCols is not set"),
+        (BayesianEncoder(inputCols=["city"], labelCol="bernoulli", prior="flat"), 'prior="flat"'),
+        (BayesianEncoder(inputCols=["zip"], labelCol="city"), "'city' is missing in"),
+    ):
+        with pytest.raises(InputError, match=message):
+            stage.fit(frame)
     with pytest.raises(InputError, match="Spark takes the dot for a field"):
         gather(frame.withColumnRenamed("city", "my.city"), ["my.city"], "bernoulli")
     model = BayesianEncoder(inputCols=["city", "zip"], labelCol="bernoulli").fit(frame)
@@ -204,24 +208,31 @@ def test_bad_input_is_explained(spark, frame):
     assert named.columns == [*frame.columns, "zip_encoded", "city_encoded"]
     with pytest.raises(InputError, match="Leave output out"):
         encode(frame, model.encoder, "out.parquet")
-    with pytest.raises(InputError, match="Spark cannot tell apart"):
+    with pytest.raises(InputError, match="Spark's names ignore capitals"):
         encode(frame.withColumnRenamed("name", "ZIP_encoded"), model.encoder)
-    with pytest.warns(catbayes.InputWarning, match="'zip' is string"):
-        encode(frame.withColumn("zip", frame["name"]), SamplingBayesianEncoder(["zip"]).fit(TABLE, "bernoulli"))
 
 
-def test_keys_of_another_type_never_multiply_rows(spark):
+def test_numbers_of_another_precision_are_compared_as_numbers(spark):
     close = pandas.DataFrame({"p": [0.1, 0.1 + 1e-12, 0.2, 0.25] * 4, "y": [0, 1, 1, 0] * 4})
     encoder = SamplingBayesianEncoder(["p"], prior=Scaled(0)).fit(close, "y")
-    frame = spark.createDataFrame([(1, 0.1), (2, 0.25)], "id int, p float")
-    rows = encode(frame, encoder).orderBy("id").collect()
-    assert [row["id"] for row in rows] == [1, 2]
-    assert rows[1]["p_encoded"] == encoder.transform(pandas.DataFrame({"p": [0.25]}))[0, 0]
-    hours = pandas.DataFrame({"t": pandas.to_datetime(["2024-01-01 01:00", "2024-01-01 02:00"] * 4), "y": [0, 1] * 4})
-    encoder = SamplingBayesianEncoder(["t"], prior=Scaled(0)).fit(hours, "y")
-    dates = spark.sql("SELECT DATE '2024-01-01' AS t")
-    with pytest.warns(catbayes.InputWarning, match="every row counts as unseen"):
-        assert len(encode(dates, encoder).collect()) == 1
+    rows = encode(spark.createDataFrame([(1, 0.1), (2, 0.25)], "id int, p float"), encoder).orderBy("id").collect()
+    expected = encoder.transform(pandas.DataFrame({"p": [7.0, 0.25]}))[:, 0]  # 0.1 in single precision is unseen
+    assert [row["p_encoded"] for row in rows] == expected.tolist()
+
+
+def test_spellings_vectors_and_gaps_pass_through_spark(spark):
+    """Columns that Spark cannot join by their values, columns of any type beside them, and encodings that are NaN."""
+    from pyspark.ml.linalg import Vectors
+
+    from catbayes.kinds import Spellings
+
+    table = pandas.DataFrame({"job": ["nurse", "Nurse ", "teacher", "Teachr"] * 10, "y": [0, 0, 1, 1] * 10})
+    encoder = SamplingBayesianEncoder(["job"], kinds={"job": Spellings()}, missing="nan").fit(table, "y")
+    jobs = ["nurze", "teacher", None]
+    frame = spark.createDataFrame([(job, Vectors.dense([float(i)])) for i, job in enumerate(jobs)], ["job", "v"])
+    found = encode(frame, encoder).toPandas()
+    assert [vector[0] for vector in found["v"]] == [0.0, 1.0, 2.0]
+    np.testing.assert_array_equal(found["job_encoded"], encoder.transform(pandas.DataFrame({"job": jobs}))[:, 0])
 
 
 def test_times_are_keys(spark):
@@ -235,7 +246,7 @@ def test_times_are_keys(spark):
     assert encoder.evidence_.columns[0].statistics.count[:-2].tolist() == [10.0] * 3
 
 
-def test_files_are_known_by_the_names_they_have(spark, tmp_path):
+def test_files_are_identified_by_their_names(spark, tmp_path):
     encoder = SamplingBayesianEncoder(["city"], random_state=0).fit(TABLE, "bernoulli")
     path = tmp_path / "é a%20+b#c.parquet"
     TABLE.head(100).to_parquet(path)
@@ -245,12 +256,12 @@ def test_files_are_known_by_the_names_they_have(spark, tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         TABLE.head(10).to_parquet(tmp_path / name / "part.parquet")
-    with pytest.raises(InputError, match="Two files have one name"):
+    with pytest.raises(InputError, match="Two files have the same name"):
         encode(spark.read.parquet(f"{tmp_path}/one", f"{tmp_path}/two"), encoder, n_draws=1)
 
 
 def test_a_killed_executor_changes_no_row(tmp_path):
-    """Two executors, one of which is killed in the middle: the job ends by itself, and nothing is changed or lost."""
+    """One of two executors is killed: the job recovers, and no row is changed or lost."""
     require_java()
     script = Path(__file__).with_name("spark_fault.py")
     done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, timeout=500, check=False)

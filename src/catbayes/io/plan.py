@@ -12,7 +12,7 @@ from catbayes.core.fitted import Fitted
 from catbayes.core.random_keys import row_keys
 from catbayes.core.table import Table, no_column
 from catbayes.core.target import Target, check_weights, read_target
-from catbayes.core.validation import Array, Codes, check_count
+from catbayes.core.validation import Array, check_count
 from catbayes.errors import InputError
 from catbayes.families import Family
 from catbayes.io.sources import Batch
@@ -69,14 +69,9 @@ class Plan:
         for column in self.columns:
             if not column.index.listed:
                 raise InputError(
-                    f"kinds: column {column.label!r} is not looked up by its values, which is all that queries, graphs "
-                    "and Spark do. Use catbayes.encode, or transform."
+                    f"kinds: column {column.label!r} is not looked up by its values, which is all that queries and "
+                    "graphs do. Use catbayes.encode, or transform."
                 )
-
-    @property
-    def by_row(self) -> bool:
-        """Whether every row has a draw of its own."""
-        return self.n_draws is not None
 
     @property
     def is_text(self) -> dict[str, bool]:
@@ -120,8 +115,13 @@ class Plan:
                 raise InputError(f"The table has a column {name!r} already. Rename it, or encode another table.")
 
     def apply(self, batch: Batch) -> dict[str, Array]:
-        """New columns of a batch of rows."""
+        """New columns of a batch of rows, which are identified by their file and number unless there is a `row_id`."""
         table = Table.of(batch.table)
+        numbers = np.arange(batch.start, batch.start + table.n_rows)
+        return self.encode(table, row_keys((batch.file, numbers), table.n_rows) if self.row_id is None else None)
+
+    def encode(self, table: Table, identity: Any) -> dict[str, Array]:
+        """New columns of some rows; their keys come from `row_id` if there is one."""
         positions = {name: position for position, name in enumerate(table.names)}
 
         def values(name: str) -> Any:
@@ -133,34 +133,22 @@ class Plan:
         encoding = self.encoding.extended(column_of)
         slots = encoding.slots(column_of)
         if self.n_draws is None:
-            return self.named([[block] for block in encoding.expectation(slots)])
-        numbers = np.arange(batch.start, batch.start + table.n_rows)
-        identity = row_keys((batch.file, numbers) if self.row_id is None else values(self.row_id), table.n_rows)
+            return self._named([[block] for block in encoding.expectation(slots)])
+        if self.row_id is not None:
+            identity = row_keys(values(self.row_id), table.n_rows)
         if self.target is None:
-            return self.named(encoding.draws(slots, self.n_draws, identity=identity))
+            return self._named(encoding.draws(slots, self.n_draws, identity=identity))
         evidence = encoding.evidence
         target = read_known_target(values(self.target), evidence.family, evidence.classes, self.target)
         weight = None if self.weight is None else check_weights(values(self.weight), table.n_rows, whole=False)
-        return self.named(encoding.draws_without_own(slots, target, weight, self.n_draws, identity))
+        return self._named(encoding.draws_without_own(slots, target, weight, self.n_draws, identity))
 
-    def by_slot(self) -> list[dict[str, Array]]:
-        """New columns of every slot of each column, where rows have no draws of their own."""
-        slots: list[Codes] = [np.arange(column.index.n_slots) for column in self.columns]
-        if self.n_draws is None:
-            blocks = [[block] for block in self.encoding.expectation(slots)]
-        else:
-            blocks = self.encoding.draws(slots, self.n_draws)
-        return [self._name(column, parts) for column, parts in zip(self.columns, blocks, strict=True)]
-
-    def named(self, blocks: list[list[Array]]) -> dict[str, Array]:
+    def _named(self, blocks: list[list[Array]]) -> dict[str, Array]:
         """New columns by their names, from the blocks of each column."""
         found: dict[str, Array] = {}
         for column, parts in zip(self.columns, blocks, strict=True):
-            found |= self._name(column, parts)
+            found |= zip(self.names(column), np.concatenate(parts, axis=1).T, strict=True)
         return found
-
-    def _name(self, column: FittedColumn, parts: list[Array]) -> dict[str, Array]:
-        return dict(zip(self.names(column), np.concatenate(parts, axis=1).T, strict=True))
 
 
 def _require_hidden(encoding: Fitted, weight: str | None) -> None:

@@ -1,35 +1,116 @@
-"""An Estimator and a Model for `pyspark.ml.Pipeline`."""
+"""Spark: an Estimator and a Model for `pyspark.ml.Pipeline`, and `catbayes.encode` for Spark data frames.
+
+Fitting is one groupBy per column, run by Spark. Encoding runs in `mapInArrow`: every task encodes its batches of rows
+as `catbayes.encode` does for files, and draws are keyed by row, so that partitions and retries do not change them.
+Workers need catbayes too. Errors about values, such as unseen ones with `unseen="error"`, come when Spark runs the job.
+"""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
-
-from pyspark import keyword_only
-from pyspark.ml import Estimator, Model
-from pyspark.ml.functions import array_to_vector
-from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasInputCols, HasLabelCol, HasOutputCols, HasSeed, HasWeightCol
-from pyspark.ml.util import (
-    DefaultParamsReadable,
-    DefaultParamsReader,
-    DefaultParamsWritable,
-    DefaultParamsWriter,
-    MLReadable,
-    MLReader,
-    MLWritable,
-    MLWriter,
-)
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from urllib.parse import unquote
 
 from catbayes._encoder import SamplingBayesianEncoder
-from catbayes.core.table import no_column
+from catbayes.core.random_keys import row_keys
+from catbayes.core.table import Table, no_column
 from catbayes.errors import InputError
 from catbayes.io.plan import Plan
-from catbayes.spark.frames import encode_frame, quoted
+
+try:
+    from pyspark import keyword_only
+    from pyspark.errors import AnalysisException
+    from pyspark.ml import Estimator, Model
+    from pyspark.ml.functions import array_to_vector
+    from pyspark.ml.param import Param, Params, TypeConverters
+    from pyspark.ml.param.shared import HasInputCols, HasLabelCol, HasOutputCols, HasSeed, HasWeightCol
+    from pyspark.ml.util import (
+        DefaultParamsReadable,
+        DefaultParamsReader,
+        DefaultParamsWritable,
+        DefaultParamsWriter,
+        MLReadable,
+        MLReader,
+        MLWritable,
+        MLWriter,
+    )
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import DoubleType, StructField, StructType
+except ImportError as error:
+    raise ImportError('catbayes.spark needs pyspark and pyarrow: pip install "catbayes[spark]".') from error
 
 __all__ = ["BayesianEncoder", "BayesianEncoderModel"]
+
+FILE, ROW = "catbayes_file", "catbayes_row"
+
+
+def encode_frame(frame: DataFrame, plan: Plan) -> DataFrame:
+    """Add encoded columns to a data frame; `catbayes.encode` is its public interface."""
+    names = list(frame.columns)
+    plan.check(names)
+    lower = [name.lower() for name in [*names, *plan.added]]
+    if len(set(lower)) < len(lower):
+        twice = next(name for name in lower if lower.count(name) > 1)
+        raise InputError(f"Two columns would be called {twice!r}, and Spark's names ignore capitals. Rename one.")
+    by_file = plan.n_draws is not None and plan.row_id is None
+    if by_file:
+        frame = _with_row_numbers(frame)
+    kept = [name for name in names if not (plan.drop and name in plan.replaced)]
+    added = [StructField(name, DoubleType(), False) for name in plan.added]
+    schema = StructType([frame.schema[name] for name in kept] + added)
+    return frame.mapInArrow(_Encode(plan, kept, by_file), schema)
+
+
+def _with_row_numbers(frame: DataFrame) -> DataFrame:
+    """Add the file name and row number of each row; only Parquet files have them."""
+    files = [unquote(path).rpartition("/")[2] for path in frame.inputFiles()]
+    if len(set(files)) < len(files):
+        raise InputError("Two files have the same name, so their rows cannot be identified. Give row_id.")
+    try:
+        return frame.withColumns({FILE: F.col("_metadata.file_name"), ROW: F.col("_metadata.row_index")})
+    except AnalysisException as error:
+        raise InputError(
+            "This data frame does not come straight from Parquet files, so its rows have no numbers. "
+            "Give row_id, the column that identifies them."
+        ) from error
+
+
+@dataclass(frozen=True)
+class _Encode:
+    """Encodes batch after batch in a worker. Draws are keyed by row, so partitions and retries do not change them."""
+
+    plan: Plan
+    kept: list[str]
+    by_file: bool
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        for batch in batches:
+            table = Table.of(pyarrow.table({name: _local(batch.column(name)) for name in batch.schema.names}))
+            identity: Any = None
+            if self.by_file:
+                files = [unquote(name) for name in batch.column(FILE).to_pylist()]  # Spark gives them as in a URL
+                identity = row_keys((files, batch.column(ROW).to_numpy()), table.n_rows)
+            added = self.plan.encode(table, identity)
+            arrays = [*map(batch.column, self.kept), *map(pyarrow.array, added.values())]
+            yield pyarrow.RecordBatch.from_arrays(arrays, [*self.kept, *added])
+
+
+def _local(column: Any) -> Any:
+    """Turn Spark's timestamps into times of the session's zone without a zone, as `fit` reads them."""
+    import pyarrow.compute
+
+    has_zone = pyarrow.types.is_timestamp(column.type) and column.type.tz is not None
+    return pyarrow.compute.local_timestamp(column) if has_zone else column
+
+
+def _quoted(name: str) -> str:
+    """Quote a column name, which may contain dots."""
+    return f"`{name.replace('`', '``')}`"
 
 
 class _Parameters(HasInputCols, HasOutputCols, HasLabelCol, HasWeightCol, HasSeed):
@@ -50,14 +131,14 @@ class _Parameters(HasInputCols, HasOutputCols, HasLabelCol, HasWeightCol, HasSee
 
 
 class BayesianEncoder(Estimator, _Parameters, DefaultParamsReadable, DefaultParamsWritable):
-    """Fit `SamplingBayesianEncoder` on a Spark data frame: one groupBy a column.
+    """Fit `SamplingBayesianEncoder` on a Spark data frame, by one groupBy per column.
 
-    String columns, any number of classes, and null keys (a category of their own) all work.
+    Columns may contain text and null, which is a category of its own; targets may have any number of classes.
 
     Parameters
     ----------
     inputCols : list of str, or None
-        Columns to encode; they may be set later, and must be before `fit`.
+        Columns to encode; they must be set before `fit`.
     labelCol : str, or None
         The target; None is Spark's "label".
     outputCols : list of str, optional
@@ -127,7 +208,7 @@ class BayesianEncoder(Estimator, _Parameters, DefaultParamsReadable, DefaultPara
         for name in wanted:
             if name not in dataset.columns:
                 raise no_column(name, dataset.columns)
-        encoder.fit(dataset.select(*map(quoted, wanted)), label, weight)
+        encoder.fit(dataset.select(*map(_quoted, wanted)), label, weight)
         model: BayesianEncoderModel = self._copyValues(BayesianEncoderModel(encoder))
         return model
 
@@ -142,8 +223,8 @@ def _number(text: str) -> float:
 class BayesianEncoderModel(Model, _Parameters, MLReadable, MLWritable):
     """A fitted encoder as a Spark transformer; `encoder` is the `SamplingBayesianEncoder` itself.
 
-    For the rows that it was fitted on, `catbayes.encode(frame, model.encoder, n_draws=1, target="paid")` makes draws
-    that leave each row's own target out.
+    For its training rows, `catbayes.encode(frame, model.encoder, n_draws=1, target="paid")` makes draws without each
+    row's own target.
 
     Examples
     --------
@@ -172,10 +253,10 @@ class BayesianEncoderModel(Model, _Parameters, MLReadable, MLWritable):
             raise InputError(f"outputCols: the data frame has a column {taken[0]!r} already, or it is named twice.")
         named = []
         for output, column in zip(outputs, plan.columns, strict=True):
-            names = [quoted(name) for name in plan.names(column)]
+            names = [_quoted(name) for name in plan.names(column)]
             value = F.col(names[0]) if len(names) == 1 else array_to_vector(F.array(*names))
             named.append(value.alias(output))
-        return encoded.select(*map(quoted, dataset.columns), *named)
+        return encoded.select(*map(_quoted, dataset.columns), *named)
 
     def write(self) -> MLWriter:
         """Write the parameters as Spark does, and the encoder as the file that `encoder.save` makes."""
