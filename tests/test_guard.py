@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from catbayes import InputWarning, MultiTargetEncoder, SamplingBayesianEncoder
-from catbayes._encoder._guard import Seen
+from catbayes.core.training_guard import Seen
 from catbayes.kinds import Nested
 
 RANDOM = np.random.default_rng(0)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked for
     __version__: str
-    from catbayes._encoder import MultiTargetEncoder, SamplingBayesianEncoder
     from catbayes.comparison import compare
     from catbayes.core.fading import fade
     from catbayes.core.leakage import Ordered
+    from catbayes.encoder import SamplingBayesianEncoder
     from catbayes.errors import InputError, InputWarning
     from catbayes.io.encode import encode
     from catbayes.io.gathering import gather
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     from catbayes.models.regressor import SamplingRegressor
     from catbayes.models.saving import load
     from catbayes.priors import Scaled
+    from catbayes.targets import MultiTargetEncoder
 
 __all__ = [
     "InputError",
@@ -41,7 +42,8 @@ _MODULES = {
     "core.leakage": ("Ordered",),
     "core.fading": ("fade",),
     "comparison": ("compare",),
-    "_encoder": ("MultiTargetEncoder", "SamplingBayesianEncoder"),
+    "encoder": ("SamplingBayesianEncoder",),
+    "targets": ("MultiTargetEncoder",),
     "errors": ("InputError", "InputWarning"),
     "io.encode": ("encode",),
     "io.gathering": ("gather",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catbayes._encoder import SamplingBayesianEncoder
+from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.export.lookups import input_kinds, lookups
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._encoder import SamplingBayesianEncoder, read_new
 from catbayes.core.column import FittedColumn
 from catbayes.core.slots import Slots
 from catbayes.core.validation import check_count
+from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
+from catbayes.estimator_input import read_new
 from catbayes.families import Family
 from catbayes.mappings import Function
 

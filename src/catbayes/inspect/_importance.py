@@ -10,10 +10,10 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import TargetEncoder
 
-from catbayes._encoder import read_table, read_y
 from catbayes.core.table import Table, name_of
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
+from catbayes.estimator_input import read_table, read_y
 from catbayes.inspect._display import Display
 from catbayes.inspect.one_column import alone, check_encoder, outputs, part
 from catbayes.inspect.plotting import drawable, height_of_rows, label_rows, legend_above

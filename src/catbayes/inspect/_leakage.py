@@ -15,12 +15,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from catbayes._encoder import read_table, read_y
 from catbayes.core.random import Purpose, stream
 from catbayes.core.table import Table, find_columns, name_of
 from catbayes.core.target import Target, read_target
 from catbayes.core.validation import Array, Codes, check_count
 from catbayes.errors import InputError
+from catbayes.estimator_input import read_table, read_y
 from catbayes.inspect._display import Display, library_of
 from catbayes.inspect.one_column import alone, check_encoder, outputs, part, together
 from catbayes.inspect.plotting import GREY, drawable, height_of_rows, label_rows

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from catbayes._encoder import fitted_encoding, read_table
 from catbayes.core.evidence import Evidence
 from catbayes.core.fitted import Fitted
 from catbayes.core.table import Table, make_frame
 from catbayes.core.validation import Array, Codes, check_number
 from catbayes.errors import InputError
+from catbayes.estimator_input import fitted_encoding, read_table
 from catbayes.io.gathering import Given, gather_selected
 from catbayes.io.sources import is_source
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from catbayes._encoder import fitted_encoding
 from catbayes.core.table import no_column
 from catbayes.core.validation import Array, Codes, check_number, check_option
 from catbayes.errors import InputError
+from catbayes.estimator_input import fitted_encoding
 from catbayes.families import Family
 from catbayes.inspect._display import Display
 from catbayes.inspect.plotting import GREY, drawable, height_of_rows, label_rows, legend_above

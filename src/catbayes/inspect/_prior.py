@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from catbayes._encoder import SamplingBayesianEncoder, fitted_encoding
 from catbayes.core.table import name_of, no_column
 from catbayes.core.validation import Array, check_number
+from catbayes.encoder import SamplingBayesianEncoder
+from catbayes.estimator_input import fitted_encoding
 from catbayes.inspect._display import Display, library_of
 from catbayes.inspect._scores import cross_validate, draw_scores, score_name
 from catbayes.inspect.plotting import drawable, legend_above

@@ -11,9 +11,9 @@ from typing import Any
 
 import narwhals as nw
 
-from catbayes._encoder import SamplingBayesianEncoder
 from catbayes.core.table import Table
 from catbayes.core.types import Source
+from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError, called_from, caller
 from catbayes.io.atomic import check_output, replacing
 from catbayes.io.plan import Plan

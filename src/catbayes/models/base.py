@@ -17,7 +17,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from catbayes._encoder import SamplingBayesianEncoder, input_names, new_seed, read_new
 from catbayes.core.fitted import Fitted, TrainingDraws
 from catbayes.core.layout import Layout
 from catbayes.core.leakage import check_folds
@@ -25,7 +24,9 @@ from catbayes.core.selection import Selection
 from catbayes.core.table import Named, Table, make_frame
 from catbayes.core.types import ByRow, ByRowOrName, Labels, Seed, TableLike
 from catbayes.core.validation import Array, check_count, check_number, check_option
+from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError, warn
+from catbayes.estimator_input import input_names, new_seed, read_new
 from catbayes.models import fitting
 from catbayes.models.backends import last_step
 from catbayes.models.columns import Columns, refuse_columns

@@ -13,12 +13,13 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
-from catbayes._encoder import SamplingBayesianEncoder, read_table
 from catbayes.core.fitted import Fitted, TrainingDraws
 from catbayes.core.layout import Layout
 from catbayes.core.table import Table
 from catbayes.core.validation import Array, Codes
+from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
+from catbayes.estimator_input import read_table
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.rows import as_numbers, origins
 

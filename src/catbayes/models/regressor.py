@@ -10,12 +10,12 @@ from sklearn.base import RegressorMixin
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import assert_all_finite
 
-from catbayes._encoder import new_seed
 from catbayes.core.random import Purpose, stream
 from catbayes.core.table import Table
 from catbayes.core.types import Seed, TableLike
 from catbayes.core.validation import Array, check_count, check_number
 from catbayes.errors import InputError
+from catbayes.estimator_input import new_seed
 from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.base import SamplingModel

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
-from catbayes._encoder import read_table, read_y
 from catbayes.core.column import FittedColumn
 from catbayes.core.fitted import TrainingDraws
 from catbayes.core.random import Purpose, stream
@@ -18,6 +17,7 @@ from catbayes.core.table import Named, Table
 from catbayes.core.target import check_weights
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
+from catbayes.estimator_input import read_table, read_y
 from catbayes.models.columns import Columns
 
 NOT_BY_ROW = (

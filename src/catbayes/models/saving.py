@@ -19,20 +19,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from catbayes._encoder import (
-    SamplingBayesianEncoder,
-    read_settings,
-    read_value,
-    require_regular,
-    size_of,
-    write_settings,
-    write_values,
-)
-from catbayes._encoder import load as load_encoder
 from catbayes.core.target import label_array
 from catbayes.core.types import File
+from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.io.atomic import replacing
+from catbayes.io.save import require_regular, size_of
+from catbayes.io.settings import read_settings, read_value, write_settings, write_values
 from catbayes.models.backends import BACKENDS, backend_of
 from catbayes.models.backends.base import Backend
 from catbayes.models.next_class import NextClass, Tempered
@@ -157,7 +150,7 @@ def load(path: File, trusted: Collection[str] = ()) -> Any:
     require_regular(path)
     if zipfile.is_zipfile(path):
         return load_model(path, (SamplingClassifier, SamplingRegressor), trusted)
-    return load_encoder(path)
+    return SamplingBayesianEncoder.load(path)
 
 
 # ------------------------------------------------------------------------------ writing

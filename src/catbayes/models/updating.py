@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from catbayes._encoder import new_seed, read_new
 from catbayes.core.fitted import Fitted, TrainingDraws
 from catbayes.core.layout import Layout
 from catbayes.core.random import Purpose, stream
@@ -19,6 +18,7 @@ from catbayes.core.table import Named
 from catbayes.core.types import ByRowOrName, TableLike
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
+from catbayes.estimator_input import new_seed, read_new
 from catbayes.models.rows import as_numbers, from_origins, read_training
 
 

@@ -13,12 +13,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from catbayes._encoder._reading import input_names, new_seeds, read_table, read_targets
-from catbayes._encoder.sampling import SamplingBayesianEncoder
 from catbayes.core.leakage import splitter_of
 from catbayes.core.table import Named, Table
 from catbayes.core.types import ByRow, ByRowOrName, Labels, RowId, Seed, TableLike
+from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
+from catbayes.estimator_input import input_names, new_seeds, read_table, read_targets
 
 
 class MultiTargetEncoder(TransformerMixin, BaseEstimator):
