@@ -161,7 +161,7 @@ def in_lightgbm(fit: Any, repeat: int) -> float:
 
 def nine_in_ten(usual: Any, model: Any, rest: pandas.DataFrame, repeat: int) -> str:
     """How long predictions take, against plain ones, where one row in ten has a category in doubt."""
-    doubtful = model._read_new(rest).doubtful(model._draws)
+    doubtful = model._read_new(rest).uncertain(model._draws)
     few = min(int(doubtful.sum()), int((~doubtful).sum()) // 9)
     if few < 50:
         return "every row is in doubt"

@@ -23,7 +23,7 @@ from catbayes import (
     encode,
     recommended_encoder,
 )
-from catbayes.models.prediction import DOUBT
+from catbayes.models.prediction import UNCERTAIN
 
 CITIES = ["Bonn", "Kyiv", "Oslo", "Rome"]
 
@@ -264,7 +264,7 @@ def test_rows_of_well_known_categories_are_predicted_at_the_mean_and_others_over
     ).fit(X, y)
     doubts = model.encoder_.encoding_.relative_spread()
     known = X["city"] == "big"
-    assert doubts[0][model.encoder_.encoding_.columns[0].index.sources[0].values.index("big")] < DOUBT
+    assert doubts[0][model.encoder_.encoding_.columns[0].index.sources[0].values.index("big")] < UNCERTAIN
     over_draws = model.predict_proba(X)
     at_mean = model.set_params(predict_with="mean").predict_proba(X)
     np.testing.assert_array_equal(over_draws[known], at_mean[known])

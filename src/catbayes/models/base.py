@@ -30,7 +30,7 @@ from catbayes.estimator_input import input_names, new_seed, read_new
 from catbayes.models import fitting
 from catbayes.models.backends import last_step
 from catbayes.models.columns import Columns, refuse_columns
-from catbayes.models.held_out import HeldOut, Told
+from catbayes.models.held_out import HeldOut, Predicted
 from catbayes.models.prediction import (
     DrawnTable,
     NewRows,
@@ -100,10 +100,10 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         """What rows that were held out say of the next target."""
 
     @abstractmethod
-    def _tell(self, X: Any, classes: Any = None) -> Told:
+    def _predict_for_calibration(self, X: Any, classes: Any = None) -> Predicted:
         """What is said of new rows before their targets are seen, for some `classes` if there are any."""
 
-    def _usual_doubt(self, X: Any) -> float:
+    def _usual_spread(self, X: Any) -> float:
         """How far predictions of rows that were trained on lie apart from draw to draw; 1 where nobody asks."""
         return 1.0
 
@@ -337,16 +337,16 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         tables = self._draws
         if rows.encoding is not None and rows.encoding is not self._encoding:  # with sets that were not seen
             tables = DrawnTable.of(rows.encoding, self._n_predicted)
-        doubtful = rows.doubtful(tables)
-        if self.predict_with == "mean" or not doubtful.any():
+        uncertain = rows.uncertain(tables)
+        if self.predict_with == "mean" or not uncertain.any():
             return self._predict_mean(rows)
-        some = rows.take(doubtful)
+        some = rows.take(uncertain)
         draws = some.drawn([table.whole() for table in tables])
         drawn = average(over_draws(self.estimators_, some, draws, self._respond))
-        if doubtful.all():
+        if uncertain.all():
             return drawn
         found = np.empty((len(rows), *drawn.shape[1:]))
-        found[doubtful], found[~doubtful] = drawn, self._predict_mean(rows.take(~doubtful))
+        found[uncertain], found[~uncertain] = drawn, self._predict_mean(rows.take(~uncertain))
         return found
 
     def _predict_mean(self, rows: NewRows) -> Array:

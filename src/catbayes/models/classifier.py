@@ -20,7 +20,7 @@ from catbayes.errors import InputError, warn
 from catbayes.families import family_name, family_of_classes, find_family
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.base import SamplingModel
-from catbayes.models.held_out import HeldOut, Told
+from catbayes.models.held_out import HeldOut, Predicted
 from catbayes.models.next_class import NextClass
 from catbayes.models.prediction import as_probabilities
 
@@ -226,7 +226,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         """
         coverage = check_number("coverage", coverage, 0.0, 1.0)
         calibration: NextClass = self._calibrated("predict_set")
-        return calibration.sets(self._tell(X, self.classes_), coverage)
+        return calibration.sets(self._predict_for_calibration(X, self.classes_), coverage)
 
     def _check(self, estimator: Any) -> None:
         super()._check(estimator)
@@ -249,17 +249,17 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     def _corrected(self, responses: Array, X: Any) -> Array:
         if self._calibration is None:
             return responses
-        return np.asarray(self._calibration.probabilities(responses, self._read_new(X).known()))
+        return np.asarray(self._calibration.probabilities(responses, self._read_new(X).seen()))
 
     def _calibration_of(self, held: HeldOut, seed: int) -> NextClass:
         return NextClass.of(held)
 
-    def _tell(self, X: Any, classes: Any = None) -> Told:
+    def _predict_for_calibration(self, X: Any, classes: Any = None) -> Predicted:
         average, rows = self._predict_uncalibrated(X), self._read_new(X)
         response = np.zeros((len(average), len(classes)))
         response[:, np.searchsorted(classes, self.classes_)] = average  # a fold may lack a class
         none = np.zeros(len(average))
-        return Told(response, none, rows.known(), none[:, None])
+        return Predicted(response, none, rows.seen(), none[:, None])
 
     @available_if(_has("predict_proba"))
     def predict_log_proba(self, X: TableLike) -> Array:

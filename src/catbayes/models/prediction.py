@@ -1,4 +1,4 @@
-"""What a fitted model predicts with: draws of every category made once, and new rows that look them up."""
+"""Predictions of fitted models: draws of every category, made once, and new rows that look them up."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from catbayes.estimator_input import read_table
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.rows import as_numbers, origins
 
-DOUBT = 0.1
-"""From here on a category is in doubt: its draws lie apart by more than this part of what categories differ by."""
+UNCERTAIN = 0.1
+"""From here on a category is uncertain: the spread of its draws, relative to that between categories."""
 
 STACKED_ROWS = 1 << 14
 """Rows to predict in one call, at least, where there are draws enough to stack."""
@@ -53,20 +53,20 @@ class NewRows:
         return len(self._features)
 
     def take(self, rows: Any) -> NewRows:
-        """Some of the rows."""
+        """Return some of the rows."""
         some = copy(self)
         some.codes = [code[rows] for code in self.codes]
         some._features = self._features[rows]
         return some
 
-    def doubtful(self, tables: Sequence[DrawnTable]) -> npt.NDArray[np.bool_]:
-        """Tell which rows have a category that is not well known."""
+    def uncertain(self, tables: Sequence[DrawnTable]) -> npt.NDArray[np.bool_]:
+        """Tell which rows have an uncertain category."""
         found = np.zeros(self.table.n_rows, dtype=bool)
         for table, code in zip(tables, self.codes, strict=True):
-            found |= table.doubtful[code]
+            found |= table.uncertain[code]
         return found
 
-    def known(self) -> Array:
+    def seen(self) -> Array:
         """How many rows were seen of the row's category in each encoded column, (row, column); interactions aside."""
         found = [np.zeros((len(self._features), 0))]
         for column, code in self._pairs():
@@ -76,7 +76,7 @@ class NewRows:
                 found.append(seen[code][:, None])
         return np.hstack(found)
 
-    def plain(self) -> Array:
+    def means(self) -> Array:
         """Expected means of the categories in each encoded column, interactions aside, and the numbers that pass."""
         found = [self._features[:, [self.layout.places[place].start for place in self.layout.passing]]]
         for column, code in self._pairs():
@@ -100,11 +100,11 @@ class NewRows:
         return self._features
 
     def expected(self) -> list[Array]:
-        """The expectation of every column."""
+        """Return the expectation of every column."""
         return [column.expectation for column in self.columns]
 
     def drawn(self, draws: Sequence[Array], only: Collection[int] | None = None) -> Iterator[list[Array]]:
-        """Draw after draw of every column; of some only if `only` tells their numbers, the others as expected."""
+        """Yield draw after draw of every column; with `only`, of these columns, and the expectation of the others."""
         for k in range(len(draws[0]) if draws else 1):
             yield [
                 table[k] if only is None or number in only else self.columns[number].expectation
@@ -114,24 +114,24 @@ class NewRows:
 
 @dataclass(frozen=True, slots=True)
 class DrawnTable:
-    """Draws of a column to predict with: of the slots that are in doubt, (draw, slot, output), made once."""
+    """Draws of the uncertain slots of a column, (draw, slot, output), made once."""
 
-    doubtful: npt.NDArray[np.bool_]  # of every slot
-    draws: Array  # of the doubtful ones
+    uncertain: npt.NDArray[np.bool_]  # of every slot
+    draws: Array  # of the uncertain ones
     expectation: Array  # of every slot
 
     @classmethod
     def of(cls, encoding: Fitted, n_draws: int) -> list[DrawnTable]:
-        """Draw the slots of every column whose doubt could change a prediction."""
-        doubtful = [doubt > DOUBT for doubt in encoding.relative_spread()]
-        draws = encoding.strata(n_draws, slots=[np.flatnonzero(slots) for slots in doubtful])
+        """Draw the uncertain slots of every column."""
+        uncertain = [spread > UNCERTAIN for spread in encoding.relative_spread()]
+        draws = encoding.strata(n_draws, slots=[np.flatnonzero(slots) for slots in uncertain])
         expected = [column.expectation for column in encoding.columns]
-        return [cls(*table) for table in zip(doubtful, draws, expected, strict=True)]
+        return [cls(*table) for table in zip(uncertain, draws, expected, strict=True)]
 
     def whole(self) -> Array:
-        """All slots, (draw, slot, output), those that are well known as they are expected."""
+        """All slots, (draw, slot, output), the certain ones at their expectation."""
         found = np.repeat(self.expectation[None], len(self.draws), axis=0)
-        found[:, self.doubtful] = self.draws
+        found[:, self.uncertain] = self.draws
         return found
 
 

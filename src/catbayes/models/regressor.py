@@ -19,7 +19,7 @@ from catbayes.estimator_input import new_seed
 from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.base import SamplingModel
-from catbayes.models.held_out import HeldOut, Told
+from catbayes.models.held_out import HeldOut, Predicted
 from catbayes.models.next_target import NextTarget
 
 
@@ -243,15 +243,15 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         >>> model.sample_targets(X[:2], n_draws=7, random_state=0).shape
         (7, 2)
         """
-        calibration, told = self._calibrated("sample_targets"), self._tell(X)
+        calibration, predicted = self._calibrated("sample_targets"), self._predict_for_calibration(X)
         random = stream(new_seed(random_state), Purpose.NEXT_TARGET)
-        levels = random.random((check_count("n_draws", n_draws), len(told.response)))
-        return self._possible(calibration.at(told, levels))
+        levels = random.random((check_count("n_draws", n_draws), len(predicted.response)))
+        return self._possible(calibration.at(predicted, levels))
 
     def _quantiles(self, name: str, X: Any, levels: Sequence[float]) -> Array:
         """Quantiles of the next target, (level, row)."""
         calibration = self._calibrated(name)
-        return self._possible(calibration.at(self._tell(X), np.reshape(levels, (-1, 1))))
+        return self._possible(calibration.at(self._predict_for_calibration(X), np.reshape(levels, (-1, 1))))
 
     def _possible(self, targets: Any) -> Array:
         """Targets that the family of the encoder takes: no counts below zero, no shares above one."""
@@ -264,12 +264,12 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     def _calibration_of(self, held: HeldOut, seed: int) -> NextTarget:
         return NextTarget.of(held, seed)
 
-    def _usual_doubt(self, X: Any) -> float:
+    def _usual_spread(self, X: Any) -> float:
         return float(self._predict_std(X).mean())
 
-    def _tell(self, X: Any, classes: Any = None) -> Told:
+    def _predict_for_calibration(self, X: Any, classes: Any = None) -> Predicted:
         rows = self._read_new(X)
-        return Told(self._predict_average(X), self._predict_std(X), rows.known(), rows.plain())
+        return Predicted(self._predict_average(X), self._predict_std(X), rows.seen(), rows.means())
 
     def _respond(self, model: Any, features: Array) -> Array:
         X = backend_of(model).to_predict(model, features, self._columns)

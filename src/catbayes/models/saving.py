@@ -28,8 +28,8 @@ from catbayes.io.save import require_regular, size_of
 from catbayes.io.settings import read_settings, read_value, write_settings, write_values
 from catbayes.models.backends import BACKENDS, backend_of
 from catbayes.models.backends.base import Backend
-from catbayes.models.next_class import NextClass, Tempered
-from catbayes.models.next_target import Ladder, NextTarget, UsualError
+from catbayes.models.next_class import NextClass, Scaling
+from catbayes.models.next_target import ErrorScale, NextTarget, Quantiles
 
 FORMAT, VERSION = "catbayes model", 4
 HEADER, ENCODER, CALIBRATION = "model.json", "encoder.parquet", "calibration.npz"
@@ -37,9 +37,9 @@ PARTS = ("estimator", "encoder")
 """Parameters that are written by themselves."""
 
 TIMES, FREE = 200, 1 << 24
-"""How many times its size a file may unfold to, and how many bytes besides: text of trees takes 5 to 20 times."""
+"""Largest uncompressed size, as a multiple of that of the file, and in addition: text of trees takes 5 to 20 times."""
 HEADER_TIMES, HEADER_FREE = 20, 1 << 20
-"""The same of the header, of which every value becomes an object."""
+"""The same for the header, of which every value becomes an object."""
 LOCAL = {name for backend in BACKENDS for name in backend.local_parameters}
 THREADS = {name for backend in BACKENDS for name in backend.thread_parameters}
 MOST_DRAWS = 10_000
@@ -58,7 +58,7 @@ TRUSTED = (
     *("sklearn.tree._tree.Tree", "sklearn.utils.validation.check_array", "xgboost.core.Booster"),
     *("xgboost.sklearn.XGBClassifier", "xgboost.sklearn.XGBRegressor"),
 )
-"""Types in estimators that are made without asking, beside those that skops trusts by itself."""
+"""Types in estimators that are trusted, in addition to those that skops trusts."""
 
 
 class SavedModel:
@@ -87,7 +87,13 @@ class SavedModel:
         >>> bool((SamplingRegressor.load(file).predict(X) == model.predict(X)).all())
         True
         """
-        save_model(self, path)
+        check_is_fitted(self)
+        content = _pack(self)
+        if not isinstance(path, str | os.PathLike):
+            path.write(content)
+            return
+        with replacing(path) as temporary:
+            temporary.write_bytes(content)
 
     @classmethod
     def load(cls, path: File, trusted: Collection[str] = ()) -> Self:
@@ -98,8 +104,8 @@ class SavedModel:
         path : str, path or open binary file
             What `save` wrote.
         trusted : list of str
-            Types, such as `"my_package.MyRegressor"`, that an estimator in the file may be made of, beside those of
-            scikit-learn and those that the user guide lists. Importing them runs the code of their modules.
+            Types, such as `"my_package.MyRegressor"`, that an estimator in the file may be made of, in addition to those
+            of scikit-learn and those that the user guide lists. Importing them runs the code of their modules.
 
         Returns
         -------
@@ -129,7 +135,7 @@ def load(path: File, trusted: Collection[str] = ()) -> Any:
     path : str, path or open binary file
         What `save` wrote.
     trusted : list of str
-        Types that the estimator of a model may be made of, beside those that the user guide lists.
+        Types that the estimator of a model may be made of, in addition to those that the user guide lists.
 
     Returns
     -------
@@ -154,17 +160,6 @@ def load(path: File, trusted: Collection[str] = ()) -> Any:
 
 
 # ------------------------------------------------------------------------------ writing
-
-
-def save_model(model: Any, path: Any) -> None:
-    """Write a fitted model to a path, or to an open binary file."""
-    check_is_fitted(model)
-    content = _pack(model)
-    if not isinstance(path, str | os.PathLike):
-        path.write(content)
-        return
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
 
 
 def _pack(model: Any) -> bytes:
@@ -209,7 +204,7 @@ def _pack(model: Any) -> bytes:
 
 
 def _write_estimator(estimator: Any, name: str, files: dict[str, bytes]) -> dict[str, Any]:
-    """A record of an estimator, fitted if its name says so; its file, if it needs one, is added."""
+    """Describe an estimator, fitted if its name begins with that, and add its file, if it needs one, to `files`."""
     backend, fitted = _own_format(estimator), name.startswith("fitted")
     if backend is None:
         files[f"{name}.skops"] = _skops().dumps(estimator)
@@ -230,6 +225,7 @@ def load_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]
     """Read a model from a path, or from an open binary file."""
     require_regular(path)
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else "The file"
+    known = {kind.__name__: kind for kind in kinds}
     try:
         with zipfile.ZipFile(path) as file:
             size = size_of(path)
@@ -237,8 +233,16 @@ def load_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]
             if file.getinfo(HEADER).file_size > HEADER_TIMES * size + HEADER_FREE:
                 raise ValueError("its header is too large")
             header = json.loads(read(HEADER))
-            found = header["format"], header["version"], header["model"]
-            return _read_model(name, header, found, kinds, read, trusted)
+            if header["format"] != FORMAT:
+                raise InputError(f"{name} is no catbayes model, but {header['format']!r}.")
+            if header["version"] != VERSION:
+                raise InputError(
+                    f"{name} was written in version {header['version']} of the format, by catbayes "
+                    f"{header.get('catbayes')}; this one reads version {VERSION}. Use that catbayes, or fit again."
+                )
+            if header["model"] not in known:
+                raise InputError(f"{name} holds a {header['model']!r}: expected one of {', '.join(known)}.")
+            return _unpack(known[header["model"]], header, read, {*TRUSTED, *trusted})
     except (InputError, ImportError):
         raise
     except Exception as error:
@@ -246,7 +250,7 @@ def load_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]
 
 
 class _Entries:
-    """Entries of an archive, read by name, as long as what they unfold to is in proportion to the file."""
+    """Entries of an archive, read by name, as long as their uncompressed size is in proportion to the file."""
 
     def __init__(self, file: zipfile.ZipFile, size: int) -> None:
         self.file, self.left = file, TIMES * size + FREE
@@ -265,28 +269,7 @@ class _Entries:
     def _take(self, size: int) -> None:
         self.left -= size
         if self.left < 0:
-            raise ValueError(f"what it unfolds to is more than {TIMES} times its size")
-
-
-def _read_model(
-    name: str, header: Any, found: Any, kinds: Collection[type[Any]], read: _Entries, trusted: Collection[str]
-) -> Any:
-    if found[0] != FORMAT:
-        raise InputError(f"{name} is no catbayes model, but {found[0]!r}.")
-    if found[1] != VERSION:
-        raise InputError(
-            f"{name} was written in version {found[1]} of the format, by catbayes {header.get('catbayes')}; this one "
-            f"reads version {VERSION}. Use that catbayes, or fit again."
-        )
-    known = {kind.__name__: kind for kind in kinds}
-    if found[2] not in known:
-        raise InputError(f"{name} holds a {found[2]!r}: expected one of {', '.join(known)}.")
-    try:
-        return _unpack(known[found[2]], header, read, {*TRUSTED, *trusted})
-    except (InputError, ImportError):
-        raise
-    except Exception as error:
-        raise InputError(f"{name} is damaged: its parts do not fit its header ({error}).") from error
+            raise ValueError(f"uncompressed, it is more than {TIMES} times its size")
 
 
 def _unpack(kind: type[Any], header: Any, read: _Entries, trusted: set[str]) -> Any:
@@ -329,17 +312,17 @@ def _read_estimator(record: Any, read: _Entries, trusted: set[str], n_classes: i
         return model
     content, skops = read(record["file"]), _skops()
     unknown = set(skops.get_untrusted_types(data=content))
-    strangers = sorted(unknown - trusted)
-    if strangers:
+    refused = sorted(unknown - trusted)
+    if refused:
         raise InputError(
-            f"The estimator in the file is made of {', '.join(strangers)}, which nobody said to trust. If you do, load "
-            f"it with trusted={strangers!r}."
+            f"The estimator in the file is made of {', '.join(refused)}, which are not trusted types. If you trust "
+            f"them, load it with trusted={refused!r}."
         )
     return _limit_threads(_without_local(skops.loads(content, trusted=sorted(unknown))))
 
 
 def _read_classes(numbers: Any, n_classes: int | None) -> list[int] | None:
-    """The classes that a booster knows: two or more of those of the model, by their numbers."""
+    """Check the classes of a booster: two or more of those of the model, by their numbers."""
     if (numbers is None) != (n_classes is None):
         raise ValueError("classes are for classifiers")
     if numbers is None:
@@ -387,7 +370,7 @@ def _new_booster(name: str, params: dict[str, Any]) -> tuple[Any, Backend]:
 
 
 def _without_local(estimator: Any) -> Any:
-    """An estimator of a file without parameters that name machines, files or folders."""
+    """Unset parameters that name machines, files or folders, in all parts of an estimator."""
     for part in _parts(estimator):
         params = part.get_params(deep=False)
         named = {name: None for name in LOCAL if params.get(name) is not None}
@@ -397,7 +380,7 @@ def _without_local(estimator: Any) -> Any:
 
 
 def _limit_threads(estimator: Any) -> Any:
-    """An estimator of a file with no more threads than this machine has cores, all those inside of it too."""
+    """Set all parts of an estimator to no more threads than this machine has cores."""
     most = os.cpu_count() or 1
     for part in _parts(estimator):
         asked = {name: value for name, value in part.get_params(deep=False).items() if name in THREADS}
@@ -408,7 +391,7 @@ def _limit_threads(estimator: Any) -> Any:
 
 
 def _parts(value: Any, seen: set[int] | None = None) -> Iterator[Any]:
-    """An estimator, and all that it holds: parameters, steps, and what was fitted."""
+    """Yield an estimator and all estimators in it: parameters, steps, and fitted ones."""
     seen = set() if seen is None else seen
     if id(value) in seen or isinstance(value, type):
         return
@@ -449,33 +432,33 @@ def _is_plain(value: Any) -> bool:
 
 
 def _to_arrays(found: NextClass | NextTarget) -> bytes:
-    """Arrays of a calibration, as numpy writes them."""
-    arrays: dict[str, Any] = {"columns": found.columns, "kinds": len(found.ladders)}
-    for number, ladder in enumerate(found.ladders):
-        if ladder is not None:  # of kinds without a row there is none
-            arrays |= {f"values_{number}": ladder.values, f"levels_{number}": ladder.levels}
+    """Write the arrays of a calibration in the format of numpy."""
+    arrays: dict[str, Any] = {"columns": found.columns, "kinds": len(found.quantiles)}
+    for number, own in enumerate(found.quantiles):
+        if own is not None:  # of kinds without a row there is none
+            arrays |= {f"values_{number}": own.values, f"levels_{number}": own.levels}
     if isinstance(found, NextTarget):
         arrays |= {"noise": found.scale.noise, "trust": found.scale.trust, "extent": found.extent}
     else:
-        arrays |= {"slopes": [change.slope for change in found.changes]}
-        arrays |= {"offsets": np.stack([change.offsets for change in found.changes])}
+        arrays |= {"slopes": [scaling.slope for scaling in found.scalings]}
+        arrays |= {"offsets": np.stack([scaling.offsets for scaling in found.scalings])}
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()
 
 
 def _from_arrays(content: bytes, trees: Any) -> NextClass | NextTarget:
-    """A calibration from its arrays, and from the trees of its scale if there are some."""
+    """Read a calibration from its arrays, and from the trees of its scale if there are some."""
     arrays: Mapping[str, Any] = np.load(io.BytesIO(content), allow_pickle=False)
     if not 0 <= int(arrays["kinds"]) <= len(content):
         raise ValueError("its kinds of rows are impossible")
     columns = arrays["columns"].astype(np.intp)
-    ladders: list[Any] = [
-        Ladder(arrays[f"values_{number}"], arrays[f"levels_{number}"]) if f"values_{number}" in arrays else None
+    quantiles: list[Any] = [
+        Quantiles(arrays[f"values_{number}"], arrays[f"levels_{number}"]) if f"values_{number}" in arrays else None
         for number in range(int(arrays["kinds"]))
     ]
     if "noise" in arrays:
-        scale = UsualError(float(arrays["noise"]), float(arrays["trust"]), trees)
-        return NextTarget(scale, columns, ladders, arrays["extent"])
+        scale = ErrorScale(float(arrays["noise"]), float(arrays["trust"]), trees)
+        return NextTarget(scale, columns, quantiles, arrays["extent"])
     pairs = zip(arrays["slopes"].tolist(), arrays["offsets"], strict=True)
-    return NextClass(columns, [Tempered(slope, offsets) for slope, offsets in pairs], ladders)
+    return NextClass(columns, [Scaling(slope, offsets) for slope, offsets in pairs], quantiles)
