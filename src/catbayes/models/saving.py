@@ -104,8 +104,8 @@ class SavedModel:
         path : str, path or open binary file
             What `save` wrote.
         trusted : list of str
-            Types, such as `"my_package.MyRegressor"`, that an estimator in the file may be made of, in addition to those
-            of scikit-learn and those that the user guide lists. Importing them runs the code of their modules.
+            Types, such as `"my_package.MyRegressor"`, that an estimator in the file may be made of, in addition to
+            those of scikit-learn and those that the user guide lists. Importing them runs the code of their modules.
 
         Returns
         -------
