@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -207,17 +206,10 @@ def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, p
     categorical = categorical_columns([schema[name] for name in inputs])
     specs = selection.specs(inputs, categorical)
     found: dict[int, ColumnEvidence] = {}
-    placing: Future[ColumnEvidence] | None = None
     known: dict[int, Categories] = {}
-    with ThreadPoolExecutor(1) as worker:  # puts a column in its place while the engine is at the next
-        for spec in sorted(specs, key=lambda spec: len(spec.parts)):  # categories of single columns serve the others
-            progress(len(found), len(specs))
-            place = query.group(spec, inputs, schema, known)
-            if placing is not None:
-                found[placing.result().position] = placing.result()
-            placing = worker.submit(place)
-        assert placing is not None  # `specs` refuses a table without a column to encode
-        found[placing.result().position] = placing.result()
+    for spec in sorted(specs, key=lambda spec: len(spec.parts)):  # categories of single columns serve the others
+        progress(len(found), len(specs))
+        found[spec.position] = query.group(spec, inputs, schema, known)
     progress(len(found), len(specs))
     columns = tuple(found[spec.position] for spec in specs)
     return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None, units)

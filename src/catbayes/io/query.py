@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -222,29 +222,20 @@ class Query:
             raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
         return float(facts[SQUARE])
 
-    def group(
-        self, spec: ColumnSpec, inputs: list[str], schema: Any, known: dict[int, Categories]
-    ) -> Callable[[], ColumnEvidence]:
-        """Group by one column, or by several; returns what puts the groups in their places, which asks no engine.
-
-        `known` are the categories of columns that were put in their places before.
-        """
+    def group(self, spec: ColumnSpec, inputs: list[str], schema: Any, known: dict[int, Categories]) -> ColumnEvidence:
+        """Group by one column, or by several; `known` are the categories of the columns so far, and is added to."""
         names = [inputs[part] for part in spec.parts]
         keys, statistics = self._group([self._key(name, schema[name]) for name in names])
-
-        def place() -> ColumnEvidence:
-            if len(keys) == 1:  # its values are distinct
-                known[spec.position], slots = Categories.of_distinct(keys[0])
-                index = Index.of_column(known[spec.position])
-            else:
-                for part, own in zip(spec.parts, keys, strict=True):
-                    if part not in known:
-                        known[part], _ = Categories.of_distinct(list(dict.fromkeys(own)))
-                sources = [known[part] for part in spec.parts]
-                index, slots = Index.of(sources, [k.slots(list(v)) for k, v in zip(sources, keys, strict=True)])
-            return ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics.place(slots, index.n_slots))
-
-        return place
+        if len(keys) == 1:  # its values are distinct
+            known[spec.position], slots = Categories.of_distinct(keys[0])
+            index = Index.of_column(known[spec.position])
+        else:
+            for part, own in zip(spec.parts, keys, strict=True):
+                if part not in known:
+                    known[part], _ = Categories.of_distinct(list(dict.fromkeys(own)))
+            sources = [known[part] for part in spec.parts]
+            index, slots = Index.of(sources, [k.slots(list(v)) for k, v in zip(sources, keys, strict=True)])
+        return ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics.place(slots, index.n_slots))
 
     def _key(self, name: str, dtype: Any) -> nw.Expr:
         """A column to group by, one spelling for each category."""
