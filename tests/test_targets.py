@@ -135,7 +135,9 @@ def test_weights_groups_and_exposure_reach_every_target():
         same(pipeline.fit_transform(X, Y, sample_weight=weight, groups=groups), features)
 
 
-@pytest.mark.parametrize("container", [pandas.DataFrame, polars.DataFrame, np.column_stack], ids=["pandas", "polars", "numpy"])
+@pytest.mark.parametrize(
+    "container", [pandas.DataFrame, polars.DataFrame, np.column_stack], ids=["pandas", "polars", "numpy"]
+)
 def test_each_target_may_have_weights_of_its_own(container):
     """Only rows with a sale have a price."""
     sold = (Y["sold"] == "yes").to_numpy(float)
