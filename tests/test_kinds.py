@@ -24,7 +24,8 @@ from catbayes import (
     gather,
 )
 from catbayes.families import BetaBernoulli, NormalGamma
-from catbayes.kinds import Bins, Nested, Ordinal, Shared, Spellings, Tags, form_of
+from catbayes.kinds import Bins, Nested, Ordinal, Shared, Spellings, Tags
+from catbayes.kinds.spellings import form_of
 
 FAMILIES = ["bernoulli", "categorical", "normal", "lognormal", "poisson", "negative_binomial"]
 

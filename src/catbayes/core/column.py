@@ -25,7 +25,6 @@ from catbayes.families import Family
 from catbayes.families.arithmetic import no_signal
 from catbayes.kinds.kind import Kind
 from catbayes.kinds.links import Links, centre_of
-from catbayes.kinds.tree import Tree
 from catbayes.mappings import Mapping
 
 __all__ = ["FittedColumn", "draw_features", "links_of"]
@@ -233,10 +232,8 @@ class FittedColumn(ColumnSpec):
 
 def links_of(index: Index) -> type[Links] | None:
     """Find how the slots of an index are linked; None if they all have one prior."""
-    if index.kind is not None:
-        kind: Kind = index.kind
-        return kind.links
-    return Tree if index.levels else None
+    kind: Kind | None = index.kind
+    return None if kind is None else kind.links
 
 
 def update_linked(links: Links, index: Index, statistics: Statistics) -> tuple[Family, Family, Slots]:

@@ -10,7 +10,7 @@ from typing import Any
 from catbayes.core.combinations import Index
 from catbayes.core.table import find_column, find_columns
 from catbayes.errors import InputError
-from catbayes.kinds import Kind, Nested, Shared
+from catbayes.kinds import Kind
 
 __all__ = ["ColumnSpec", "Selection"]
 
@@ -141,10 +141,10 @@ def _find_ancestors(names: list[Any], kinds: Mapping[int, Kind]) -> dict[int, tu
     """Positions of the columns that hold the ancestors of each nested column, the farthest first."""
     found: dict[int, tuple[int, ...]] = {}
     for position, kind in kinds.items():
-        if isinstance(kind, Nested) and kind.by_column:
-            above = tuple(reversed([find_column(names, parent, "Nested") for parent in kind.parents]))
+        if kind.parent_columns:
+            above = tuple(reversed([find_column(names, parent, "Nested") for parent in kind.parent_columns]))
             if len({*above, position}) < len(above) + 1:
-                given = f"{{{names[position]!r}: Nested({list(kind.parents)!r})}}"
+                given = f"{{{names[position]!r}: Nested({list(kind.parent_columns)!r})}}"
                 raise InputError(f"kinds={given} names a column twice. Name each one once.")
             found[position] = above
     return found
@@ -158,16 +158,7 @@ def _read_kinds(kinds: Any) -> dict[Any, Kind]:
             '{"hour": Ordinal(cyclic=True), "age": Bins(20)}.'
         )
     for columns, kind in kinds.items():
-        if isinstance(kind, Shared) != (isinstance(columns, tuple) and len(columns) > 1):
-            raise InputError(
-                f"kinds: {columns!r} is a {type(kind).__name__}: expected a column for each kind, and a tuple of two "
-                'or more columns for Shared(), such as {("home", "away"): Shared()}.'
-            )
-        if isinstance(kind, Shared) and kind.opposed and len(columns) > 2:
-            raise InputError(
-                f"kinds: {columns!r} are Shared(opposed=True): expected two columns. Of three, two would be opposed to "
-                "the third, and so not to each other."
-            )
+        kind.check_columns(columns)
     return dict(kinds)
 
 

@@ -67,18 +67,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Weight of each class in each category, (category, class).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tally = Tally.from_codes(np.array([0, 0, 1]), np.array([1, 1, 0]), n_slots=2, n_classes=2)
-    >>> tally.weight
-    array([[0., 2.],
-           [1., 0.]])
-    >>> (tally + tally - tally).count
-    array([2., 1.])
-    """
+    """Weight of each class in each category, (category, class)."""
 
     weight: Array
 
@@ -179,15 +168,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Count, mean and centred sum of squares of the target, one entry per category.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> moments = Moments.from_codes(np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0]), n_slots=2)
-    >>> moments.mean, moments.m2
-    (array([2., 5.]), array([2., 0.]))
-    """
+    """Count, mean and centred sum of squares of the target, one entry per category."""
 
     count: Array
     mean: Array

@@ -176,7 +176,7 @@ def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Sele
         if len(column.parts) > 1 and not column.is_interaction
     }
     for columns, kind in selection.again(like.columns).items():
-        if not (isinstance(kind, Nested) and kind.by_column):
+        if not kind.parent_columns:
             kinds[columns] = kind
     selection = Selection(names, interactions, selection.aside, kinds=kinds)
     if like.classes is None:

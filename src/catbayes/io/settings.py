@@ -139,8 +139,8 @@ def _write_field(value: Any, name: str) -> Any:
 
 def _write_parents(kind: Nested) -> Any:
     """Names of columns, or pairs of a category and its ancestors."""
-    if kind.by_column:
-        return [write_name(column) for column in kind.parents]
+    if kind.parent_columns:
+        return [write_name(column) for column in kind.parent_columns]
     return {
         "table": [
             [write_value(child, "parent"), write_values(above, "parent")] for child, above in kind.parents.items()

@@ -11,23 +11,18 @@ from catbayes.kinds.kind import Kind
 from catbayes.kinds.nested import Nested
 from catbayes.kinds.ordinal import Ordinal
 from catbayes.kinds.shared import Shared
-from catbayes.kinds.spellings import Forms, Spellings, form_of
+from catbayes.kinds.spellings import Forms, Spellings
 from catbayes.kinds.tags import Sets, Tags
 
 __all__ = [
-    "CATEGORIES",
     "KINDS",
     "Bins",
-    "Cuts",
-    "Forms",
     "Kind",
     "Nested",
     "Ordinal",
-    "Sets",
     "Shared",
     "Spellings",
     "Tags",
-    "form_of",
 ]
 
 KINDS: dict[str, type[Kind]] = {kind.__name__: kind for kind in (Bins, Nested, Ordinal, Shared, Spellings, Tags)}

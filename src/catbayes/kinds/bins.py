@@ -112,14 +112,7 @@ class Bins(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Cuts(Categories):
-    """Bins as categories: a number has the slot of its bin, and none is unseen.
-
-    Examples
-    --------
-    >>> cuts = Cuts.at((18.0, 65.0))
-    >>> cuts.values, cuts.codes(np.array([3.0, 18.0, 90.0, np.nan])).tolist()
-    (('below 18', '18 to 65', '65 or more'), [0, 1, 2, 3])
-    """
+    """Bins as categories: a number has the slot of its bin, and none is unseen."""
 
     edges: tuple[float, ...] = ()
 

@@ -36,6 +36,19 @@ class Kind(ABC):
     names_parents: ClassVar[bool] = False  # whether the parents were found here, so that users have not seen them
 
     @property
+    def parent_columns(self) -> tuple[Any, ...]:
+        """Columns of the table that hold the parents of a category, the closest first."""
+        return ()
+
+    def check_columns(self, columns: Any) -> None:
+        """Require a column, or for kinds that share categories a tuple of them."""
+        if isinstance(columns, tuple) and len(columns) > 1:
+            raise InputError(
+                f"kinds: {columns!r} is a {type(self).__name__}: expected a column for each kind, and a tuple of two "
+                'or more columns for Shared(), such as {("home", "away"): Shared()}.'
+            )
+
+    @property
     def pools_means(self) -> bool:
         """Whether rows of one category enter the mean of another, and not its prior alone."""
         return False

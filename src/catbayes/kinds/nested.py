@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import narwhals as nw
@@ -52,21 +52,21 @@ class Nested(Kind):
         object.__setattr__(self, "parents", tuple(given) if _is_column_list(given) else _read_parents(given))
 
     @property
-    def by_column(self) -> bool:
-        """Whether columns of the table hold the parents."""
-        return isinstance(self.parents, tuple)
+    def parent_columns(self) -> tuple[Any, ...]:
+        """Columns of the table that hold the parents, the closest first; none if a table of parents was given."""
+        return self.parents if isinstance(self.parents, tuple) else ()
 
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
         """The categories that were seen, each below its ancestors."""
-        if self.by_column:
-            return seen.nested()
+        if self.parent_columns:
+            return replace(seen.nested(), kind=self)
         values = seen.sources[0].values
         if values and not {*values} & self.parents.keys():
             warn(
                 f"Nested: the table of parents of {name!r} names none of its categories, such as {list(values[:3])}. "
                 "Are they of the same type?"
             )
-        return seen.below(self.parents)
+        return replace(seen.below(self.parents), kind=self)
 
 
 def _is_column_list(parents: Any) -> bool:

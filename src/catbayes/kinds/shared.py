@@ -154,6 +154,19 @@ class Shared(Kind):
     links: ClassVar[type[Links]] = Roles
     in_memory: ClassVar[bool] = True
 
+    def check_columns(self, columns: Any) -> None:
+        """Require two columns or more."""
+        if not isinstance(columns, tuple) or len(columns) < 2:
+            raise InputError(
+                f"kinds: {columns!r} is a Shared: expected a tuple of two or more columns, such as "
+                '{("home", "away"): Shared()}.'
+            )
+        if self.opposed and len(columns) > 2:
+            raise InputError(
+                f"kinds: {columns!r} are Shared(opposed=True): expected two columns. Of three, two would be opposed to "
+                "the third, and so not to each other."
+            )
+
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
         """The categories of all roles."""
         joint = seen

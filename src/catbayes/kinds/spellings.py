@@ -133,13 +133,7 @@ class Grams:
 
 @dataclass(frozen=True, slots=True)
 class Forms(Read):
-    """Forms as categories: every spelling of one has its slot.
-
-    Examples
-    --------
-    >>> Forms(("oslo", "rome")).codes(["OSLO", "Rome!", None, "Kyiv"]).tolist()
-    [0, 1, 2, 3]
-    """
+    """Forms as categories: every spelling of one has its slot."""
 
     def cells(self, column: Any) -> list[Any]:
         """Forms of the cells."""
@@ -214,11 +208,6 @@ def form_of(value: Any) -> Any:
     """A spelling without case, accents, punctuation and blanks at its ends; what is no text stays as it is.
 
     A + or # at the end of a word is a part of its name.
-
-    Examples
-    --------
-    >>> form_of(" São-Paulo! "), form_of("..."), form_of(None), form_of("C++")
-    ('sao paulo', '...', None, 'c++')
     """
     if not isinstance(value, str):
         return value

@@ -268,16 +268,7 @@ class Tags(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Sets(Read):
-    """Sets as categories, written with a separator; the members that are known have an effect.
-
-    Examples
-    --------
-    >>> sets = Sets(("a|b", "c"), vocabulary=("a", "b", "c"))
-    >>> sets.codes([["b", "a"], "a | b | b", None, ["c", "d"]]).tolist()
-    [0, 0, 2, 3]
-    >>> sets.with_unseen([["c", "d"]]).values  # members of the vocabulary, or unknown ones
-    ('a|b', 'c', 'c|d')
-    """
+    """Sets as categories, written with a separator; the members that are known have an effect."""
 
     vocabulary: tuple[str, ...] = ()
     separator: str = "|"
