@@ -49,9 +49,9 @@ class Categories:
     def of(cls, column: Any) -> tuple[Categories, Codes]:
         """Find the categories of a column, and the slot of each row."""
         codes, values = _number(column)
-        if isinstance(values, Text):
-            order = order_of_text(values.words)
-            categories, slots = cls(Text(values.words.take(order))), _ranks(order)
+        if hasattr(values, "to_pylist"):
+            order = order_of_text(values)
+            categories, slots = cls(Text(values.take(order))), _ranks(order)
         else:
             categories, slots = cls.of_distinct(values)
         return categories, np.append(slots, np.int32(categories.missing)).take(codes, mode="wrap")
@@ -108,12 +108,12 @@ class Categories:
     def codes(self, column: Any) -> Codes:
         """Slot of each row of another column."""
         codes, values = _number(column)
-        own = self.values.words if isinstance(self.values, Text) else None
-        if own is None or not isinstance(values, Text) or len(values) < MANY:
+        own = self.values.words if len(values) >= MANY and isinstance(self.values, Text) else None
+        if own is None or not hasattr(values, "to_pylist"):
             return self._place(codes, canonical_list(values))
         import pyarrow.compute
 
-        found = pyarrow.compute.index_in(values.words, value_set=own).fill_null(self.unseen).to_numpy()
+        found = pyarrow.compute.index_in(values, value_set=own).fill_null(self.unseen).to_numpy()
         return np.asarray(np.append(found, np.int32(self.missing)).take(codes, mode="wrap"))
 
     def slots(self, values: list[Any]) -> Codes:
@@ -175,7 +175,9 @@ def _sorted(values: Any) -> tuple[Hashable, ...]:
 
 def canonical_list(values: Sequence[Any]) -> Sequence[Any]:
     """One spelling for every value."""
-    if isinstance(values, Text) or set(map(type, values)) <= {str, int, bool, type(None)}:  # the most common kinds
+    if hasattr(values, "to_pylist"):  # text of Arrow
+        return list(values.to_pylist())
+    if set(map(type, values)) <= {str, int, bool, type(None)}:  # the most common kinds
         return values
     return [_canonical(value) for value in values]
 
@@ -262,8 +264,11 @@ def numbers_of(column: Any) -> Array:
 
 # ------------------------------------------------------------------------------------------------ numbering the rows
 
-Numbered = tuple[Codes, Sequence[Any]]
-"""The number of each row's value among some values, which may repeat; -1, or that of None, is missing."""
+Numbered = tuple[Codes, Any]
+"""The number of each row's value among some values, which may repeat; -1, or that of None, is missing.
+
+Text that an Arrow array holds stays there.
+"""
 
 
 def _number(column: Any) -> Numbered:
@@ -362,7 +367,7 @@ def _pyarrow(column: Any) -> Numbered:
     indices = encoded.indices.cast("int64").fill_null(-1) if encoded.null_count else encoded.indices
     codes = indices.to_numpy(zero_copy_only=False)
     if not declared and str(column.type) in ("string", "large_string", "string_view"):
-        return codes, Text(encoded.dictionary.cast("large_string"))
+        return codes, encoded.dictionary.cast("large_string")
     values = cells_of(encoded.dictionary)
     if not declared:
         return codes, values

@@ -170,7 +170,9 @@ class Index:
 
     def slots(self, parts: Sequence[Codes]) -> Codes:
         """Slot of each row, from the slots that it has in each column: its own, or that of its nearest ancestor."""
-        codes = parts[0] if len(self.sources) == 1 else _look_up(self.sources, self.cells, parts)
+        if len(self.sources) == 1:
+            return parts[0]
+        codes = _look_up(self.sources, self.cells, parts)
         for (cells, slots), number in zip(self.tables()[1:], range(len(parts) - 1, 0, -1), strict=False):
             node = _look_up(self.sources[:number], cells, parts[:number])
             codes = np.where((codes == self.unseen) & (node < len(cells)), slots[0] + node, codes)

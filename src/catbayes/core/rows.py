@@ -71,7 +71,7 @@ def read_rows(
         target, weight, units = per_unit(target, weight, exposure)
         y = target.values
 
-    kinds = selection.kinds_at(names)
+    kinds = selection.kinds_at(names) if selection.kinds else {}
 
     def read_column(position: int) -> Read:
         column = table.column(position)
@@ -81,9 +81,10 @@ def read_rows(
 
     needed = sorted({part for spec in specs for part in spec.parts})
     read = dict(zip(needed, run(read_column, needed), strict=True))
-    for position, peers in selection.roles(names).items():
-        for peer in peers:
-            _require_apart(names[position], read[position], names[peer], read[peer], weight)
+    if kinds:
+        for position, peers in selection.roles(names).items():
+            for peer in peers:
+                _require_apart(names[position], read[position], names[peer], read[peer], weight)
     numbers: dict[int, Array] = {}
     is_weighed = selection.weigh or selection.is_auto
     if is_weighed or effects:

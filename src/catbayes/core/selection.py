@@ -96,7 +96,8 @@ class Selection:
 
     def specs(self, names: list[Any], categorical: list[int]) -> list[ColumnSpec]:
         """What to encode of a table with these columns; `categorical` are those that "auto" takes."""
-        aside, kinds = self.dropped(names), self.kinds_at(names) if self.kinds else {}
+        aside = self.dropped(names) if self.aside else []
+        kinds = self.kinds_at(names) if self.kinds else {}
         categorical = [position for position in sorted({*categorical, *kinds}) if position not in aside]
         positions = [position for position in find_columns(names, categorical, self.columns) if position not in aside]
         for place in kinds:
