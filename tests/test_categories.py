@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from catbayes import InputError, SamplingBayesianEncoder, Scaled, gather, load
-from catbayes.kinds import Ordinal
 
 DAYS = [datetime.datetime(2024, 5, 1), None, datetime.datetime(2023, 1, 2), datetime.datetime(2024, 5, 1)]
 COLUMNS = {
@@ -257,28 +256,6 @@ def test_hours_are_encoded_alike_in_every_zone_file_and_engine(six_hours, tmp_pa
         for name in ("t.parquet", "t.csv"):
             evidence = gather(tmp_path / name, target="y", columns=["h"], engine=engine)
             np.testing.assert_array_equal(clone(NEW).fit(evidence).transform(there), features)
-
-
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
-@pytest.mark.parametrize("n_classes", [2, 30])
-def test_pairs_and_many_classes_tell_two_hours_of_one_name_apart(six_hours, tmp_path, n_classes, engine):
-    there, _, _ = six_hours
-    table = there.assign(k=np.arange(120) % 2, y=[f"c{row % n_classes}" for row in range(120)])
-    table.to_parquet(tmp_path / "t.parquet")
-    asked = {"target": "y", "columns": ["h", "k"], "interactions": [("h", "k")]}
-    found = gather(tmp_path / "t.parquet", engine=engine, **asked)
-    expected = gather(table, **asked)
-    for one, other in zip(found.columns, expected.columns, strict=True):
-        assert one.values == other.values
-        np.testing.assert_array_equal(one.statistics.weight, other.statistics.weight)
-
-
-def test_levels_in_an_order_are_two_where_two_hours_have_one_name(six_hours):
-    there, here, y = six_hours
-    levels = [*dict.fromkeys(here["h"])]
-    for kind in (Ordinal(), Ordinal(levels), Ordinal([level.tz_convert("Europe/Oslo") for level in levels])):
-        encoder = SamplingBayesianEncoder("all", kinds={"h": kind}).fit(there, y)
-        assert encoder.posteriors_["h"]["count"][:6].tolist() == [20.0] * 6
 
 
 @pytest.mark.parametrize("make", [pandas.Series, polars.Series, pyarrow.array], ids=["pandas", "polars", "pyarrow"])

@@ -21,7 +21,6 @@ from catbayes import (
     SamplingBayesianEncoder,
     SamplingClassifier,
     Scaled,
-    encode,
     gather,
     recommended_encoder,
 )
@@ -188,30 +187,6 @@ def test_a_saved_encoder_comes_back_the_same(interactions):
     assert loaded.columns_ == encoder.columns_
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
-def test_files_are_encoded_by_interactions_too(tmp_path, engine):
-    table = make_table().assign(id=np.arange(3_000))
-    table["y"] = ((table["door"] % 2) ^ (table["user"] == "ann")).astype(int)
-    path, output = tmp_path / "rows.parquet", tmp_path / "encoded.parquet"
-    table.to_parquet(path)
-    settings = {"interactions": "auto" if engine == "polars" else [("user", "door")], "random_state": 0}
-    encoder = SamplingBayesianEncoder(["user", "door"], **settings).fit(table[["user", "door", "hour", "y"]], "y")
-    assert encoder.columns_[2:] == [("user", "door")]
-    encode(path, encoder, output, n_draws=2, row_id="id", target="y", drop=True)
-    found = pd.read_parquet(output)
-    assert not {"user", "door"} & {*found}
-    assert found["user&door_draw0"][table["y"] == 1].mean() > found["user&door_draw0"][table["y"] == 0].mean() + 0.5
-    drawn = encoder.sample(table[["user", "door", "hour"]], 1, row_id=table["id"])[0]
-    encode(path, encoder, output, n_draws=1, row_id="id", overwrite=True)
-    last = "user&door_draw0"
-    np.testing.assert_allclose(
-        pd.read_parquet(output)[last], drawn[:, -1 if len(encoder.columns_) > 1 else 0].astype(float)
-    )
-
-
-# ------------------------------------------------------------------------------- "auto"
-
-
 def planted(family, how, n_rows=20_000, n_columns=5, seed=0):
     """Columns of 20 categories, of which the first two say something: each by itself, or only together."""
     random = np.random.default_rng(seed)
@@ -271,24 +246,6 @@ def test_a_category_that_determines_the_target_does_not_favour_its_pairs():
     assert gain[["a&d", "a&e"]].max() < 5
 
 
-@pytest.mark.parametrize("rate", [0.1, 1.0])
-def test_auto_keeps_nothing_of_counts_that_hardly_vary(rate):
-    """By chance they vary less than Poisson's, or not at all, and there is no dispersion to divide by."""
-    kept = flat = 0
-    for seed in range(30):
-        random = np.random.default_rng(seed)
-        table = pd.DataFrame(random.integers(0, 5, (random.integers(3, 21), 3)), columns=list("abc"))
-        table["y"] = random.poisson(rate, len(table))
-        flat += table.groupby(["a", "b"])["y"].nunique().max() == 1 and table["y"].any()
-        found = gather(table, list("abc"), "y", family="poisson", interactions="auto")
-        kept += sum(candidate.kept for candidate in found.candidates)
-    assert flat > 3
-    assert kept == 0
-
-
-# ------------------------------------------------------------------------------- models
-
-
 def test_a_linear_model_learns_an_interaction():
     random = np.random.default_rng(0)
     table = pd.DataFrame(random.choice(list("abcdefgh"), (4_000, 2)), columns=["one", "other"])
@@ -307,6 +264,7 @@ def test_a_linear_model_learns_an_interaction():
     assert list(model.by_column(model.coef_)) == ["one", "other", ("one", "other")]
 
 
+@pytest.mark.calibration
 @pytest.mark.parametrize("n_doors", [20, 60, 300])  # about 50, 6 and 1 rows a pair
 @pytest.mark.parametrize("mapping", ["mean", "mean_precision"])
 def test_pairs_of_noise_do_not_leak_the_own_target(n_doors, mapping):

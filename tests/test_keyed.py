@@ -45,26 +45,26 @@ def uniform(p_values):
     return stats.kstest(p_values, "uniform").pvalue > 1e-4 and min(p_values) > 1e-5
 
 
-@pytest.mark.calibration
-@pytest.mark.parametrize(("alpha", "beta"), [(0.05, 0.2), (0.7, 3.0), (1.0, 1.0), (30.0, 2.5), (1e4, 1e5)])
-def test_beta_draws_have_their_distribution(alpha, beta):
-    shapes = np.full(N, alpha), np.full(N, beta)
-    draws = [KeyedRandom(seed, (1,), ROWS).beta(*shapes) for seed in range(20)]
-    assert uniform([stats.kstest(draw, stats.beta(alpha, beta).cdf).pvalue for draw in draws])
+DISTRIBUTIONS = {
+    **{
+        f"beta {a}, {b}": (lambda random, a=a, b=b: random.beta(np.full(N, a), np.full(N, b)), stats.beta(a, b).cdf)
+        for a, b in [(0.05, 0.2), (0.7, 3.0), (1.0, 1.0), (30.0, 2.5), (1e4, 1e5)]
+    },
+    **{
+        f"gamma {a}": (lambda random, a=a: random.standard_gamma(np.full(N, a)), stats.gamma(a).cdf)
+        for a in [0.1, 0.9, 1.0, 1.1, 7.0, 1e6]
+    },
+    "normal": (lambda random: random.standard_normal((N,)), "norm"),
+    "exponential": (lambda random: random.standard_exponential((N,)), "expon"),
+}
 
 
 @pytest.mark.calibration
-@pytest.mark.parametrize("shape", [0.1, 0.9, 1.0, 1.1, 7.0, 1e6])
-def test_gamma_draws_have_their_distribution(shape):
-    draws = [KeyedRandom(seed, (1,), ROWS).standard_gamma(np.full(N, shape)) for seed in range(20)]
-    assert uniform([stats.kstest(draw, stats.gamma(shape).cdf).pvalue for draw in draws])
-
-
-@pytest.mark.calibration
-def test_normal_and_exponential_draws_have_their_distributions():
-    makers = [KeyedRandom(seed, (1,), ROWS) for seed in range(20)]
-    assert uniform([stats.kstest(maker.standard_normal((N,)), "norm").pvalue for maker in makers])
-    assert uniform([stats.kstest(maker.standard_exponential((N,)), "expon").pvalue for maker in makers])
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_keyed_draws_have_their_distribution(name):
+    draw, expected = DISTRIBUTIONS[name]
+    draws = [draw(KeyedRandom(seed, (1,), ROWS)) for seed in range(20)]
+    assert uniform([stats.kstest(drawn, expected).pvalue for drawn in draws])
 
 
 def test_nothing_shares_its_random_numbers_with_anything_else():
