@@ -13,7 +13,6 @@ from sklearn.preprocessing import TargetEncoder
 from catbayes.core.table import Table, find_column
 from catbayes.core.validation import Array, is_number
 from catbayes.errors import InputError
-from catbayes.kinds import Nested, Shared
 
 
 def check_encoder(encoder: Any) -> None:
@@ -32,7 +31,8 @@ def alone(encoder: Any, table: Table, position: int, *, classes: bool, seed: int
     if "interactions" in known:
         encoder.set_params(interactions=None)
     if known.get("kinds"):
-        own = [(name, kind) for name, kind in known["kinds"].items() if not isinstance(kind, Shared | Nested)]
+        every = known["kinds"].items()
+        own = [(name, kind) for name, kind in every if not isinstance(name, tuple) and not kind.parent_columns]
         by_position = {find_column(table.names, name, "kinds"): kind for name, kind in own}
         encoder.set_params(kinds={0: by_position[position]} if position in by_position else None)
     return together(encoder, table, [position], classes=classes, seed=seed)

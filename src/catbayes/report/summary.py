@@ -18,7 +18,6 @@ from catbayes import (
     recommended_encoder,
 )
 from catbayes.comparison import ENCODERS, MEASURES, Comparison, Rows
-from catbayes.families import LogNormalGamma
 from catbayes.inspect import DrawsDisplay, LeakageDisplay, leakage, monitor, shrinkage
 
 MOST_CATEGORIES = 2_000
@@ -156,7 +155,7 @@ def _legend(comparison: Comparison) -> list[dict[str, str]]:
 def _meaning(rows: Rows) -> str:
     """Describe the number of a category."""
     if rows.classes is None:
-        return f"mean of {'log ' if issubclass(rows.family, LogNormalGamma) else ''}{rows.target}"
+        return f"mean of {'log ' if rows.family.log_target else ''}{rows.target}"
     if len(rows.classes) == 2:
         return f"share of rows with {rows.target} = {rows.classes[1]}"
     return f"share of rows of each class of {rows.target}"
