@@ -1,8 +1,6 @@
 """Training rows that go through transform bring a warning; whatever else goes through it does not."""
 
 import copy
-import gc
-import pickle
 import warnings
 from functools import partial
 
@@ -16,8 +14,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from catbayes import InputWarning, MultiTargetEncoder, SamplingBayesianEncoder
-from catbayes.core.training_guard import Seen
-from catbayes.kinds import Nested
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame({"city": RANDOM.choice(list("abcdef"), 200), "age": RANDOM.normal(size=200)})
@@ -51,15 +47,6 @@ def test_it_points_at_the_line_whatever_the_output_and_tells_it_once():
     assert [warning.filename for warning in caught if VERY in str(warning.message)] == [__file__]
 
 
-@pytest.mark.parametrize("above", [{name: name < "d" for name in "abcdef"}, ["half"]], ids=["dictionary", "column"])
-def test_hierarchies_are_guarded_too(above):
-    table = X.assign(half=X["city"] < "d")
-    encoder = SamplingBayesianEncoder(["city"], kinds={"city": Nested(above)}).fit(table, Y)
-    encoder.transform(table[:50])
-    with pytest.warns(InputWarning, match=VERY):
-        encoder.transform(table)
-
-
 def test_several_targets_are_guarded_too():
     encoder = MultiTargetEncoder(SamplingBayesianEncoder()).fit(X, np.stack([Y, 1 - Y], axis=1))
     encoder.transform(X[:50])
@@ -83,21 +70,3 @@ def test_training_scores_searches_and_checks_of_scikit_learn_bring_none():
 def test_who_includes_targets_on_purpose_and_who_learns_more_is_left_alone():
     SamplingBayesianEncoder(own_target="include").fit(X, Y).transform(X)
     SamplingBayesianEncoder().fit(X, Y).partial_fit(X[:50], Y[:50]).transform(X)
-
-
-def test_another_table_in_the_place_of_a_table_that_is_gone_brings_none():
-    encoder = SamplingBayesianEncoder().fit(X, Y)
-    seen = encoder._seen
-    other = X.assign(city=X["city"].to_numpy()[::-1])
-    encoder._seen = Seen(id(other), seen.n_rows, seen.slots)
-    encoder.transform(other)
-
-
-def test_the_table_is_not_kept_and_a_copy_knows_nothing_of_it():
-    table = X.copy()
-    encoder = SamplingBayesianEncoder().fit(table, Y)
-    gc.collect()
-    held = [one for one in gc.get_referrers(table) if one is not globals() and isinstance(one, dict | tuple | list)]
-    assert not any(one is vars(encoder) for one in held)
-    assert pickle.loads(pickle.dumps(encoder))._seen is None
-    assert "_seen" not in encoder.__getstate__()

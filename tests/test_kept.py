@@ -23,7 +23,6 @@ from catbayes import (
     encode,
     recommended_encoder,
 )
-from catbayes.models.prediction import UNCERTAIN
 
 CITIES = ["Bonn", "Kyiv", "Oslo", "Rome"]
 
@@ -212,32 +211,6 @@ def test_boosters_know_codes_for_categories():
     assert coded(many) == ["street_code"]
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        CatBoostClassifier(10, verbose=0, allow_writing_files=False),
-        LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1),
-        XGBClassifier(n_estimators=10, n_jobs=1, verbosity=0),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_validation_tables_have_the_same_categories(estimator):
-    X, y = make_table()
-    model = SamplingClassifier(estimator, random_state=0).fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])])
-    history = getattr(model.estimators_[0], "evals_result_", None) or model.estimators_[0].evals_result()
-    assert len(next(iter(next(iter(dict(history).values())).values()))) == 10
-
-
-def test_a_penalty_for_copies_does_not_switch_the_learning_rate_of_catboost_off():
-    X, y = make_table()
-    model = CatBoostClassifier(30, verbose=0, allow_writing_files=False, random_seed=0)
-    chosen = model.copy().fit(X[["age"]], y).get_all_params()["learning_rate"]
-    copies = SamplingClassifier(model, fit_with="copies", n_draws=3, random_state=0).fit(X, y)
-    found = copies.estimator_.get_all_params()
-    assert found["learning_rate"] == pytest.approx(chosen, rel=1e-6)
-    assert found["l2_leaf_reg"] == pytest.approx(9.0)
-
-
 def test_what_two_categories_of_one_mean_have_apart_is_learnt():
     """Eight in the morning and five in the afternoon: as many on average, and on other days."""
     random = np.random.default_rng(0)
@@ -249,26 +222,6 @@ def test_what_two_categories_of_one_mean_have_apart_is_learnt():
         encoder = recommended_encoder(trees, interactions=None, **settings)
         model = SamplingRegressor(trees, encoder, random_state=0).fit(X[:4_000], y[:4_000])
         assert low < model.score(X[4_000:], y[4_000:]) < high
-
-
-def test_rows_of_well_known_categories_are_predicted_at_the_mean_and_others_over_draws():
-    random = np.random.default_rng(1)
-    X = pd.DataFrame({"city": np.where(random.random(3_000) < 0.7, "big", random.integers(0, 40, 3_000).astype(str))})
-    X["shop"] = random.choice(list("abcd"), 3_000)
-    effect = dict(zip([str(n) for n in range(40)], 2.0 * random.normal(size=40), strict=True))
-    score = X["city"].map(effect).fillna(0.0) + X["shop"].map({"a": -1.5, "b": -0.5, "c": 0.5, "d": 1.5})
-    y = (random.random(3_000) < 1 / (1 + np.exp(-score))).astype(int)
-    forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
-    model = SamplingClassifier(
-        forest, recommended_encoder(forest, interactions=None, keep_categories=None), random_state=0
-    ).fit(X, y)
-    doubts = model.encoder_.encoding_.relative_spread()
-    known = X["city"] == "big"
-    assert doubts[0][model.encoder_.encoding_.columns[0].index.sources[0].values.index("big")] < UNCERTAIN
-    over_draws = model.predict_proba(X)
-    at_mean = model.set_params(predict_with="mean").predict_proba(X)
-    np.testing.assert_array_equal(over_draws[known], at_mean[known])
-    assert (over_draws[~known] != at_mean[~known]).any(axis=1).mean() > 0.8
 
 
 def test_one_draw_to_learn_from_is_the_cheap_and_good_way():

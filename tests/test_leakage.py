@@ -72,7 +72,9 @@ def leave_one_out_mean(train, y, test, seed):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("rows", [1, 2, 4, 20, 100, 250])
+@pytest.mark.parametrize(
+    "rows", [2, 100, *(pytest.param(rows, marks=pytest.mark.calibration) for rows in (1, 4, 20, 250))]
+)
 def test_a_noise_column_costs_nothing(rows, model):
     change = auc_change(by_encoder(), model, rows)
     assert change.mean() > -0.002 - 2 * change.std() / np.sqrt(N_TABLES)
@@ -224,7 +226,8 @@ def test_predictive_quantiles_of_one_to_five_rows_do_not_give_the_own_target_awa
 @pytest.mark.parametrize("kind", ["codes", "one_hot"])
 def test_beside_one_of_many_categories_a_row_knows_those_before_it_only(kind):
     random = np.random.default_rng(0)
-    city, y = np.tile([f"c{n}" for n in range(100)], 4), random.integers(0, 2, 400)
+    city, rate = np.tile([f"c{n}" for n in range(100)], 4), np.tile(random.choice([0.3, 0.7], 100), 4)
+    y = random.binomial(1, rate)
 
     def features(own_target, most, **settings):
         kept = {"keep_categories": kind, "max_categories": most}
@@ -235,6 +238,6 @@ def test_beside_one_of_many_categories_a_row_knows_those_before_it_only(kind):
     for k in range(3):
         np.testing.assert_array_equal(hidden.features(k), ordered.features(k))
     step = [within_category(draws.features(0)[:, 0], city, y) for draws in (hidden, few)]
-    assert step[1] < step[0] - 0.1  # nobody is told of few's categories, whose own target leaves the larger step
+    assert step[1] < step[0] - 0.05  # nobody is told of few's categories, whose own target leaves the larger step
     by_folds = features("exclude", None, temperature=0.1), features("cross_fit", None, temperature=0.1)
     np.testing.assert_array_equal(by_folds[0].features(0), by_folds[1].features(0))

@@ -14,8 +14,6 @@ from sklearn.metrics import log_loss, roc_auc_score
 import catbayes
 import reference
 from catbayes import InputError, InputWarning, Ordered, SamplingBayesianEncoder, SamplingClassifier, Scaled, encode
-from catbayes.core.statistics import Moments, Tally
-from catbayes.families import BetaBernoulli
 
 N = 200
 RANDOM = np.random.default_rng(0)
@@ -41,17 +39,6 @@ def test_features_are_those_of_a_loop_over_the_rows_before(family, weighted):
     weights = np.ones(N) if weight is None else weight
     expected = reference.encode(family, prior, CITY, y, weights, lambda n, m: DAY[m] < DAY[n])
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("kind", [Tally, Moments])
-def test_the_rows_before_are_none_one_two_and_so_on(kind):
-    codes, rank = np.repeat([0, 1, 2], [1, 5, 40]), np.random.default_rng(1).permutation(46)
-    if kind is Tally:
-        before = Tally.before(codes, rank, codes % 2, n_classes=2)
-    else:
-        before = Moments.before(codes, rank, rank.astype(float), n_slots=3)
-    for code, size in enumerate([1, 5, 40]):
-        assert sorted(before.count[codes == code]) == list(range(size))
 
 
 def test_each_draw_has_an_order_of_its_own_and_the_same_at_every_call():
@@ -126,20 +113,6 @@ def test_the_column_of_time_is_not_among_the_outputs():
     model = SamplingClassifier(LogisticRegression(), encoder).fit(table, TARGETS["bernoulli"])
     assert list(model.by_column(model.coef_)) == ["city", "n"]
     assert model.predict_proba(table).shape == (N, 2)
-
-
-@pytest.mark.parametrize("zone", ["UTC", "Europe/Oslo"])
-@pytest.mark.parametrize("kind", [None, object])
-def test_the_hour_that_a_clock_shows_twice_is_two_hours(zone, kind):
-    """At the end of summer time; a row that goes by the clock would know rows of the next hour."""
-    minute = pd.Series(pd.date_range("2024-10-27 00:00", periods=120, freq="min", tz="UTC").tz_convert(zone))
-    when = minute if kind is None else pd.Series([cell.to_pydatetime() for cell in minute], dtype=kind)
-    encoder = SamplingBayesianEncoder(
-        ["c"], prior=BetaBernoulli(alpha=1, beta=1), own_target=Ordered("t"), temperature=0.0
-    )
-    found = encoder.fit_transform(pd.DataFrame({"c": "a", "t": when}), np.repeat([0, 1], 60))
-    before, ones = np.arange(120), np.maximum(np.arange(120) - 60, 0)
-    np.testing.assert_allclose(found[:, 0], (1 + ones) / (2 + before), rtol=1e-12)
 
 
 def test_what_cannot_be_ordered_is_refused(tmp_path):

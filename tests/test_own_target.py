@@ -6,8 +6,7 @@ import numpy as np
 import pandas
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 
 import catbayes
 from catbayes import (
@@ -15,7 +14,6 @@ from catbayes import (
     MultiTargetEncoder,
     Ordered,
     SamplingBayesianEncoder,
-    SamplingClassifier,
     Scaled,
     encode,
 )
@@ -65,12 +63,6 @@ def test_each_way_gives_features_of_its_own():
     assert all((one != other).mean() > 0.9 for n, one in enumerate(drawn) for other in drawn[:n])
 
 
-def test_a_position_names_the_column_of_time_too():
-    by_name, by_position = (encoder(own_target=Ordered(column)) for column in ("day", 1))
-    np.testing.assert_array_equal(by_name.fit_transform(X, Y), by_position.fit_transform(X, Y))
-    assert by_position.get_feature_names_out().tolist() == ["city", "size"]
-
-
 @pytest.mark.parametrize("own_target", ["loo", None, 5, KFold(3), Ordered, ["exclude"]], ids=repr)
 def test_other_values_of_own_target_are_refused(own_target):
     expected = r'expected one of "exclude", "cross_fit", "ordered", "include", or an object such as Ordered'
@@ -92,20 +84,6 @@ def test_settings_are_saved_with_the_encoder(way):
     assert loaded.get_params() == fitted.get_params()
     np.testing.assert_array_equal(loaded.sample(X, 2), fitted.sample(X, 2))
     np.testing.assert_array_equal(loaded.fit_transform(X, Y), clone(fitted).fit_transform(X, Y))
-
-
-def test_a_splitter_cannot_be_saved_and_a_number_of_folds_can():
-    fitted = encoder(cv=KFold(3)).fit(X, Y)
-    with pytest.raises(InputError, match=r"cv=KFold\(.*\) cannot be saved, .*set_params\(cv=…\)"):
-        fitted.save(io.BytesIO())
-    assert saved(fitted.set_params(cv=3)).cv == 3
-
-
-def test_they_can_be_searched_over():
-    model = SamplingClassifier(LogisticRegression(), encoder(), n_draws=2, random_state=0)
-    grid = {"encoder__own_target": ["exclude", Ordered("day")], "encoder__temperature": ["auto", 1.0]}
-    found = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, Y)
-    assert found.best_estimator_.encoder_.own_target == found.best_params_["encoder__own_target"]
 
 
 def test_folds_of_another_splitter_are_used():

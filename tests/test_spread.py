@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from cases import PRIORS, as_read, make_target, parameters
-from catbayes import InputError, SamplingBayesianEncoder, Scaled
+from catbayes import SamplingBayesianEncoder, Scaled
 from catbayes.core.slots import Slots
 from catbayes.core.target import Target
 from catbayes.families import FAMILIES
@@ -73,20 +72,3 @@ def test_of_what_was_never_seen_nothing_is_drawn_under_a_weak_prior_either(famil
     encoder.fit(np.arange(60)[:, None] % 4, y)
     draws = encoder.sample(np.full((50, 1), 99))[0]
     np.testing.assert_array_equal(draws, np.repeat(encoder.transform([[99]]), 50, axis=0))
-
-
-@pytest.mark.parametrize("settings", [{"temperature": "warm"}, {"temperature": 1.5}])
-def test_other_spreads_are_refused(settings):
-    (name, value) = next(iter(settings.items()))
-    with pytest.raises(InputError, match=f"{name}={value!r}"):
-        SamplingBayesianEncoder("all", **settings).fit([[0], [1]] * 4, [0, 1] * 4)
-
-
-def test_posteriors_tell_what_was_counted_what_is_believed_and_how_firmly():
-    X, y = np.array([["a"]] * 6 + [["b"]] * 2, dtype=object), np.array([1, 1, 1, 0, 0, 0, 1, 1])
-    table = SamplingBayesianEncoder(prior=PRIORS["bernoulli"]).set_output(transform="pandas").fit(X, y).posteriors_[0]
-    told = dict(zip(table["category"], table.to_dict("records"), strict=True))["a"]
-    believed = stats.beta(2.0 + 3.0, 3.0 + 3.0)
-    wanted = {"count": 6.0, "raw_mean": 0.5, "mean": believed.mean(), "sd": believed.std(), "shrinkage": 5.0 / 11.0}
-    wanted |= {"lower": believed.ppf(0.05), "upper": believed.ppf(0.95)}
-    assert {name: told[name] for name in wanted} == pytest.approx(wanted)

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import StratifiedKFold
 
 from cases import PRIORS, make_target
 from catbayes import InputError, SamplingBayesianEncoder, Scaled, fade, gather
-from catbayes.kinds import Nested
 
 CLASSES = ("bernoulli", "categorical")
 ENCODERS = [SamplingBayesianEncoder, partial(SamplingBayesianEncoder, mapping="moments")]
@@ -80,23 +78,6 @@ def test_what_is_taken_out_is_as_if_it_had_never_been(family):
     assert "only here" not in whole.evidence_.columns[0].values
 
 
-def test_rounding_leaves_nothing_of_a_category():
-    """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 to a computer."""
-    table = pandas.DataFrame({"c": ["x"] * 3 + ["a", "b"] * 3, "y": [1] * 3 + [0, 1] * 3, "w": [0.1, 0.2, 0.3] * 3})
-    fitted = SamplingBayesianEncoder(["c"], prior=Scaled(0), random_state=0).fit(table, "y", "w")
-    fitted.remove(table[2::-1], "y", "w")
-    assert fitted.evidence_.columns[0].values == ("a", "b")
-
-
-def test_counts_that_would_leave_less_than_none_cannot_be_taken_out():
-    """Mean and variance of what is left, two rows of mean -1/2, are possible for numbers."""
-    whole, part = ((pandas.DataFrame({"c": ["a"] * len(y), "y": y}), ["c"], "y") for y in ([5, 0, 0, 0], [3, 3]))
-    with pytest.raises(InputError, match="Take out only what was put in"):
-        gather(*whole, family="poisson") - gather(*part, family="poisson")
-    left = gather(*whole, family="normal") - gather(*part, family="normal")
-    assert left.columns[0].statistics.mean[0] == -0.5
-
-
 @pytest.mark.parametrize("family", PRIORS)
 def test_only_what_was_put_in_can_be_taken_out(family):
     X, y, _ = make_rows(family)
@@ -158,33 +139,6 @@ def test_fading_drops_what_it_forgets_for_good():
     assert found.evidence.columns[0].values == ("a", "b")
 
 
-def test_taking_out_what_lies_far_away_is_refused_where_no_digits_are_left():
-    X, y, _ = make_rows("normal")
-    far, rest = X.head(1), encoder("normal").fit(X, y)
-    for size in (1e3, 1e6):
-        left = encoder("normal").fit(pandas.concat([X, far]), [*y, size]).remove(far, [size])
-        for one, other in zip(left.evidence_.columns, rest.evidence_.columns, strict=True):
-            np.testing.assert_allclose(one.statistics.m2, other.statistics.m2, rtol=2e-3)
-    few = gather(pandas.DataFrame({"c": list("aaaa"), "y": [1.5, 2.0, 3.0, 1e9]}), target="y", family="normal")
-    with pytest.raises(InputError, match="hardly a digit is left"):
-        few - gather(pandas.DataFrame({"c": ["a"], "y": [1e9]}), target="y", family="normal")
-    fitted = encoder("normal").fit(pandas.concat([X, far]), [*y, 1e9])
-    before = fitted.evidence_
-    with pytest.raises(InputError, match="hardly a digit is left of how much these vary"):
-        fitted.remove(far, [1e9])
-    assert fitted.evidence_ is before
-
-
-@pytest.mark.parametrize("value", [0.0, 0.1, 3.0])
-def test_what_is_left_may_be_constant(value):
-    def told(c, y):
-        return gather(pandas.DataFrame({"c": list(c), "y": np.array(y)}), target="y", family="normal")
-
-    left = told("aaabbb", [value, value, value, 5.0, value, value]) - told("b", [5.0])
-    assert left.total.count[0] == 5
-    assert (left + told("ab", [1.0, 2.0])).total.mean[0] == pytest.approx((5 * value + 3.0) / 7)
-
-
 def test_new_classes_may_turn_up():
     X, _, _ = make_rows("categorical")
     y = np.array(["x", "y", "z"])[np.random.default_rng(0).integers(0, 3, len(X))]
@@ -211,39 +165,6 @@ def test_classes_that_were_named_stay():
     X, y, _ = make_rows("bernoulli")
     told = SamplingBayesianEncoder(["c"], random_state=0).partial_fit(X, y, classes=[0, 1, 2])
     assert told.remove(X[:5], y[:5]).classes_.tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "classes"),
-    [
-        (np.array([0.5, 1.0, 1.5]), np.array([1, 1, 2]), [0.5, 1.0, 1.5, 2.0]),
-        (np.array([0, 1, 2]), np.array([True, False, True]), [0, 1, 2]),
-        (np.array([0, 300, 0]), np.array([0, 1, 1], dtype=np.int8), [0, 1, 300]),
-        (np.array(["x", "y", "x"]), np.array(["yy", "x", "z"], dtype=object), ["x", "y", "yy", "z"]),
-    ],
-)
-@pytest.mark.parametrize("lazy", [False, True])
-def test_labels_of_another_width_are_joined(first, second, classes, lazy):
-    settings = {"family": "categorical", "prior": Scaled(0), "random_state": 0}
-    X = pandas.DataFrame({"c": ["a", "b", "a"]})
-    grown = SamplingBayesianEncoder(**settings).fit(X, first)
-    if lazy:
-        grown.partial_fit(polars.DataFrame({"c": ["a", "b", "a"], "y": second.tolist()}).lazy(), "y")
-    else:
-        grown.partial_fit(X, second)
-    assert grown.classes_.tolist() == classes
-    assert grown.evidence_.total.count[0] == 6
-
-
-@pytest.mark.parametrize("lazy", [False, True])
-def test_text_and_numbers_are_different_targets(lazy):
-    X, y, _ = make_rows("bernoulli")
-    fitted = SamplingBayesianEncoder(["c"], random_state=0).fit(X, y)
-    words = X.assign(y=y.astype(str))
-    with pytest.raises(InputError, match="text in the one and numbers in the other"):
-        fitted.partial_fit(polars.from_pandas(words).lazy() if lazy else words, "y")
-    with pytest.raises(InputError, match="holds fractions, and its classes so far"):
-        fitted.partial_fit(X.assign(y=y + 0.5), "y")
 
 
 @pytest.mark.parametrize("family", PRIORS)
@@ -334,23 +255,6 @@ def test_a_failed_batch_changes_nothing():
     assert all(vars(fitted)[name] is value for name, value in before.items())
 
 
-@pytest.mark.parametrize("settings", [{}, {"own_target": "cross_fit", "cv": StratifiedKFold(3)}])
-def test_a_target_may_be_named_wherever_it_is_given(settings):
-    X, y, weight = make_rows("bernoulli")
-    table = X.assign(y=y, w=weight)
-    sampling = SamplingBayesianEncoder(["c"], random_state=0, **settings)
-    np.testing.assert_array_equal(sampling.fit_transform(table, "y", "w"), sampling.fit_transform(X, y, weight))
-    table = table.drop(columns="w")
-    named, given_y = sampling.augment(table, "y", 2), sampling.augment(X, y, 2)
-    np.testing.assert_array_equal(named.X, given_y.X)
-    np.testing.assert_array_equal(named.y, given_y.y)
-    np.testing.assert_array_equal(sampling.fit_draws(table, "y").features(1), sampling.fit_draws(X, y).features(1))
-    moments = SamplingBayesianEncoder(
-        ["c"], random_state=0, own_target="cross_fit", cv=StratifiedKFold(3), mapping="moments"
-    )
-    np.testing.assert_array_equal(moments.fit_transform(table, "y"), moments.fit_transform(X, y))
-
-
 def test_a_merged_encoder_has_an_output_of_its_own():
     X, y, _ = make_rows("bernoulli")
     fitted = SamplingBayesianEncoder(["c"], random_state=0).set_output(transform="default").fit(X, y)
@@ -379,32 +283,3 @@ def test_parameters_that_were_set_since_the_fit_count_in_updates_and_files(tmp_p
     assert SamplingBayesianEncoder.load(tmp_path / "model").transform(X).shape[1] == 3
     assert (encoder + SamplingBayesianEncoder(["c"]).fit(X, y)).transform(X).shape[1] == 3
     assert encoder.forget(0.5).transform(X).shape[1] == 3
-
-
-def test_a_table_of_parents_may_change_after_the_fit():
-    X, y, _ = make_rows("bernoulli")
-    parents = {"a": "first", "b": "first", "c": "second", "d": "second"}
-    encoder = SamplingBayesianEncoder(["c"], kinds={"c": Nested(parents)}, random_state=0).fit(X, y)
-    parents["a"] = "third"
-    assert encoder.kinds["c"].parents["a"] == ("first",)
-
-
-def test_a_column_within_another_is_not_the_column_alone():
-    X, y, _ = make_rows("bernoulli")
-    X = X.fillna("e").assign(r=X["n"] // 3)
-    nested = SamplingBayesianEncoder(["c"], kinds={"c": Nested(["r"])}).fit(X, y)
-    with pytest.raises(InputError, match=r"columns differ: \[\('r', 'c'\)\] and \['c'\]"):
-        nested.merge(SamplingBayesianEncoder(["c"]).fit(X, y))
-
-
-def test_evidence_takes_no_weights_of_its_own():
-    X, y, weight = make_rows("bernoulli")
-    evidence = gather(X, ["c"], y)
-    with pytest.raises(InputError, match="sample_weight: what was gathered holds"):
-        SamplingBayesianEncoder(["c"]).fit(evidence, sample_weight=weight)
-
-
-def test_the_first_part_settles_the_library_of_the_frames():
-    X, y, _ = make_rows("bernoulli")
-    encoder = SamplingBayesianEncoder(["c"]).partial_fit(polars.from_pandas(X), y)
-    assert isinstance(encoder.posteriors_["c"], polars.DataFrame)
