@@ -1,4 +1,4 @@
-"""A layer that feeds a neural network with draws: an embedding whose vectors are posteriors instead of weights."""
+"""A PyTorch layer that encodes categories by draws from their posteriors."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ __all__ = ["PosteriorEmbedding"]
 
 
 class PosteriorEmbedding(nn.Module):
-    """Category codes in, f(θ) out: fresh draws at every forward in `train()`, the expectation in `eval()`.
+    """Encode category codes as f(θ): by a new draw for each row in `train()`, by the expectation in `eval()`.
 
-    Each row has a draw of its own. Posteriors are buffers, in torch's default precision: they move with `to(device)`,
-    and `state_dict` holds them. Gradients flow to whatever follows; the posteriors themselves are not trained. For
-    amounts, the drawn mean is given as the difference from that of an unseen category, which single precision can hold.
+    Posteriors are buffers in torch's default precision: they move with `to(device)` and are part of `state_dict`. They
+    are not trained. For amounts, the drawn mean is the difference from that of an unseen category, which fits into
+    single precision.
 
     Parameters
     ----------
     encoder : fitted SamplingBayesianEncoder
         Its `mapping` is "mean", "identity", "polynomial" or "weight_of_evidence".
     eval_draws : int or None
-        None: `eval()` gives the expectation, (row, output). K: it gives K stratified draws of each category,
-        (draw, row, output); average what the network makes of them over the first axis.
+        None: `eval()` returns the expectation, (row, output). K: it returns K stratified draws of each category,
+        (draw, row, output); average the network's outputs over the first axis.
     generator : torch.Generator, optional
         Source of the training draws; torch's own if None.
 
@@ -53,7 +53,7 @@ class PosteriorEmbedding(nn.Module):
     >>> embedding = PosteriorEmbedding(encoder)
     >>> network = torch.nn.Sequential(embedding, torch.nn.Linear(embedding.n_outputs, 1))
     >>> codes = embedding.codes(X)
-    >>> embedding(codes, torch.tensor(y)).shape  # training: a draw for each row, its own target left out
+    >>> embedding(codes, torch.tensor(y)).shape  # training: a draw for each row, without its own target
     torch.Size([40, 1])
     >>> embedding.eval()(embedding.codes([["red"], ["blue"], ["green"]])).squeeze(1)
     tensor([0.9545, 0.5000, 0.5000])
@@ -87,7 +87,7 @@ class PosteriorEmbedding(nn.Module):
                 self.register_buffer(f"{name}_{number}", value)
 
     def _tables(self, column: FittedColumn) -> dict[str, Any]:
-        """What is kept of a column, a row for each category, and the origin that means are measured from."""
+        """The buffers of a column, a row for each category, and the origin that is subtracted from means."""
         mapping, posterior, unseen = column.mapping, column.family, column.slot_priors
         origin, shift = 0.0, np.zeros(1)
         if posterior.as_differences and mapping.linear:
@@ -95,14 +95,15 @@ class PosteriorEmbedding(nn.Module):
             theta = np.zeros_like(usual)
             theta[posterior.location] = usual[posterior.location]
             shift, origin = mapping.drawn(theta), theta[posterior.location].item()
-            posterior, unseen = _shifted(posterior, origin), _shifted(unseen, origin)
-        coarse = torch.tensor(origin).item()  # in the precision of the buffers, which holds the rest as well
+            posterior, unseen = (replace(each, centre=each.centre - origin) for each in (posterior, unseen))
+        coarse = torch.tensor(origin).item()  # the origin as two numbers of the buffers' precision
         tables: dict[str, Any] = {"origin": [coarse, origin - coarse], "variance": column.posterior.prior_variance}
-        kept = np.empty((len(column.expectation), 0)) if column.extra is None else column.extra.values
-        shift = np.append(np.broadcast_to(shift, column.expectation.shape[1] - kept.shape[1]), np.zeros(kept.shape[1]))
-        tables |= {"count": column.posterior.count, "kept": kept, "expectation": column.expectation - shift}
-        for kind, held in (("posterior", posterior), ("unseen", unseen), ("mapping", mapping)):
-            tables |= {f"{kind}_{name}": values for name, values in held.arrays().items()}
+        extra = np.empty((len(column.expectation), 0)) if column.extra is None else column.extra.values
+        n_drawn = column.expectation.shape[1] - extra.shape[1]
+        shift = np.append(np.broadcast_to(shift, n_drawn), np.zeros(extra.shape[1]))
+        tables |= {"count": column.posterior.count, "extra": extra, "expectation": column.expectation - shift}
+        for kind, value in (("posterior", posterior), ("unseen", unseen), ("mapping", mapping)):
+            tables |= {f"{kind}_{name}": values for name, values in value.arrays().items()}
         if self.eval_draws is not None:
             tables["draws"] = column.strata(self.eval_draws, seed=self._encoding.seed) - shift
         return tables
@@ -134,11 +135,11 @@ class PosteriorEmbedding(nn.Module):
         codes : LongTensor of shape (n_rows, n_encoded_columns)
             From `codes`.
         target : tensor of n_rows values, optional
-            In training: the rows' own targets, class numbers or amounts as `fit` took them, which are left out of
-            their posteriors. Give them whenever the rows are among those that the encoder was fitted on.
+            In training: the rows' own targets, class numbers or amounts as in `fit`, which are excluded from their
+            posteriors. Required whenever the encoder was fitted on these rows.
         weight : tensor of n_rows values, optional
-            Their weights, if the encoder was fitted with any. If it was fitted with `exposure`, the targets are events
-            per unit and the weights w · e.
+            Their weights, if the encoder was fitted with weights. With `exposure`, the targets are events per unit and
+            the weights w · e.
 
         Returns
         -------
@@ -166,9 +167,8 @@ class PosteriorEmbedding(nn.Module):
         self._encoding.refuse_one_way()
         if not self._encoding.hides:
             raise InputError(
-                "Draws with these settings do not hide that a target was taken out of them (temperature, "
-                "weights, or counts far from Poisson's; see own_target): train on "
-                "SamplingBayesianEncoder.fit_draws."
+                "Draws with these settings do not hide that a target was taken out of them (temperature, weights, or "
+                "counts far from Poisson's): train on SamplingBayesianEncoder.fit_draws."
             )
         if self._encoding.evidence.weighted and weight is None:
             raise InputError(
@@ -190,7 +190,7 @@ class PosteriorEmbedding(nn.Module):
         return self.get_buffer(f"{name}_{number}")
 
     def _distributions(self, kind: str, number: int) -> Family:
-        """The posteriors of a column, or what its categories are drawn from without their rows."""
+        """The posteriors of a column, or the priors of its categories."""
         return self._family(*(self._buffer(f"{kind}_{name}", number) for name in self._names))
 
     def _draw(self, number: int, code: torch.Tensor, target: torch.Tensor | None, weight: Any) -> torch.Tensor:
@@ -208,17 +208,17 @@ class PosteriorEmbedding(nn.Module):
         slots = slots.settle(column.temperature)
         theta: Any = slots.family.sample(_TorchRandom(self.generator, slots.count))
         drawn = replace(column.mapping, **bound).drawn(slots.closer(theta, column.temperature))
-        return torch.cat([drawn, self._buffer("kept", number)[code]], dim=-1)
+        return torch.cat([drawn, self._buffer("extra", number)[code]], dim=-1)
 
 
 class _TorchRandom:
-    """Stands in for a numpy Generator: draws tensors of the precision and on the device of `like`."""
+    """Replaces a numpy Generator: draws tensors of the precision and on the device of `like`."""
 
     def __init__(self, generator: Any, like: torch.Tensor) -> None:
         self._how = {"generator": generator, "device": like.device, "dtype": like.dtype}
 
     def spawn(self, n_children: int) -> list[_TorchRandom]:
-        """It goes on with every call, so that no child is needed."""
+        """Return itself: every call continues the stream."""
         return [self] * n_children
 
     def standard_normal(self, size: Any) -> torch.Tensor:
@@ -234,7 +234,7 @@ class _TorchRandom:
         return torch.exp(self._log_gamma(shape))
 
     def beta(self, alpha: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
-        """Beta, as the share of one gamma in two, by logarithms."""
+        """Beta, as the share of one gamma in the sum of two, by logarithms."""
         return torch.sigmoid(self._log_gamma(alpha) - self._log_gamma(beta))
 
     def _log_gamma(self, shape: torch.Tensor) -> torch.Tensor:
@@ -242,11 +242,6 @@ class _TorchRandom:
         draw = torch._standard_gamma(shape + 1.0, generator=self._how["generator"])
         less = self.standard_exponential(shape.shape) / shape
         return torch.log(draw) - less.clamp_max(torch.finfo(shape.dtype).max / 4.0)
-
-
-def _shifted(family: Any, origin: float) -> Any:
-    """The distribution of θ where all targets are less by the origin."""
-    return replace(family, centre=family.centre - origin)
 
 
 def _require_drawn(column: FittedColumn) -> None:
