@@ -41,7 +41,6 @@ from catbayes import (
     recommended_encoder,
 )
 from catbayes.comparison.rows import Rows
-from catbayes.families import LogNormalGamma, NormalGamma
 
 N_DRAWS_OF_THE_PAPER = 5
 GAMMA_OF_THE_PAPER = 1e-6
@@ -200,7 +199,7 @@ def _as_in_the_paper(rows: Rows, seed: int) -> Any:
 
 
 def _parameters_of_the_paper(rows: Rows) -> dict[str, Any]:
-    numbers = issubclass(rows.family, NormalGamma | LogNormalGamma)
+    numbers = rows.family.free_strength
     prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0 if numbers else None)
     return _columns_and_family(rows) | {"prior": prior, "own_target": "include", "temperature": 1.0}
 
@@ -394,7 +393,7 @@ def _builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
         up: list[Any] = []
         if model.scaled:
             if rows.classes is None and not one_hot:  # zeros and ones keep their scale
-                log = encoder.follows_family and issubclass(rows.family, LogNormalGamma)
+                log = encoder.follows_family and rows.family.log_target
                 up, down = [TargetUnits(1, log)], [TargetUnits(-1, log)]
                 estimator = make_pipeline(*down, estimator)
             if not one_hot:  # an encoder may leave gaps
