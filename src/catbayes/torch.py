@@ -88,7 +88,9 @@ class PosteriorEmbedding(nn.Module):
 
     def _tables(self, column: FittedColumn) -> dict[str, Any]:
         """The buffers of a column, a row for each category, and the origin that is subtracted from means."""
-        mapping, posterior, unseen = column.mapping, column.family, column.slot_priors
+        mapping = column.mapping
+        posterior: Any = column.family
+        unseen: Any = column.slot_priors
         origin, shift = 0.0, np.zeros(1)
         if posterior.as_differences and mapping.linear:
             usual = posterior.take(column.index.unseen).mean()
