@@ -66,7 +66,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         ----------
         X : table of shape (n_rows, n_columns)
             Array, nested list, or frame of pandas, polars or pyarrow.
-        y : array-like or frame of shape (n_rows, n_targets) or (n_rows,), str or list of str
+        y : array-like or frame of shape (n_rows, n_targets) or (n_rows,), str or list of str, not None
             The targets, of any kinds; or the names of their columns in X.
         sample_weight, exposure
             As for `SamplingBayesianEncoder.fit`, the same for all targets. Weights may also be a frame or an array with
@@ -76,12 +76,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(
-        self,
-        X: TableLike,
-        y: Any = None,
-        sample_weight: Any = None,
-        groups: ByRow = None,
-        exposure: ByRowOrName = None,
+        self, X: TableLike, y: Any = None, sample_weight: Any = None, groups: ByRow = None, exposure: ByRowOrName = None
     ) -> Any:
         """Fit, and encode the training rows, each row's own targets excluded; parameters are as for `fit`."""
         with self._output():
@@ -97,22 +92,18 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
     def sample(self, X: TableLike, n_draws: int = 1, random_state: Seed = None, row_id: RowId = None) -> Any:
         """Draw features of new rows, as `SamplingBayesianEncoder.sample` does, independently for each target."""
         check_is_fitted(self)
-        n_targets = len(self.encoders_)
-        seeds: list[Any] = [None] * n_targets if random_state is None else new_seeds(random_state, n_targets)
-        pairs = zip(self.encoders_.values(), seeds, strict=True)
-        return self._join([encoder.sample(X, n_draws, seed, row_id) for encoder, seed in pairs])
+        encoders = list(self.encoders_.values())
+        seeds = [None] * len(encoders) if random_state is None else new_seeds(random_state, len(encoders))
+        return self._join([e.sample(X, n_draws, seed, row_id) for e, seed in zip(encoders, seeds, strict=True)])
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
         """Name the outputs as the encoder of each target does, followed by the target: `city_price`."""
         check_is_fitted(self)
-        inputs, found = input_names(self, input_features), []
-        for target, (encoder, outputs) in zip(self.encoders_, self._own_outputs(), strict=True):
-            names, passing = encoder.encoding_.layout.names(inputs), _passing(encoder)
-            found += [names[output] if output in passing else f"{names[output]}_{target}" for output in outputs]
-        if len({*found}) < len(found):
-            twice = next(name for name in found if found.count(name) > 1)
+        names = [name for _, _, name in self._outputs(input_features)]
+        if len({*names}) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"Two outputs would be called {twice!r}. Rename the input column or the target.")
-        return np.array(found, dtype=object)
+        return np.array(names, dtype=object)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Route `sample_weight` and `exposure` to `fit`, and groups to the splitter `cv` of the encoder."""
@@ -151,23 +142,27 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         self.__dict__.update({name: first[name] for name in ("n_features_in_", "feature_names_in_") if name in first})
         return results
 
-    def _own_outputs(self) -> list[tuple[SamplingBayesianEncoder, list[int]]]:
-        """Each encoder, and its outputs that are outputs here: columns pass through with the first one alone."""
-        found: list[tuple[SamplingBayesianEncoder, list[int]]] = []
-        for encoder in self.encoders_.values():
-            outputs = range(encoder.encoding_.layout.places[-1].stop)
-            found.append((encoder, [output for output in outputs if not found or output not in _passing(encoder)]))
+    def _outputs(self, input_features: Any = None) -> list[tuple[int, int, str]]:
+        """The encoder of each output, its number there, and its name; columns pass through with the first one alone."""
+        found = []
+        for number, (target, encoder) in enumerate(self.encoders_.items()):
+            layout = encoder.encoding_.layout
+            passing = {layout.places[position].start for position in layout.passing}
+            for output, name in enumerate(layout.names(input_names(self, input_features))):
+                if output not in passing:
+                    found.append((number, output, f"{name}_{target}"))
+                elif number == 0:
+                    found.append((number, output, name))
         return found
 
     def _join(self, parts: list[Any]) -> Any:
         """Put the outputs of all encoders side by side, as an array or a frame."""
-        own = [outputs for _, outputs in self._own_outputs()]
+        outputs = self._outputs()
         if isinstance(parts[0], np.ndarray):
-            return np.concatenate([part[..., outputs] for part, outputs in zip(parts, own, strict=True)], axis=-1)
+            return np.stack([parts[number][..., output] for number, output, _ in outputs], axis=-1)
         frames = [nw.from_native(part, eager_only=True) for part in parts]
-        columns = [frame[:, output] for frame, outputs in zip(frames, own, strict=True) for output in outputs]
-        named = (column.alias(name) for column, name in zip(columns, self.get_feature_names_out(), strict=True))
-        return frames[0].select(*named).to_native()
+        columns = (frames[number][:, output].alias(name) for number, output, name in outputs)
+        return frames[0].select(*columns).to_native()
 
     def _output(self) -> Any:
         """Let the encoders give what `set_output` asked for here."""
@@ -175,20 +170,16 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
         return config_context(transform_output=chosen)
 
 
-def _passing(encoder: SamplingBayesianEncoder) -> set[int]:
-    """The outputs of an encoder that are columns passed through."""
-    layout = encoder.encoding_.layout
-    return {layout.places[position].start for position in layout.passing}
-
-
 def _weights(sample_weight: Any, targets: list[Any]) -> dict[Any, Any]:
     """The weights of the rows for each target: columns of a frame or an array, or the same for all."""
-    columns: Any = None
     if Table.is_frame(sample_weight):
         table = Table.of(sample_weight)
         columns = {name: table.values(place) for place, name in enumerate(table.names)}
     elif isinstance(sample_weight, np.ndarray) and sample_weight.ndim == 2:
-        columns = dict(zip(targets, sample_weight.T, strict=False)) if sample_weight.shape[1] == len(targets) else {}
-    if columns is not None and set(columns) != set(targets):
+        same = sample_weight.shape[1] == len(targets)
+        columns = dict(zip(targets, sample_weight.T, strict=True)) if same else {}
+    else:
+        return dict.fromkeys(targets, sample_weight)
+    if set(columns) != set(targets):
         raise InputError(f"sample_weight: expected one column for each of the targets {targets}, or one for all.")
-    return dict.fromkeys(targets, sample_weight) if columns is None else columns
+    return columns
