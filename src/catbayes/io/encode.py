@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -152,16 +153,30 @@ def _write(
     rows: Iterator[Batch], plan: Plan, output: Any, overwrite: bool, total: int | None, progress: Progress | None
 ) -> Path:
     """Encode batch after batch into one file, in their order; one is written while the next are encoded."""
-    done, is_text = 0, str(output).lower().endswith(".csv")
-    with replacing(output, overwrite) as temporary, _Writer(temporary, is_text) as writer:
+    done, file = 0, None
+    with replacing(output, overwrite) as temporary, ExitStack() as stack:
         for table in _encoded(rows, plan):
-            writer.write(table, [] if plan.n_draws is None else plan.added)
+            if file is None:
+                is_text = str(output).lower().endswith(".csv")
+                file = stack.enter_context(_writer(temporary, table.schema, is_text, plan))
+            file.write_table(table)
             done += len(table)
             if progress is not None:
                 progress(done, total)
         if not done:
             raise InputError("The table holds no rows: there is nothing to encode.")
     return Path(output)
+
+
+def _writer(path: Path, schema: Any, is_text: bool, plan: Plan) -> Any:
+    """Open a CSV or Parquet file; draws repeat too little for a dictionary."""
+    from pyarrow.csv import CSVWriter
+    from pyarrow.parquet import ParquetWriter
+
+    if is_text:
+        return CSVWriter(path, schema)
+    draws = [] if plan.n_draws is None else plan.added
+    return ParquetWriter(path, schema, use_dictionary=[name for name in schema.names if name not in draws])
 
 
 def _encoded(rows: Iterator[Batch], plan: Plan) -> Iterator[Any]:
@@ -194,43 +209,3 @@ def _add_columns(batch: Batch, plan: Plan) -> Any:
     for name, values in plan.apply(batch).items():
         table = table.append_column(name, pyarrow.array(values))
     return table.drop_columns(plan.replaced) if plan.drop else table
-
-
-class _Writer:
-    """Writes tables to a Parquet or CSV file, in a thread of its own."""
-
-    def __init__(self, path: Path, is_text: bool) -> None:
-        self._path = path
-        self._is_text = is_text
-        self._file: Any = None
-        self._thread = ThreadPoolExecutor(1)
-        self._pending: Future[None] | None = None
-
-    def write(self, table: Any, plain: list[str]) -> None:
-        """Write a table, once the one before it is written; `plain` columns repeat too little for a dictionary."""
-        from pyarrow.csv import CSVWriter
-        from pyarrow.parquet import ParquetWriter
-
-        self._wait()
-        if self._file is None and self._is_text:
-            self._file = CSVWriter(self._path, table.schema)
-        elif self._file is None:
-            repeating = [name for name in table.column_names if name not in plain]
-            self._file = ParquetWriter(self._path, table.schema, use_dictionary=repeating)
-        self._pending = self._thread.submit(self._file.write_table, table)
-
-    def _wait(self) -> None:
-        if self._pending is not None:
-            self._pending.result()
-
-    def __enter__(self) -> _Writer:
-        return self
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        try:
-            if kind is None:
-                self._wait()
-        finally:
-            self._thread.shutdown()
-            if self._file is not None:
-                self._file.close()
