@@ -1,4 +1,4 @@
-"""What SamplingClassifier and SamplingRegressor share: fitting on draws, and predicting over them."""
+"""The base class of SamplingClassifier and SamplingRegressor: fitting on draws, and predicting over them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FitWith = Literal["auto", "copies", "members", "rounds"]
 PredictWith = Literal["draws", "mean", "taylor"]
 
 PREDICTED_DRAWS = 8
-"""Draws of a category that is in doubt, to predict with, unless `predict_with` says how many."""
+"""Draws of an uncertain category to predict with, by default."""
 
 STD_DRAWS = 20
 """Draws for a standard deviation, at least: few strata leave the tails out."""
@@ -85,7 +85,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
 
     @abstractmethod
     def _default_estimator(self) -> Any:
-        """What is fitted if no estimator is given."""
+        """Return the estimator if none is given."""
 
     @abstractmethod
     def _read_y(self, y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str, Any]:
@@ -93,25 +93,25 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
 
     @abstractmethod
     def _respond(self, model: Any, features: Array) -> Array:
-        """Predictions of one fitted estimator, such as can be averaged: (row,) or (row, class)."""
+        """Return predictions of one fitted estimator that can be averaged: (row,) or (row, class)."""
 
     @abstractmethod
     def _calibration_of(self, held: HeldOut, seed: int) -> Any:
-        """What rows that were held out say of the next target."""
+        """Learn from held-out rows how targets differ from predictions."""
 
     @abstractmethod
     def _predict_for_calibration(self, X: Any, classes: Any = None) -> Predicted:
-        """What is said of new rows before their targets are seen, for some `classes` if there are any."""
+        """Predict rows that were held out, with a column for each of `classes` if there are any."""
 
     def _usual_spread(self, X: Any) -> float:
-        """How far predictions of rows that were trained on lie apart from draw to draw; 1 where nobody asks."""
+        """Return the mean spread of predictions over draws; 1 where it is not used."""
         return 1.0
 
     def _check_answer(self, table: Table) -> None:
-        """Require of the fitted estimators answers that can be averaged."""
+        """Raise an error if the predictions of the fitted estimators cannot be averaged."""
 
     def _corrected(self, responses: Array, X: Any) -> Array:
-        """Responses as held-out rows correct them, which is for those of classes."""
+        """Return calibrated responses; numbers are returned as they are."""
         return responses
 
     def _chosen_estimator(self) -> Any:
@@ -167,10 +167,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         seed = new_seed(self.random_state)
         way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
         encoder = self._resolve_encoder(table, family, seed, self.encoder)
-        if encoder is None:
-            draws = TrainingDraws(table, Layout.of(len(table.names)), (), lambda k: [])
-        else:
-            draws = from_origins(encoder.fit_draws(X, Named.of(y, called.name), weight, groups))
+        draws = self._training_draws(encoder, X, table, Named.of(y, called.name), weight, groups)
 
         def number(labels: Any) -> Any:
             """Class labels as 0, 1, …, which every library takes in the same order."""
@@ -211,10 +208,18 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         self.__dict__.update(vars(fresh))
         return self
 
+    def _training_draws(
+        self, encoder: Any, X: Any, table: Table, y: Named, weight: Array | None, groups: Any = None
+    ) -> TrainingDraws:
+        """Fit the encoder and return draws of the rows; without an encoder, the numbers as they are."""
+        if encoder is None:
+            return TrainingDraws(table, Layout.of(len(table.names)), (), lambda k: [])
+        return from_origins(encoder.fit_draws(X, y, weight, groups))
+
     def _settle(
         self, encoder: Any, estimators: list[Any], way: str, classes: Any = None, categories: Sequence[int] = ()
     ) -> None:
-        """Keep what was fitted, and make ready what predictions need of it; the inputs are known already."""
+        """Store what was fitted, and prepare predictions; the inputs are known already."""
         self.encoder_, self.estimators_, self.fit_with_ = encoder, estimators, way
         if classes is not None:
             self.classes_ = classes
@@ -250,7 +255,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
 
     @property
     def _n_predicted(self) -> int:
-        """Draws of a category that is in doubt, to predict with."""
+        """Draws of an uncertain category to predict with."""
         return PREDICTED_DRAWS if isinstance(self.predict_with, str) else int(self.predict_with)
 
     def _resolve_encoder(
@@ -294,7 +299,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
         columns : list of encoded columns, optional
-            Draw only these, and keep the others at their expectation.
+            Draw only these, with the others at their expectation.
         n_draws : int, default=20
             Draws of every category, stratified.
 
@@ -318,9 +323,9 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         rows, only = self._read_new(X), None
         if columns is not None:
             names = [column.name for column in rows.columns]
-            strangers = [name for name in columns if name not in names]
-            if strangers:
-                raise InputError(f"columns={list(columns)!r}: {strangers[0]!r} is not encoded; those are {names!r}.")
+            unknown = [name for name in columns if name not in names]
+            if unknown:
+                raise InputError(f"columns={list(columns)!r}: {unknown[0]!r} is not encoded; those are {names!r}.")
             only = {names.index(name) for name in columns}
         check_count("n_draws", n_draws)
         draws = [] if rows.encoding is None else rows.encoding.strata(n_draws)
@@ -369,12 +374,12 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         return np.minimum(lower, predicted), np.maximum(upper, predicted)
 
     def _calibrated(self, name: str) -> Any:
-        """What held-out rows say, for a method that cannot do without."""
+        """Return the calibration, for a method that needs one."""
         check_is_fitted(self)
         if self._calibration is None:
             raise InputError(
                 f"{name} needs rows that the model did not learn from: fit it with calibrate=5, for five folds. "
-                "predict_category_interval holds the doubt about the categories, and needs none."
+                "predict_category_interval has the uncertainty of the categories, and needs none."
             )
         return self._calibration
 

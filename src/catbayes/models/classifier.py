@@ -25,7 +25,7 @@ from catbayes.models.next_class import NextClass
 from catbayes.models.prediction import as_probabilities
 
 MANY_CLASSES = 50
-"""Beyond so many, a tree for each class in every round takes longer than anybody expects."""
+"""Classes beyond which a tree for each in every round takes long."""
 
 
 def _has(name: str) -> Any:
@@ -70,14 +70,13 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         training, epochs by `partial_fit`. "auto": rounds for SGD and MLP, members for what takes no weights or
         makes folds of its own, else copies.
     predict_with : "draws", "mean", "taylor", or int
-        "draws": a row of well-known categories is predicted at the posterior expectation, and one with a category that
-        is in doubt by the average over 8 stratified draws, made once at fit; a number is another number of draws. The
-        answer is deterministic, and the same for a row alone or in a batch. "mean": predict all at the expectation.
+        "draws": a row of frequent categories is predicted at the posterior expectation, and one with an uncertain
+        category by the average over 8 stratified draws, made once at fit; a number is another number of draws. The
+        prediction is deterministic, and the same for a row alone or in a batch. "mean": predict all at the expectation.
         "taylor": the second-order correction of Appendix B, for smooth models.
     calibrate : int, splitter or None
-        Folds that are held out in turn: the model is fitted once more without each of them, which makes `predict_set`
-        and calibrated probabilities. A number means shuffled folds, which keep groups together. None does without, and
-        costs nothing.
+        Folds that are held out in turn: the model is fitted once more without each of them, for `predict_set` and
+        calibrated probabilities. A number means shuffled folds, which keep groups together.
     random_state : int, RandomState or None
         Seed of the draws, and of the estimator if it has none.
     n_jobs : int or None
@@ -146,7 +145,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         return y, family_name(family_of_classes(len(classes))), classes
 
     def predict(self, X: TableLike) -> np.ndarray[Any, Any]:
-        """The class whose probability, averaged over draws, is highest.
+        """Predict the class whose probability, averaged over draws, is highest.
 
         Parameters
         ----------
@@ -164,18 +163,18 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X: TableLike, return_std: bool = False) -> Any:
-        """Class probabilities, averaged over draws, and how much they vary from draw to draw.
+        """Predict class probabilities, averaged over draws, and their spread over draws.
 
-        With `calibrate`, they are those that came true among held-out rows, by how well known the row's categories
-        are: softmax(a log p + b) of the averages p.
+        With `calibrate`, they are softmax(a log p + b) of the averages p, with a and b from held-out rows whose rarest
+        category is about as frequent.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
         return_std : bool, default=False
-            Return the standard deviation over draws as well: doubt that comes from the categories, and with members
-            from their disagreement.
+            Return the standard deviation over draws as well: the uncertainty that comes from the categories, and with
+            members from their disagreement.
 
         Returns
         -------
@@ -197,11 +196,11 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
 
     @available_if(_has("predict_proba"))
     def predict_set(self, X: TableLike, coverage: float = 0.9) -> npt.NDArray[np.bool_]:
-        """The classes among which the next one is, with the probability `coverage` or more.
+        """Predict sets of classes that contain the next one with the probability `coverage` or more.
 
-        Sets are learnt from rows that were held out (`calibrate`), of which those whose rarest category is known as
-        well as here have a say: never seen, seen once, up to 5 times, up to 20 times, or oftener. The likeliest class
-        is always inside, so that sets of a model that is oftener right than `coverage` hold one class each.
+        Sets are learnt from held-out rows (`calibrate`) whose rarest category is about as frequent: never seen, seen
+        once, up to 5 times, up to 20 times, or more often. The most probable class is always inside, so that sets of a
+        model that is right more often than `coverage` have one class each.
 
         Parameters
         ----------
@@ -237,13 +236,13 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
             )
 
     def _predict_uncalibrated(self, X: Any) -> Array:
-        """Averages over draws, of probabilities or scores."""
+        """Return averages over draws, of probabilities or scores."""
         average = self._predict_average(X)
         corrected = self.predict_with == "taylor" and _has("predict_proba")(self)
         return as_probabilities(average) if corrected else average
 
     def _predict_calibrated(self, X: Any) -> Array:
-        """Averages over draws; probabilities as held-out rows correct them, if there are any."""
+        """Return averages over draws, calibrated if there is a calibration."""
         return self._corrected(self._predict_uncalibrated(X), X)
 
     def _corrected(self, responses: Array, X: Any) -> Array:
@@ -263,7 +262,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
 
     @available_if(_has("predict_proba"))
     def predict_log_proba(self, X: TableLike) -> Array:
-        """Logarithms of the averaged probabilities.
+        """Predict logarithms of the averaged probabilities.
 
         Parameters
         ----------
@@ -280,7 +279,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
 
     @available_if(_only_scores)
     def decision_function(self, X: TableLike) -> Array:
-        """Scores averaged over draws, of an estimator without probabilities.
+        """Predict scores averaged over draws, for an estimator without probabilities.
 
         Parameters
         ----------
@@ -296,11 +295,10 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
 
     @available_if(_has("predict_proba"))
     def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
-        """Where the probabilities would lie if the true rates of the categories were known.
+        """Predict intervals for the probabilities that the model would have with the true rates of the categories.
 
-        The interval holds the doubt about categories, as wide as they are rare, and not the doubt about the estimator;
-        but members bring their disagreement in. What `predict_proba` says is always inside. Which class comes
-        next is for `predict_set`.
+        The interval has the uncertainty of the categories, which is large for rare ones, and not that of the estimator,
+        except for the disagreement of members. `predict_proba` is always inside. For the next class, see `predict_set`.
 
         Parameters
         ----------
@@ -330,7 +328,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         return self._predict_bounds(X, coverage, n_draws, self.predict_proba(X))
 
     def _respond(self, model: Any, features: Array) -> Array:
-        """Probabilities, or else scores, or else votes; the estimator knows the classes by their numbers."""
+        """Return probabilities, else scores, else votes; the estimator has numbers for the classes."""
         X = backend_of(model).to_predict(model, features, self._columns)
         if hasattr(model, "predict_proba"):
             found, absent = np.asarray(model.predict_proba(X)), 0.0

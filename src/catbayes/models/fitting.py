@@ -168,21 +168,21 @@ def _require_codes(estimator: Any, rows: TrainingRows) -> None:
 
 def _prepared(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> tuple[Any, TrainingRows]:
     """A clone that knows its features, and the rows with what its `fit` has to be told of them."""
-    model = fresh_clone(estimator, rows, seeded, member)
+    model = fresh_clone(estimator, rows.classes, rows.seed if seeded else None, member)
     model, fit_params = backend_of(model).prepare(model, rows.columns, rows.fit_params)
     return model, replace(rows, fit_params=fit_params)
 
 
-def fresh_clone(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> Any:
-    """Clone the estimator, with seeds of its own wherever the model has one and the estimator has none."""
+def fresh_clone(estimator: Any, classes: Any, seed: int | None, member: int = 0) -> Any:
+    """Clone an estimator, with numbers for its classes, and seeds where the model has one and the estimator none."""
     model = clone(estimator)
-    if rows.classes is not None:
-        model.set_params(**classes_by_number(model.get_params(), rows.classes))
-    if seeded:
+    if classes is not None:
+        model.set_params(**classes_by_number(model.get_params(), classes))
+    if seed is not None:
         unset = sorted(
             name for name, value in model.get_params().items() if name.endswith("random_state") and value is None
         )
-        random = stream(rows.seed, Purpose.ESTIMATOR, member)
+        random = stream(seed, Purpose.ESTIMATOR, member)
         model.set_params(**{name: int(random.integers(np.iinfo(np.int32).max)) for name in unset})
     return model
 

@@ -45,8 +45,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         See `SamplingClassifier`.
     calibrate : int, splitter or None
         Folds that are held out in turn, for `predict_interval`, `predict_quantiles` and `sample_targets`: the model is
-        fitted once more without each of them. A number means shuffled folds, which keep groups together. None does
-        without, and costs nothing.
+        fitted once more without each of them. A number means shuffled folds, which keep groups together.
     random_state : int, RandomState or None
         Seed of the draws, and of the estimator if it has none.
     n_jobs : int or None
@@ -101,15 +100,15 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         return y, family_name(family_of_numbers()), None
 
     def predict(self, X: TableLike, return_std: bool = False) -> Any:
-        """Predict the target, averaged over draws, and how much that varies from draw to draw.
+        """Predict the target, averaged over draws, and its spread over draws.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
         return_std : bool, default=False
-            Return the standard deviation over draws as well: doubt that comes from the categories, and with members
-            from their disagreement.
+            Return the standard deviation over draws as well: the uncertainty that comes from the categories, and with
+            members from their disagreement.
 
         Returns
         -------
@@ -120,11 +119,11 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         return (average, self._predict_std(X)) if return_std else average
 
     def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
-        """Where the prediction would lie if the true means of the categories were known.
+        """Predict intervals for the prediction that the model would have with the true means of the categories.
 
-        The interval holds the doubt about categories, as wide as they are rare, and neither the doubt about the
-        estimator (but members bring their disagreement in) nor the noise of a single target: for the next y there is
-        `predict_interval`. What `predict` says is always inside.
+        The interval has the uncertainty of the categories, which is large for rare ones, and neither that of the
+        estimator, except for the disagreement of members, nor the noise of a single target: for the next y, see
+        `predict_interval`. `predict` is always inside.
 
         Parameters
         ----------
@@ -153,21 +152,21 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         return self._predict_bounds(X, coverage, n_draws, self.predict(X))
 
     def predict_interval(self, X: TableLike, coverage: float = 0.9) -> tuple[Array, Array]:
-        """Where the next target lies: inside with the probability `coverage`, whether its categories are rare or not.
+        """Predict intervals that contain the next target with the probability `coverage`, for rare categories too.
 
-        The interval holds the noise of a single target, the errors of the model and the doubt about the categories. It
-        is learnt from rows that were held out (`calibrate`), of which those whose rarest category is known as well as
-        here have a say: never seen, seen once, up to 5 times, up to 20 times, or oftener. The claim is for rows like
-        those of the table. Where targets have one long tail, more of those outside lie on its side, which makes
-        intervals short: for tails that are alike, ask `predict_quantiles`.
+        The interval has the noise of a single target, the errors of the model and the uncertainty of the categories. It
+        is learnt from held-out rows (`calibrate`) whose rarest category is about as frequent: never seen, seen once, up
+        to 5 times, up to 20 times, or more often. The claim is for rows like those of the table. Where targets have one
+        long tail, more of those outside lie on its side, which makes intervals short: for equal tails, use
+        `predict_quantiles`.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
         coverage : float from 0 to 1, default=0.9
-            Share of the targets inside. Beyond the farthest of the held-out rows there is nothing: for 0.99, some
-            hundreds of them are needed.
+            Share of the targets inside. No interval is longer than the largest error of the held-out rows: for
+            0.99, some hundreds of them are needed.
 
         Returns
         -------
@@ -191,7 +190,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         return lower, upper
 
     def predict_quantiles(self, X: TableLike, levels: Sequence[float]) -> Array:
-        """Quantiles of the next target: it lies below each with the probability of its level.
+        """Predict quantiles of the next target.
 
         Parameters
         ----------
@@ -218,7 +217,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         return self._quantiles("predict_quantiles", X, chosen).T
 
     def sample_targets(self, X: TableLike, n_draws: int = 100, random_state: Seed = None) -> Array:
-        """Draw targets as they may come next, noise and all: what log-scores, CRPS and simulations are made of.
+        """Draw next targets, with their noise, for CRPS and simulations.
 
         Parameters
         ----------
@@ -249,12 +248,12 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         return self._possible(calibration.at(predicted, levels))
 
     def _quantiles(self, name: str, X: Any, levels: Sequence[float]) -> Array:
-        """Quantiles of the next target, (level, row)."""
+        """Return quantiles of the next target, (level, row)."""
         calibration = self._calibrated(name)
         return self._possible(calibration.at(self._predict_for_calibration(X), np.reshape(levels, (-1, 1))))
 
     def _possible(self, targets: Any) -> Array:
-        """Targets that the family of the encoder takes: no counts below zero, no shares above one."""
+        """Clip targets to those that the family of the encoder has: no counts below zero, no shares above one."""
         support = None if self.encoder_ is None else self.encoder_.family_.support
         return np.asarray(targets if support is None else np.clip(targets, 0.0, support.most))
 
