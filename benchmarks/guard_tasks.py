@@ -47,12 +47,15 @@ Results = Iterator[tuple[str, Any]]
 def make_encoder(setting: Setting) -> Any:
     """Make an encoder from plain values; a value that is not named has the default of the version."""
     given = dict(setting)
-    given.pop("only_signal", None)
+    if "own_target" not in given:  # as in versions that gave the folds together with the strategy
+        given.pop("cv", None)
+    if not given.get("keep_categories"):
+        given.pop("max_categories", None)
     if "slopes" in given:
         given["effects"] = given.pop("slopes")
     if isinstance(given.get("prior"), tuple):
         name, parameters = given["prior"]
-        given["prior"] = getattr(catbayes.families, name)(**parameters)
+        given["prior"] = (catbayes.Scaled if name == "Scaled" else getattr(catbayes.families, name))(**parameters)
     elif isinstance(given.get("prior"), int | float):
         given["prior"] = catbayes.Scaled(given["prior"])
     if given.get("mapping") == "quantiles":
@@ -68,14 +71,16 @@ def make_encoder(setting: Setting) -> Any:
 def make_model(estimator: Any, setting: Setting, classes: bool, **parameters: Any) -> Any:
     """Make a model; what the setting of the encoder does not name is what the version recommends for the estimator."""
     encoder = make_encoder(setting)
-    parts = ("interactions", "effects", "keep_categories")
+    parts: tuple[str, ...] = ("interactions", "effects", "keep_categories")
+    given = set(setting) - {"max_categories"} | ({"effects"} if "slopes" in setting else set())
     model = catbayes.SamplingClassifier if classes else catbayes.SamplingRegressor
     if not hasattr(catbayes, "recommended_encoder"):  # the models of older versions have these parameters
         return model(estimator, encoder, **{n: getattr(encoder, n) for n in parts if n in setting}, **parameters)
     usual = catbayes.recommended_encoder(
         estimator, parameters.get("fit_with", "auto"), **{n: encoder.get_params()[n] for n in ("own_target",)}
     )
-    encoder.set_params(**{n: value for n, value in usual.get_params().items() if n in parts and n not in setting})
+    parts = (*parts, *(["max_categories"] if "keep_categories" not in setting else []))
+    encoder.set_params(**{n: value for n, value in usual.get_params().items() if n in parts and n not in given})
     return model(estimator, encoder, **parameters)
 
 
@@ -198,7 +203,6 @@ SAMPLING: dict[str, tuple[Any, ...]] = {
     "slopes": (*[None] * 9, {"town": ["size"]}),
     "keep_categories": (None, None, "codes", "one_hot"),
     "max_categories": (30, 3, None),
-    "only_signal": (True, False),
 }
 FIT = {"sample_weight": (None, None, "light", "heavy"), "groups": (None, None, "groups")}
 MODEL: dict[str, tuple[Any, ...]] = {
@@ -340,7 +344,7 @@ BRANCHES: dict[str, Setting] = {
     "folds, precision is not drawn": {"mapping": "mean_precision"},
     "folds, quantiles are not drawn": {"family": "normal", "mapping": "quantiles"},
     "folds, effects": {"effects": True},
-    "order of the rows": {"keep_categories": "codes", "max_categories": None, "only_signal": False},
+    "order of the rows": {"keep_categories": "codes", "max_categories": None},
     "control: include": {"own_target": "include"},
     "control: mean of the other rows": {"by hand": True},
 }
