@@ -179,14 +179,6 @@ def test_small_leaks_of_many_columns_are_found_in_all_together():
     assert leakage(LEAKING, X, y, cv=3).together.verdicts == ["leaks"]
 
 
-def test_interactions_are_measured_in_all_columns_together():
-    X, y, _ = noise(4, n_rows=300)
-    table = pandas.DataFrame({"town": X[:, 0].astype(str), "country": (X[:, 0] // 9).astype(str)})
-    found = leakage(SamplingBayesianEncoder(interactions=[("town", "country")]), table, y, cv=2)
-    assert found.columns == ["town", "country"]
-    assert np.isfinite(found.together.gap).all()
-
-
 def test_leakage_measures_the_given_columns_or_those_of_the_encoder():
     X, y, _ = noise(4, n_rows=300)
     table = pandas.DataFrame({"a": X[:, 0], "b": X[:, 0], "c": X[:, 0].astype(str)})
@@ -194,17 +186,6 @@ def test_leakage_measures_the_given_columns_or_those_of_the_encoder():
     assert leakage(SamplingBayesianEncoder(["b", "a"]), table, y, columns=["c"], cv=2).columns == ["c"]
     assert leakage(TargetEncoder(), table, y, cv=2).columns == ["c"]
     assert leakage(LeaveOneOutEncoder(), table, y, columns=["a"], cv=2).columns == ["a"]
-
-
-def test_leakage_is_the_same_for_every_container():
-    X, y, random = noise(4, n_rows=600)
-    table = {"first": X[:, 0].astype(str), "age": random.normal(size=600), "second": random.choice(["a", "b"], 600)}
-    one, two = (leakage(LEAKING, make(table), y, cv=2) for make in (pandas.DataFrame, polars.DataFrame))
-    assert one.columns == two.columns == ["first", "second"]  # age is no category
-    np.testing.assert_array_equal(one.gap, two.gap)
-    array = leakage(LEAKING, np.array([table["first"], table["second"]], dtype=object).T, y, cv=2)
-    assert array.columns == [0, 1]
-    np.testing.assert_allclose(array.trained[0], one.trained[0])
 
 
 @pytest.mark.parametrize("encoder", [SamplingBayesianEncoder(), TargetEncoder()])
@@ -290,9 +271,10 @@ def test_shrinkage_reads_several_classes_and_models():
 
 
 def test_shrinkage_is_drawn_with_the_prior_and_areas_by_count(encoder):
-    display = ShrinkageDisplay.from_estimator(encoder, "shop")
     known = encoder.posteriors_["shop"]
-    ax = display.plot(alpha=0.3).ax_
+    _, given = plt.subplots()
+    ax = ShrinkageDisplay.from_estimator(encoder, "shop").plot(given, alpha=0.3).ax_
+    assert ax is given
     (points,) = ax.collections
     seen = known[known["kind"] == "seen"]
     np.testing.assert_array_equal(points.get_offsets(), seen[["raw_mean", "mean"]])
@@ -478,20 +460,6 @@ def test_densities_are_those_of_the_posterior(strength):
     np.testing.assert_allclose(ratio, ratio.mean(), rtol=0.02)
 
 
-def test_displays_by_class_show_the_same_categories_and_add_up_to_one():
-    random = np.random.default_rng(0)
-    X = pandas.DataFrame({"city": random.integers(0, 40, 900).astype(str)})
-    y = random.choice(["bus", "car", "walk"], 900)
-    found = PosteriorDisplay.by_class(SamplingBayesianEncoder().fit(X, y), "city", kind="density")
-    assert list(found) == ["bus", "car", "walk"]
-    assert len({tuple(display.categories) for display in found.values()}) == 1
-    np.testing.assert_allclose(sum(display.mean for display in found.values()), 1.0)
-    assert [display.target for display in found.values()] == [f"probability of class {label}" for label in found]
-    assert list(PosteriorDisplay.by_class(SamplingBayesianEncoder().fit(X, y == "bus"), "city")) == [True]
-    with pytest.raises(InputError, match="has no classes"):
-        PosteriorDisplay.by_class(SamplingBayesianEncoder().fit(X, random.normal(size=900)), "city")
-
-
 # ------------------------------------------------------------------------------------------------ scores
 
 
@@ -535,13 +503,6 @@ def test_the_likelihood_is_largest_at_the_empirical_prior(table, family):
     at, drawn = lines_of(display.plot().ax_, "city: best at")
     np.testing.assert_array_equal(at, display.strengths)
     np.testing.assert_allclose(drawn, display.values[0] - display.best_value[0])
-
-
-def test_a_column_without_signal_is_marked_at_the_edge():
-    X, y = np.repeat(np.arange(30), 10)[:, None], np.tile([1, 1, 1, 0, 0, 0, 0, 0, 0, 0], 30)
-    ax = PriorDisplay.from_estimator(SamplingBayesianEncoder(), X, y).plot().ax_
-    assert lines_of(ax, "0: best beyond 3,000 rows")[0].max() == 3000
-    assert ax.get_lines()[-1].get_xdata() == [3000]
 
 
 def test_scores_by_gamma_are_those_of_cross_validation(table):
@@ -655,17 +616,6 @@ def test_the_name_of_the_target_is_stored_in_files_parts_and_sums(table, tmp_pat
     assert PosteriorDisplay.from_estimator(by_days, "city").target == "mean of claims per unit of exposure"
 
 
-def test_large_numbers_are_written_with_separators(table):
-    salary = pandas.Series(40_000.5 + 90.0 * np.arange(300), name="salary")
-    ax = (
-        PosteriorDisplay.from_estimator(SamplingBayesianEncoder(prior=Scaled(0)).fit(table[0], salary), "city")
-        .plot()
-        .ax_
-    )
-    ax.figure.canvas.draw()
-    assert {"50,000", "55,000"} & {label.get_text() for label in ax.get_xticklabels()}
-
-
 @pytest.mark.parametrize("kind", ["interval", "density"])
 def test_names_with_special_characters_are_drawn(kind):
     names = np.array([*NASTY, None, np.nan], dtype=object)
@@ -680,15 +630,6 @@ def test_names_with_special_characters_are_drawn(kind):
     frame = pandas.DataFrame({"$c_1$ \n": ["a", "b"] * 10})
     fitted = SamplingBayesianEncoder().fit(frame, [0, 1] * 10)
     ShrinkageDisplay.from_estimator(fitted, "$c_1$ \n").plot().figure_.canvas.draw()
-
-
-def test_plots_go_into_the_given_axes(encoder):
-    figure, (left, right) = plt.subplots(1, 2)
-    display = ShrinkageDisplay.from_estimator(encoder, "city").plot(ax=right)
-    assert display.ax_ is right
-    assert display.figure_ is figure
-    assert right.has_data()
-    assert not left.has_data()
 
 
 def test_frames_come_in_the_library_of_the_table_and_are_shown(table):

@@ -33,6 +33,7 @@ def learn(family, random, **settings):
     return theta, encoder.fit(codes[:, None], make_y(family, theta[codes], random))
 
 
+@pytest.mark.calibration
 @pytest.mark.parametrize("family", ["bernoulli", "poisson", "normal"])
 def test_at_most_one_in_a_hundred_batches_without_change_gives_an_alarm(family):
     random = np.random.default_rng(0)
@@ -44,6 +45,7 @@ def test_at_most_one_in_a_hundred_batches_without_change_gives_an_alarm(family):
     assert alarms <= 10
 
 
+@pytest.mark.calibration
 @pytest.mark.parametrize("n_rows", [40, 1000])
 def test_outliers_are_no_change(n_rows):
     alarms = 0

@@ -162,39 +162,6 @@ class PosteriorDisplay(Display):
             library=read.library,
         )
 
-    @classmethod
-    def by_class(cls, estimator: Any, column: Any, **settings: Any) -> dict[Any, PosteriorDisplay]:
-        """Make a display for each class of the target, of the same categories in the same order.
-
-        Parameters
-        ----------
-        estimator, column
-            As for `from_estimator`.
-        **settings
-            `categories`, `kind` and `coverage`, as for `from_estimator`.
-
-        Returns
-        -------
-        dict
-            A display for each class, by its label; of two classes, for the second.
-
-        Examples
-        --------
-        >>> from catbayes import SamplingBayesianEncoder, Scaled
-        >>> from catbayes.inspect import PosteriorDisplay
-        >>> X, y = [["Oslo"]] * 9 + [["Rome"]] * 9, ["bus", "car", "car"] * 3 + ["bus", "bus", "walk"] * 3
-        >>> found = PosteriorDisplay.by_class(SamplingBayesianEncoder(prior=Scaled(0)).fit(X, y), 0)
-        >>> {label: display.mean[:2].round(2).tolist() for label, display in found.items()}  # of Rome, and of Oslo
-        {'bus': [0.58, 0.33], 'car': [0.08, 0.58], 'walk': [0.33, 0.08]}
-        """
-        labels = _labels(fitted_encoding(estimator))
-        if not labels:
-            raise InputError("The target is a number and has no classes: use PosteriorDisplay.from_estimator.")
-        labels = labels[-1:] if len(labels) == 2 else labels
-        last = cls.from_estimator(estimator, column, **settings)
-        settings |= {"categories": last.categories[:-1]}  # and the unseen one
-        return {label: cls.from_estimator(estimator, column, class_=label, **settings) for label in labels}
-
     def _record(self) -> dict[str, Any]:
         return {"category": self.categories, "kind": self.kinds} | {name: getattr(self, name) for name in NUMBERS}
 
