@@ -10,7 +10,7 @@ import numpy as np
 from catbayes.core.validation import Array
 
 TINY = float(np.finfo(np.float64).tiny)
-"""The smallest normal number: what a parameter that must be positive is kept above."""
+"""The smallest normal number: the lower bound of positive parameters."""
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -41,12 +41,12 @@ def rounding(values: Any) -> float:
 
 def at_least(values: Any, low: float) -> Array:
     """Values, or `low` where they are below it."""
-    kept: Array = np.maximum(values, low) if namespace(values) is np else values.clip(low)
-    return kept
+    bounded: Array = np.maximum(values, low) if namespace(values) is np else values.clip(low)
+    return bounded
 
 
 def positive(values: Any) -> Array:
-    """Values that are kept above zero, by the smallest normal number of their precision."""
+    """Clip values to be positive, at least the smallest normal number of their precision."""
     return at_least(values, tiny(values))
 
 

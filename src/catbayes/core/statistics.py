@@ -1,7 +1,7 @@
-"""What a column tells about the target: one mergeable entry per category.
+"""Statistics of the target by category, which can be merged.
 
 A statistic is a value with `+`, `-` and a zero, so batches, files, shards, left-out folds and forgetting are all
-folds over it. `Tally` serves class targets, `Moments` numeric ones. Sums of squares are never kept: with a target
+folds over it. `Tally` serves class targets, `Moments` numeric ones. Sums of squares are never stored: with a target
 near 1e8 they give a negative variance.
 """
 
@@ -121,7 +121,7 @@ class Tally:
         return Tally(self.weight.sum(axis=0, keepdims=True))
 
     def without(self, slots: int | Codes) -> Tally:
-        """Forget one category, or several."""
+        """Drop the rows of one category, or of several."""
         weight = self.weight.copy()
         weight[slots] = 0.0
         return Tally(weight)
@@ -231,7 +231,7 @@ class Moments:
         return Moments(count, mean, m2)
 
     def without(self, slots: int | Codes) -> Moments:
-        """Forget one category, or several."""
+        """Drop the rows of one category, or of several."""
         keep = np.ones(len(self.count))
         keep[slots] = 0.0
         return Moments(self.count * keep, self.mean * keep, self.m2 * keep)
@@ -284,7 +284,7 @@ class Moments:
         mean = np.where(left & (np.abs(self.mean + step) > ROUNDING * np.abs(step)), self.mean + step, 0.0)
         lost = other.count * np.divide(self.count, count, out=np.zeros_like(count), where=left)
         m2 = self.m2 - other.m2 - lost * (self.mean - other.mean) ** 2
-        # What rounding leaves of a mean and of squares is nothing too: the next subtraction would be held against it.
+        # What rounding leaves of a mean and of squares is nothing too: the next subtraction would be compared with it.
         return Moments(np.where(left, count, 0.0), mean, np.where(left & (m2 > ROUNDING * self.m2), m2, 0.0))
 
 

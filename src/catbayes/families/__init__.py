@@ -1,7 +1,7 @@
 """Conjugate families: arrays of distributions of θ, one entry per category, closed under updating.
 
 A prior and a posterior are values of the same class, so `prior.update(statistics)` is a posterior and can be
-updated again. Axes: a family holds (…, category); θ has one more, (…, category, parameter). Adding a family takes one
+updated again. Axes: a family is (…, category); θ has one more, (…, category, parameter). Adding a family takes one
 file and a line in `FAMILIES`.
 """
 
@@ -78,7 +78,7 @@ def resolve_family(family: Any) -> type[Family] | None:
 
 
 def family_name(family: type[Family]) -> str:
-    """The name of a family in `FAMILIES`, which a file can hold."""
+    """The name of a family in `FAMILIES`, as a file has it."""
     for name, known in FAMILIES.items():
         if family is known:
             return name
@@ -101,7 +101,7 @@ def family_of_numbers() -> type[Family]:
 
 
 def check_numbers_as_classes(labels: Sequence[Any]) -> None:
-    """Warn where many whole numbers, or text that holds fractions, are taken for classes unasked; refuse very many."""
+    """Warn where many whole numbers, or text with fractions, are taken for classes unasked; refuse very many."""
     if all(isinstance(label, str) for label in labels):
         if any(number % 1.0 for number in _numbers(labels)):
             warn(
@@ -122,7 +122,7 @@ def check_numbers_as_classes(labels: Sequence[Any]) -> None:
 
 
 def _numbers(labels: Sequence[str]) -> list[float]:
-    """Text as the finite numbers that it holds; none if any of it holds something else."""
+    """Text as finite numbers; none if any of it is something else."""
     try:
         found = [float(label) for label in labels]
     except ValueError:

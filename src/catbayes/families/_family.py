@@ -215,7 +215,7 @@ class Family(ABC):
         )
 
     def varying_as(self, other: Self) -> Self:
-        """The same means, with all that θ says of the target but its mean as in one other distribution."""
+        """The same means, and everything else in θ as in one other distribution."""
         return self
 
     @classmethod

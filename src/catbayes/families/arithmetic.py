@@ -62,7 +62,7 @@ def likeliest_strength(parents: Any, statistics: Any, root: Any) -> float:
 
 
 def left_over(before: Array, taken: Any, weight: Any) -> Array:
-    """What is left of a parameter; nothing, where that is rounding alone, whose digits would tell what was taken."""
+    """What is left of a parameter; nothing, where that is rounding alone, whose digits would reveal what was taken."""
     left = before - taken
     return where(left <= rounding(left) * weight, tiny(left), left)
 
@@ -161,7 +161,7 @@ def dirichlet_maximum(weight: Array) -> Array:
     centre = np.maximum(total, 1e-9 * total.sum()) / total.sum()
     centre /= centre.sum()
     found = [_how_often(column) for column in (*weight.T, row_sums(weight))]
-    # All classes, and behind them the categories as wholes, in one array: a step is a few calls on it.
+    # All classes, followed by the categories as wholes, in one array: a step is a few calls on it.
     count, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
     member = np.repeat(np.arange(len(found)), [len(distinct) for distinct, _ in found])
     signed = np.where(member < len(total), times, -times)

@@ -75,21 +75,21 @@ class BetaNegativeBinomial(Family):
 
     @classmethod
     def empirical(cls, statistics: Moments) -> Self:
-        """Maximise the marginal likelihood of what is kept of the rows (`log_marginal`) over ν and r.
+        """Maximise the marginal likelihood of the statistics (`log_marginal`) over ν and r.
 
         The centre is the mean of the category means, each weighted by n / (ν + n), which is right whatever shape the
         means of categories are spread in: the maximum over the centre follows the bulk of those that are not
-        beta-prime. Where hardly a category has two rows, nothing tells r from ν: then r is that of all rows together,
-        as if categories did not differ.
+        beta-prime. Where hardly a category has two rows, r and ν cannot be separated: then r is that of all rows
+        together, as if categories did not differ.
         """
         total, degrees = statistics.total(), np.maximum(statistics.count - 1.0, 0.0).sum()
         known = degrees >= 0.01 * total.count[0]
         return cls._likeliest(statistics, _sizes(total) if known else (_size_by_moments(total),) * 2)
 
     @classmethod
-    def of_nodes(cls, told: Moments, root: Self) -> Self:
-        """The size is known from the leaves; what nodes were told cannot tell it."""
-        return cls._likeliest(told, (float(root.size),) * 2) if told.varies() else root
+    def of_nodes(cls, messages: Moments, root: Self) -> Self:
+        """The size is known from the leaves; messages do not inform it."""
+        return cls._likeliest(messages, (float(root.size),) * 2) if messages.varies() else root
 
     @classmethod
     def _likeliest(cls, statistics: Moments, sizes: tuple[float, float]) -> Self:
@@ -127,13 +127,13 @@ class BetaNegativeBinomial(Family):
         best = np.array([limits[0], min(np.log(10.0), limits[1]), np.log(np.clip(_size_by_moments(total), *sizes))])
         usual = objective(best)[0]
         for _ in range(2):
-            kept = seen.count / (np.exp(best[1]) + seen.count)
-            centre = np.log(max(float((kept * seen.mean).sum() / kept.sum()), TINY))
+            share = seen.count / (np.exp(best[1]) + seen.count)
+            centre = np.log(max(float((share * seen.mean).sum() / share.sum()), TINY))
             bounds[0] = (centre, centre)
             best, value = maximise(objective, [centre, *best[1:]], bounds)
-        for held, gain in (((0, 1), 1e-2), ((2,), 0.5)):  # what the table must say for a signal, and for a size
-            simpler = [(limits[i], limits[i]) if i in held else bounds[i] for i in range(3)]
-            other, at = maximise(objective, [limits[i] if i in held else best[i] for i in range(3)], simpler)
+        for pinned, gain in (((0, 1), 1e-2), ((2,), 0.5)):  # what a signal and a size must gain
+            simpler = [(limits[i], limits[i]) if i in pinned else bounds[i] for i in range(3)]
+            other, at = maximise(objective, [limits[i] if i in pinned else best[i] for i in range(3)], simpler)
             if value - at < gain:
                 best, value, bounds = other, at, simpler
         best = _summit(lambda x: objective(x)[1], best, bounds)
@@ -141,7 +141,7 @@ class BetaNegativeBinomial(Family):
         return cls(mean, np.maximum(strength, HEAVIEST / size), size)
 
     def dispersion(self, statistics: Moments, row: float = 1.0) -> float:
-        """Squares within categories, as a multiple of what r says: 1 for negative binomial counts of that size."""
+        """Squares within categories, as a multiple of what r implies: 1 for negative binomial counts of that size."""
         some = statistics.take(np.flatnonzero(statistics.count > row))
         events, trials = some.count * some.mean, self.size * some.count
         squares = (events * (1.0 - row / some.count) * (events + trials) / (row + trials)).sum()
@@ -245,11 +245,11 @@ class BetaNegativeBinomial(Family):
     def log_marginal(self, statistics: Moments) -> Array:
         """Log-probability of each category's total, and of its squares given that, less what no prior changes.
 
-        Single counts are not kept. The total S of n rows is NB(r n, p), and p is integrated out. Given S the counts are
-        Dirichlet-multinomial with r for each row, and their squares about the mean S (1 - 1/n) (S + r n) / (1 + r n) on
-        average. They are taken for a gamma variable of that mean and of shape (n - 1) / 2, which Poisson's counts give
-        them. Those of clumped counts have heavier tails: that makes it too sure of r, and not wrong about it. For r = ∞
-        all this is the likelihood of Poisson's counts.
+        Single counts are not stored. The total S of n rows is NB(r n, p), and p is integrated out. Given S the counts
+        are Dirichlet-multinomial with r for each row, and their squares about the mean S (1 - 1/n) (S + r n) / (1 + r
+        n) on average. They are taken for a gamma variable of that mean and of shape (n - 1) / 2, which Poisson's counts
+        give them. Those of clumped counts have heavier tails: that makes it too sure of r, and not wrong about it. For
+        r = ∞ all this is the likelihood of Poisson's counts.
         """
         return np.asarray(self._totals(statistics) + _squares(statistics, self.size)[0])
 
@@ -280,7 +280,7 @@ def _summit(slope: Callable[[Array], Array], best: Array, bounds: list[tuple[flo
 
 
 def _sizes(total: Moments) -> tuple[float, float]:
-    """The sizes to search between; from the second on nobody can tell the counts from Poisson's."""
+    """The sizes to search between; from the second on counts are like Poisson's."""
     return 1e-4, 1e8 * max(float(total.mean[0]), 1.0)
 
 

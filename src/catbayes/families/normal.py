@@ -85,8 +85,8 @@ class NormalGamma(Family):
             after = before.update(standard)
             strength, alpha, beta = before.strength, before.alpha, before.beta
             ratio = after.alpha / after.beta
-            gap, kept = mean - before.centre, count / (strength + count)
-            by_strength = (0.5 * kept - ratio * 0.5 * strength * (kept * gap) ** 2).sum()
+            gap, share = mean - before.centre, count / (strength + count)
+            by_strength = (0.5 * share - ratio * 0.5 * strength * (share * gap) ** 2).sum()
             by_alpha = (times * (digamma(alpha + unique / 2.0) - digamma(alpha))).sum()
             by_alpha += np.log(beta / after.beta).sum()
             by_beta = (alpha / beta - ratio).sum()
@@ -100,8 +100,8 @@ class NormalGamma(Family):
         within = np.log(np.clip(m2.sum() / size, 1e-8, 1.0))
         best = np.array([0.0, np.log(min(10.0, size)), np.log(10.0), within])
         for _ in range(2):
-            kept = count / (np.exp(best[1]) + count)
-            centre = float((kept * mean).sum() / kept.sum())
+            share = count / (np.exp(best[1]) + count)
+            centre = float((share * mean).sum() / share.sum())
             best, value = maximise(objective, [centre, *best[1:]], [(centre, centre), *bounds])
         # No signal means one mean for all categories; their variances may still differ.
         flat, flat_value = maximise(objective, [0.0, cap, best[2], 0.0], [(0.0, 0.0), (cap, cap), *bounds[1:]])
@@ -120,26 +120,26 @@ class NormalGamma(Family):
         )
 
     @classmethod
-    def of_nodes(cls, told: Moments, root: Self) -> Self:
-        """The noise is known from the leaves, whose precision the root has; what nodes were told cannot tell it."""
-        found = cls.empirical(told).varying_as(root) if told.varies() else root
-        n_nodes = len(told.count)
+    def of_nodes(cls, messages: Moments, root: Self) -> Self:
+        """The noise is known from the leaves, whose precision the root has; messages do not inform it."""
+        found = cls.empirical(messages).varying_as(root) if messages.varies() else root
+        n_nodes = len(messages.count)
         for _ in range(3):
-            kept = told.count / (found.strength + told.count)
-            centre = (kept * told.mean).sum() / kept.sum()
+            share = messages.count / (found.strength + messages.count)
+            centre = (share * messages.mean).sum() / share.sum()
             certain = cls(*(np.full(n_nodes, value) for value in (centre, CERTAIN, found.alpha, found.beta)))
-            found = cls(centre, np.asarray(likeliest_strength(certain, told, found)), found.alpha, found.beta)
+            found = cls(centre, np.asarray(likeliest_strength(certain, messages, found)), found.alpha, found.beta)
         return found
 
     def update(self, statistics: Moments) -> Self:
         """Equations 15 to 18."""
         count = statistics.count
         strength = self.strength + count  # ν_mv = ν + N_mv  (16)
-        kept = where(strength > 0, count, 0.0) / where(strength > 0, strength, 1.0)
+        share = where(strength > 0, count, 0.0) / where(strength > 0, strength, 1.0)
         gap = statistics.mean - self.centre
-        centre = self.centre + kept * gap  # μ_0mv = (ν μ₀ + N_mv ȳ_mv) / (ν + N_mv)  (15)
+        centre = self.centre + share * gap  # μ_0mv = (ν μ₀ + N_mv ȳ_mv) / (ν + N_mv)  (15)
         alpha = self.alpha + count / 2.0  # α_mv = α + N_mv / 2  (17)
-        beta = self.beta + statistics.m2 / 2.0 + kept * self.strength * gap**2 / 2.0  # (18)
+        beta = self.beta + statistics.m2 / 2.0 + share * self.strength * gap**2 / 2.0  # (18)
         return type(self)(centre, strength, alpha, beta)
 
     def leave_out(self, target: Any, weight: Any) -> Self:

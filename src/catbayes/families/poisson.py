@@ -131,8 +131,8 @@ class GammaPoisson(Family):
         """A new count is negative binomial: α successes, each with probability β / (β + 1)."""
         mean = self.alpha / self.beta
         few = mean < MANY
-        doubt = np.minimum(1.0, CERTAIN / np.maximum(self.alpha, self.beta))
-        alpha, beta = (np.where(few, doubt * values, 1.0) for values in (self.alpha, self.beta))
+        scale = np.minimum(1.0, CERTAIN / np.maximum(self.alpha, self.beta))
+        alpha, beta = (np.where(few, scale * values, 1.0) for values in (self.alpha, self.beta))
         counted = nbinom.ppf(probability, alpha, beta / (beta + 1.0))
         shape = 1.0 / (1.0 / mean + 1.0 / self.alpha)
         return np.asarray(np.where(few, counted, np.ceil(gammaincinv(shape, probability) * (mean / shape))))

@@ -16,7 +16,7 @@ from catbayes.families._normals import Normals
 from catbayes.families.arithmetic import maximise, no_signal
 
 N_VARIANCES = 8
-"""Variances that a category may have. Twelve, and continuously many, say the same to the second digit."""
+"""Variances that a category may have. Twelve, and continuously many, give the same to the second digit."""
 
 USUAL_SHAPE = 2.0
 """How far variances of categories lie apart where nothing was learnt of it: as those of a few rows of Student's t₃."""
@@ -26,8 +26,8 @@ USUAL_SHAPE = 2.0
 class RobustNormal(Family):
     """θ ~ N(μ₀, ω²), whatever variance σ² the targets of a category have, which is one of several.
 
-    The normal family ties the doubt of a mean to the variance of its category, so that a mean made of wild targets is
-    shrunk no more than one of tame ones. Here a category that holds an outlier is one whose targets vary much, and
+    The normal family ties the uncertainty of a mean to the variance of its category, so that a mean made of wild
+    targets is shrunk no more than one of tame ones. Here a category with an outlier is one whose targets vary much, and
     its mean counts for little. Each variance has a chance, and given it the mean is normal: θ is a mixture.
 
     `centre` and `precision` are those of θ in each part of the mixture, `noise` is its σ², and `log_chance` the
@@ -231,7 +231,7 @@ class RobustNormal(Family):
         xp = namespace(chance)
         uniform = xp.exp(-random.standard_exponential(chance.shape[:-1]))
         reached = xp.cumsum(chance, -1) >= uniform[..., None]
-        reached[..., -1] = True  # whatever rounding says
+        reached[..., -1] = True  # despite rounding
         taken = xp.cumsum(xp.cumsum(reached, -1), -1) == 1  # the first that is
         centre, spread = (self.centre * taken).sum(-1), 1.0 / xp.sqrt((self.precision * taken).sum(-1))
         # The normal has its own generator: see DirichletCategorical.

@@ -14,7 +14,7 @@ from catbayes.families.poisson import GammaPoisson
 class GammaExponential(GammaPoisson):
     """The family of `GammaPoisson` for times, of which some were cut off before the end was seen.
 
-    A row is a time at risk, its exposure, and y says whether its end was seen (1) or not (0). Of an exponential time
+    A row is a time at risk, its exposure, and y is whether its end was seen (1) or not (0). Of an exponential time
     that was seen to its end, and of one that was not, the likelihood is λ exp(-λ t) and exp(-λ t): that of y events of
     rate λ in the time t. The unit is that of the times, and 1 / λ the average time until the end.
 
@@ -50,7 +50,7 @@ class GammaExponential(GammaPoisson):
         """Squares of times, Σ t² = Σ t · `row`, as a multiple of what exponential ones have.
 
         y - λ t varies by λ² E t² - 1 for each end where all are seen, which is 1 for exponential times. Where some are
-        not it varies by more than this says, but no less than 1.
+        not it varies by more than this, but no less than 1.
         """
         time = statistics.count
         squares = (time * (self.beta + time) / (self.alpha + time * statistics.mean)).sum()  # of a mean time 1 / λ

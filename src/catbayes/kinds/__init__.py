@@ -1,6 +1,6 @@
 """What the values of a column are, if they are more than names: levels in an order, numbers in bins, sets, typed text.
 
-`kinds={"hour": Ordinal(cyclic=True), "age": Bins(20)}` tells an encoder. A kind defines how values become categories,
+An encoder takes `kinds={"hour": Ordinal(cyclic=True), "age": Bins(20)}`. A kind defines how values become categories,
 and how these are linked, so that a rare category learns from those that it is linked to. Adding a kind takes one file
 and a line here.
 """

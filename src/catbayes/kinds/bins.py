@@ -20,28 +20,28 @@ from catbayes.kinds.links import Links
 from catbayes.kinds.random_walk import RandomWalk
 
 EVIDENCE = 3.0
-"""Neighbours stay apart if their difference is e³ = 20 times as likely as none: what is called strong evidence. Chance
-would keep others too, and a row's own target has a part in it."""
+"""Adjacent bins stay apart if their difference is e³ = 20 times as likely as none, which is called
+strong evidence. With less, bins would also differ by chance, and a row's own target would contribute to that."""
 
 
 @dataclass(frozen=True)
 class Bins(Kind):
-    """Numbers, cut into bins of about as many rows each, in their order: a bin leans on its neighbours.
+    """Numbers, cut into bins of about as many rows each, in their order: each is smoothed towards adjacent bins.
 
     Parameters
     ----------
     cuts : int or sequence of numbers, default=20
-        How many bins, cut at quantiles, in which rows count by their weights; or where to cut: a bin holds the numbers
+        How many bins, cut at quantiles, in which rows count by their weights; or where to cut: a bin has the numbers
         from a cut on and below the next.
         Encoders whose cuts were given can be merged, those whose cuts were found cannot.
     merge : bool, default=False
-        Whether to join neighbours that do not differ, by the marginal likelihood of their rows. Bins that lean on their
-        neighbours lose nothing by being narrow; fewer ones are easier to tell.
+        Whether to join adjacent bins that do not differ, by the marginal likelihood of their rows. Narrow bins lose
+        nothing, since they are smoothed; fewer ones are easier to describe.
     cyclic : bool, default=False
-        Whether the last bin is the neighbour of the first: directions, times of day.
+        Whether the last bin is adjacent to the first: directions, times of day.
     monotone : "increasing", "decreasing", or None
         Whether means only rise, or only fall, from bin to bin: isotonic regression of the posterior means. A row's own
-        target is then kept out by folds.
+        target is then excluded by folds.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Bins(Kind):
         return found, found.place(numbers)
 
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
-        """The bins, each the neighbour of the next."""
+        """The bins in their order."""
         if not isinstance(seen.sources[0], Cuts):
             raise InputError(f"Bins: column {name!r} was gathered without cuts. Give gather the same kinds.")
         return replace(seen, kind=self)
@@ -128,7 +128,7 @@ class Cuts(Categories):
         return cls(tuple(labels), edges=tuple(edges))
 
     def to_dict(self) -> dict[str, Any]:
-        """What a file holds of them but for their names."""
+        """All but the names of the bins, for a file."""
         return {"type": "Cuts", "edges": list(self.edges)}
 
     @classmethod
@@ -141,7 +141,7 @@ class Cuts(Categories):
 
     @property
     def is_text(self) -> bool:
-        """The column itself holds numbers."""
+        """The column itself has numbers."""
         return False
 
     def place(self, numbers: Array) -> Codes:
@@ -174,7 +174,7 @@ def _numbers(column: Any, name: Any) -> Array:
 
 
 def _apart_in_writing(edges: Sequence[float]) -> list[str]:
-    """The edges in twelve digits, or in as many more as tell them apart; seventeen tell any two numbers apart."""
+    """The edges in twelve digits, or in as many more as make them differ; seventeen are enough for any two numbers."""
     written = ([f"{edge:.{digits}g}" for edge in edges] for digits in range(12, 18))
     return next(names for names in written if len(set(names)) == len(edges))
 
@@ -183,7 +183,7 @@ def _quantiles(numbers: Array, weight: Array | None, n_bins: int) -> tuple[float
     """Where to cut so that bins have about as many rows each; ties stay together.
 
     Of n rows in their order, the k-th is the first with (k - 1) / (n - 1) at the level or above. Weights count the rows
-    that a row stands for, in units of the smallest, so that equal ones say no more than none.
+    that a row stands for, in units of the smallest, so that equal weights have no effect.
     """
     some = np.isfinite(numbers) if weight is None else np.isfinite(numbers) & (weight > 0.0)
     if not some.any():
@@ -199,7 +199,7 @@ def _quantiles(numbers: Array, weight: Array | None, n_bins: int) -> tuple[float
 def _apart(edges: Sequence[float], statistics: Any, target: Target, weight: Array | None) -> list[float]:
     """The cuts between neighbours that differ: the least likely of the others goes first.
 
-    Rows count for one each, whatever their weights are, and for less where targets vary more than the family says.
+    Rows count for one each, whatever their weights are, and for less where targets vary more than the family implies.
     """
     if not statistics.varies():
         return []

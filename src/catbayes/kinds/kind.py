@@ -37,7 +37,7 @@ class Kind(ABC):
 
     @property
     def parent_columns(self) -> tuple[Any, ...]:
-        """Columns of the table that hold the parents of a category, the closest first."""
+        """Columns of the table with the parents of a category, the closest first."""
         return ()
 
     def check_columns(self, columns: Any) -> None:

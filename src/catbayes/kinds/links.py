@@ -1,7 +1,7 @@
 """What links the categories of a column, and the arithmetic that all links share.
 
 Every category varies about a common mean as the mean of κ rows would, and learns from the categories that it is linked
-to, as strongly as ω rows say. A category's own rows never enter its prior, so nothing is counted twice.
+to, as ω rows would inform it. A category's own rows never enter its prior, so nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Links(ABC):
 
     @classmethod
     def of(cls, index: Index, root: Any, strengths: tuple[float, ...], others: Sequence[Statistics] = ()) -> Self:
-        """Make links of known strengths, as a file holds them."""
+        """Make links of known strengths, as read from a file."""
         return cls(root, strengths)
 
     @classmethod
@@ -66,7 +66,7 @@ class Links(ABC):
         Parameters
         ----------
         index, statistics
-            The slots of the column, and what their rows say.
+            The slots of the column, and the statistics of their rows.
         family, prior
             Of the target.
         column : Statistics

@@ -26,7 +26,7 @@ class Nested(Kind):
     Parameters
     ----------
     parents : list of columns, dictionary, or frame
-        Columns of the table that hold the parents, the closest first: `["region", "country"]`. Or the parent of each
+        Columns of the table with the parents, the closest first: `["region", "country"]`. Or the parent of each
         category, `{"0150": "Oslo"}`, or a tuple of parent, grandparent and so on. Or a frame with the categories in its
         first column and their parents in the next. A dictionary or frame may name categories that were never seen.
 
@@ -53,7 +53,7 @@ class Nested(Kind):
 
     @property
     def parent_columns(self) -> tuple[Any, ...]:
-        """Columns of the table that hold the parents, the closest first; none if a table of parents was given."""
+        """Columns of the table with the parents, the closest first; none if a table of parents was given."""
         return self.parents if isinstance(self.parents, tuple) else ()
 
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:

@@ -20,23 +20,23 @@ MOST_LEVELS = 1000
 
 @dataclass(frozen=True)
 class Ordinal(Kind):
-    """Levels in an order, such as sizes, grades, hours: a rare level leans on its neighbours.
+    """Levels in an order, such as sizes, grades, hours: a rare level is smoothed towards adjacent ones.
 
-    θ is a random walk along the levels, whose smoothness the data tell. Where neighbours are no more alike than others,
-    it is the encoding of a column without an order.
+    θ is a random walk along the levels, whose smoothness is estimated. Where adjacent levels are no more alike than
+    others, it is the encoding of a column without an order.
 
     Parameters
     ----------
     levels : sequence, optional
-        All levels, the lowest first; those without rows lean on their neighbours. By default numbers and dates go by
-        value, whole numbers with the gaps between them; ordered categoricals of pandas and enums of polars go by their
-        type. Text has no order by itself.
+        All levels, the lowest first; those without rows are known from adjacent ones. By default numbers and dates go
+        by value, whole numbers with the gaps between them; ordered categoricals of pandas and enums of polars go by
+        their type. Text has no order by itself.
     cyclic : bool, default=False
-        Whether the last level is the neighbour of the first: hours, weekdays, months. Give all `levels` if not all are
+        Whether the last level is adjacent to the first: hours, weekdays, months. Give all `levels` if not all are
         sure to be seen.
     monotone : "increasing", "decreasing", or None
         Whether means only rise, or only fall, from level to level: isotonic regression of the posterior means. A row's
-        own target is then kept out by folds.
+        own target is then excluded by folds.
 
     Examples
     --------
@@ -79,12 +79,12 @@ class Ordinal(Kind):
         return self.monotone is not None
 
     def read(self, column: Any, name: Any, target: Any, weight: Any) -> tuple[Categories, Codes]:
-        """Values are names; the type of the column may say their order."""
+        """Values are names; the type of the column may give their order."""
         categories, codes = Categories.of(column)
         return Categories(categories.values, declared_levels(column)), codes
 
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
-        """All levels, each the neighbour of the next."""
+        """All levels in their order."""
         levels = self._in_order(seen.sources[0], name)
         if len(levels) > MOST_LEVELS:
             raise InputError(
@@ -97,16 +97,16 @@ class Ordinal(Kind):
         values: tuple[Any, ...] = tuple(seen.values)
         levels = self.levels if self.levels is not None else seen.declared
         if levels is not None:
-            strangers = [value for value in values if value not in set(levels)]
-            if strangers:
+            unknown = [value for value in values if value not in set(levels)]
+            if unknown:
                 raise InputError(
-                    f"Ordinal: column {name!r} holds {strangers[:3]}, and the levels are {list(levels)[:20]}. Name all "
+                    f"Ordinal: column {name!r} holds {unknown[:3]}, and the levels are {list(levels)[:20]}. Name all "
                     "levels, in the type that the column has."
                 )
             return tuple(levels)
         if seen.is_text and values:
             raise InputError(
-                f"Ordinal: column {name!r} holds text, which says no order. Give the levels, the lowest first, such as "
+                f"Ordinal: column {name!r} holds text, which has no order. Give the levels, the lowest first, such as "
                 f"Ordinal({list(values[:3])!r}), or an ordered categorical."
             )
         whole = set(map(type, values)) == {int}

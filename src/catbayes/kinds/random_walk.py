@@ -1,7 +1,7 @@
-"""Categories in an order: sizes, grades, ages, hours. Each leans on its neighbours.
+"""Categories in an order: sizes, grades, ages, hours. Each is smoothed towards adjacent ones.
 
-θ of the levels is a random walk along the order, held to a common mean: a step is as wide as the mean of ω rows would
-be, and a level by itself lies about the mean as that of κ rows would. In units of rows, θ has the precision
+θ of the levels is a random walk along the order, shrunk towards a common mean: a step is as wide as the mean of ω rows
+would be, and a level by itself lies about the mean as that of κ rows would. In units of rows, θ has the precision
 
     κ I + ω L,    L the Laplacian of the line, or of the ring where the last level is the neighbour of the first
 
@@ -11,7 +11,7 @@ all other levels have a part in and its own rows have not, is worth and centred
     c = 1 / G_kk - n_k        m = μ + (Σ_j G_kj n_j (ȳ_j - μ) / G_kk - n_k (ȳ_k - μ)) / c
 
 That is exact for normals, on the line and on the ring, and the family makes its own prior of c and m. κ = ∞ is a column
-that says nothing, ω = 0 the prior of a column without an order, and κ = 0 a walk that is free to go anywhere. κ and ω
+without signal, ω = 0 the prior of a column without an order, and κ = 0 a walk that is free to go anywhere. κ and ω
 are the likeliest of all, θ integrated out: level after level is predicted by those before it.
 """
 

@@ -1,4 +1,4 @@
-"""Categories in several roles: a team at home and away, a sender and a receiver. What one role says, the others hear.
+"""Categories in several roles: a team at home and away, a sender and a receiver. Rows of one role inform the others.
 
 Of each category, θ in R roles lies about the mean μ of its role as that of κ rows would, and two roles lie apart as the
 mean of ω rows would. In units of rows the precision is κ I + ω (R I - 1 1ᵀ), and n rows of a role add n to its entry.
@@ -117,11 +117,11 @@ def _gaps(other: Any, centre: Array) -> Array:
 
 @dataclass(frozen=True)
 class Shared(Kind):
-    """Columns that hold the same things in several roles: home and away, sender and receiver.
+    """Columns that have the same things in several roles: home and away, sender and receiver.
 
-    A category in one role leans on what is known of it in the others: as far as roles agree, which the data tell, and
-    each about the mean of its role. So a team that was never at home is known from its games away. No row may
-    hold one category in two roles.
+    A category in one role is shrunk towards what is known of it in the others: as far as roles agree, which is
+    estimated, and each about the mean of its role. So a team that was never at home is known from its games away. No
+    row may have one category in two roles.
 
     Parameters
     ----------

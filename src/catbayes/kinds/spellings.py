@@ -1,4 +1,4 @@
-"""Text that people typed: spellings of one thing, and things that are called alike."""
+"""Text that people typed: spellings of one thing, and similar names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from catbayes.kinds.tree import Likeness
 
 PRODUCTS = 2e8
 """Pairs of forms are compared by the n-grams that they share, which takes so many products at most: the most common
-n-grams, which tell least, are left out where they would make it a pass over all pairs."""
+n-grams, which are least informative, are left out where they would make it a pass over all pairs."""
 
 BLOCK = 2048
 """Forms that are compared at a time."""
@@ -29,7 +29,7 @@ BLOCK = 2048
 
 @dataclass(frozen=True)
 class Spellings(Kind):
-    """Text that people typed: "Oslo", "oslo " and "OSLO!" are one category, and lean on what is called alike.
+    """Text that people typed: "Oslo", "oslo " and "OSLO!" are one category, shrunk towards similar names.
 
     Case, accents, punctuation and blanks are left out. Forms that share n-grams are put below a parent, named after the
     one that is most like the others, and parents that are vaguely alike below another. An unseen spelling draws from
@@ -142,7 +142,7 @@ class Forms(Read):
         return [forms[code] for code in codes]
 
     def to_dict(self) -> dict[str, Any]:
-        """What a file holds of them but for their names."""
+        """All but the names of the forms, for a file."""
         return {"type": "Forms"}
 
     @classmethod

@@ -1,9 +1,9 @@
-"""Sets that lean on their members: a cart on what is in it, a film on its genres.
+"""Sets that are known from their members: a cart on what is in it, a film on its genres.
 
 θ of a set lies about μ + Σ z u: each member adds its effect u, which varies as the mean of κ rows would, and the set by
 itself varies about that as the mean of ω rows would. z is 1, or 1 / the number of members; one member is in every set,
-with z = 1, so that those without others have a level. In units of rows, a set with n rows tells w = n ω / (n + ω) of
-the effects, whose precision is A = κ I + Zᵀ diag(w) Z. With v = zᵀ A⁻¹ z and g = zᵀ A⁻¹ Zᵀ (w (ȳ - μ)) the prior of a
+with z = 1, so that those without others have a level. In units of rows, a set with n rows informs the effects by w = n
+ω / (n + ω), whose precision is A = κ I + Zᵀ diag(w) Z. With v = zᵀ A⁻¹ z and g = zᵀ A⁻¹ Zᵀ (w (ȳ - μ)) the prior of a
 set, which its own rows have no part in, has the mean and is worth
 
     m = μ + (g - w v (ȳ - μ)) / (1 - w v)        c = 1 / (v / (1 - w v) + 1 / ω) rows
@@ -211,10 +211,10 @@ def _within(sets: Any) -> float:
 class Tags(Kind):
     """Sets of things, such as tags, carts, genres, diagnoses: lists, or text with a separator.
 
-    A set is a category that leans on its members: each of these adds its effect, learnt from all sets that hold it, or
-    a set takes the mean of them, whichever makes the sets more likely. So a set that was never seen is known from its
-    members, and one that was seen often by itself. Neither order nor repeats count. A set without members is a category
-    like any other.
+    A set is a category that is shrunk towards its members: each of these adds its effect, learnt from all sets that
+    have it, or a set takes the mean of them, whichever makes the sets more likely. So a set that was never seen is
+    known from its members, and one that was seen often by itself. Neither order nor repeats count. A set without
+    members is a category like any other.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ class Tags(Kind):
         return Sets(categories.values, separator=self.separator), codes
 
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
-        """The sets, and the members that they lean on."""
+        """The sets, linked by their members."""
         sets = seen.sources[0].values
         often = Counter(member for text in sets for member in split(text, self.separator))
         known = sorted(sorted(often), key=lambda member: -often[member])[:MOST_MEMBERS]
@@ -284,7 +284,7 @@ class Sets(Read):
         return _cells(column, self.separator)
 
     def to_dict(self) -> dict[str, Any]:
-        """What a file holds of them but for their names."""
+        """All but the sets themselves, for a file."""
         return {"type": "Sets", "separator": self.separator}
 
     @classmethod

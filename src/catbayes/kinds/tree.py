@@ -6,11 +6,11 @@ the prior
     mean: that of its parent, learnt from its siblings;   strength: S ν / (S + ν), where the parent is known by S rows
 
 (S ν / (S + ν + 1) for classes; see `Family.around`), which adds the variance of the parent's θ to that of children
-about it. In turn, n rows of a child tell no more of its parent than n ν / (n + ν) rows would, n (ν + 1) / (n + ν) for
-classes, however many they are. These are the messages of belief propagation on a tree: up, what the children know;
-down, what the parent knows less what the child told it. So a child's own rows have no part in its prior, and nothing is
-counted twice. A row's own target is in the posterior of its category, from which it can be taken, and but for that only
-in the root and the strengths, which all rows share.
+about it. In turn, n rows of a child inform its parent as n ν / (n + ν) rows would, n (ν + 1) / (n + ν) for classes,
+however many they are. These are the messages of belief propagation on a tree: up, what the children know; down, what
+the parent knows without the message of that child. So a child's own rows do not enter its prior, and nothing is counted
+twice. A row's own target is in the posterior of its category, from which it can be taken, and but for that only in the
+root and the strengths, which all rows share.
 
 What is learnt from all siblings but one gives that one away: of a child with one row, the prior is its parent's mean
 without it. So a training row draws its prior's mean too, as wide as it varies with the siblings (the *variance* of a
@@ -40,7 +40,7 @@ LOWEST = np.log(1e-2)
 """The least strength, as a logarithm."""
 
 SWEEPS = 4
-"""Strengths decide what children tell their parents, and that in turn the strengths: so many times in turn."""
+"""Strengths decide the messages of children, and these in turn the strengths: repeated this many times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +76,15 @@ class Tree(Links):
         """
         levels = self._propagate(index, statistics)
         outer = self._outer()
-        behind, variances = [repeated(outer[0].take(0), 2)], [levels[0].variance, np.zeros(2)]
+        unseen, variances = [repeated(outer[0].take(0), 2)], [levels[0].variance, np.zeros(2)]
         for number, level in enumerate(levels[1:], start=1):  # unseen children of each node
             below = level.prior.update(level.statistics)
             variances.append(_variance(level.prior, below, level.variance))
             for strength in reversed(self.strengths[:number]):
                 below = around(below, strength)
-            behind.append(below)
+            unseen.append(below)
         # How much targets vary within a category is the same for all.
-        own = levels[0].prior.join(behind).varying_as(self.root)
+        own = levels[0].prior.join(unseen).varying_as(self.root)
         return SlotPriors(own, np.concatenate(variances), outer[0].take(0))
 
     def _outer(self) -> list[Family]:
@@ -95,37 +95,37 @@ class Tree(Links):
         return found
 
     def _propagate(self, index: Index, statistics: Any) -> list[_Beliefs]:
-        """Tell every node what its children know, then every child what its parent knows of its siblings."""
+        """Pass messages up from children to parents, then down from parents to children, without their own."""
         known = [statistics.take(np.arange(index.missing))]
-        told = []
+        messages = []
         for level, strength in zip(index.levels, self.strengths, strict=False):
-            told.append(_message(known[-1], strength, self.root.curvature))
+            messages.append(_message(known[-1], strength, self.root.curvature))
             child = np.flatnonzero(level.above >= 0)
-            known.append(told[-1].take(child).place(level.above[child], len(level.names)))
+            known.append(messages[-1].take(child).place(level.above[child], len(level.names)))
         outer = self._outer()
         n_top = len(known[-1].count)
         levels = [_Beliefs(known[-1], repeated(outer[-1].take(0), n_top), np.zeros(n_top))]
         for number in reversed(range(len(index.levels))):
             above, parent = index.levels[number].above, levels[0]
-            rest, prior = parent.statistics.take(above) - told[number], parent.prior.take(above)
+            rest, prior = parent.statistics.take(above) - messages[number], parent.prior.take(above)
             cavity = prior.update(rest).where(above >= 0, outer[number + 1])
             variance = np.where(above >= 0, _variance(prior, cavity, parent.variance[above]), 0.0)
             levels.insert(0, _Beliefs(known[number], around(cavity, self.strengths[number]), variance, cavity))
         return levels
 
     def _top(self, index: Index, levels: list[_Beliefs]) -> Any:
-        """What is told of the topmost nodes; an entry that has no parent tells of one of its own."""
-        told = [levels[-1].statistics]
+        """Messages to the topmost nodes; an entry without a parent informs a node of its own."""
+        messages = [levels[-1].statistics]
         for number, level in enumerate(index.levels):
             own = levels[number].statistics
             own = own.take(np.flatnonzero((level.above < 0) & (own.count > 0)))
             for strength in self.strengths[number : len(index.levels)]:
                 own = _message(own, strength, self.root.curvature)
-            told.append(own)
-        sizes = [len(each.count) for each in told]
+            messages.append(own)
+        sizes = [len(each.count) for each in messages]
         places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-        top = told[0] if sizes[0] == sum(sizes) else told[0].place(places[0], sum(sizes))
-        for each, place in zip(told[1:], places[1:], strict=True):
+        top = messages[0] if sizes[0] == sum(sizes) else messages[0].place(places[0], sum(sizes))
+        for each, place in zip(messages[1:], places[1:], strict=True):
             top = top + each.place(place, sum(sizes)) if len(place) else top
         return top
 
@@ -143,8 +143,8 @@ class Tree(Links):
 class Likeness(Tree):
     """Links of a tree that was found by likeness: parents have few children, which may differ much.
 
-    A child that varies by more than its rows do tells its parent less than a row, so that what parents were told is
-    hardly an observation. The strengths are found by what they make of the leaves, whose rows are observations: each
+    A child that varies by more than its rows do informs its parent by less than a row, so that the messages to parents
+    are hardly observations. The strengths are found by what they make of the leaves, whose rows are observations: each
     leaf is to be as likely as can be given the others.
     """
 
@@ -182,7 +182,7 @@ class Likeness(Tree):
 
 @dataclass(frozen=True, slots=True)
 class _Beliefs:
-    """The entries of one level: what was told of each, its prior with its variance, and the parent without it."""
+    """The entries of one level: the messages to each, its prior with its variance, and the parent without it."""
 
     statistics: Any
     prior: Any
@@ -191,7 +191,7 @@ class _Beliefs:
 
 
 def _variance(prior: Any, posterior: Any, variance: Any) -> Array:
-    """How much the mean of a posterior varies with its rows, and with what was told to its prior.
+    """How much the mean of a posterior varies with its rows, and with the messages to its prior.
 
     n / S of its variance, which is 1 / (S - v₂) of that of a target; and of the prior's mean, whose
     share in it is ν / S.
@@ -201,6 +201,6 @@ def _variance(prior: Any, posterior: Any, variance: Any) -> Array:
 
 
 def _message(statistics: Any, strength: float, curvature: float | Array) -> Any:
-    """What children tell of their parent: n rows no more than n (ν - v₂) / (n + ν) would."""
+    """The message of children to their parent: n rows count as n (ν - v₂) / (n + ν)."""
     share = np.maximum(strength - curvature, 0.0) / (statistics.count + strength)
     return statistics.scaled(np.minimum(share, 1.0))
