@@ -108,6 +108,6 @@ def test_what_cannot_fade_is_refused():
         with pytest.raises(InputError, match="3 ascending numbers"):
             fade(batches, times=times)
     for wrong in ([], [pandas.DataFrame()]):
-        with pytest.raises(InputError, match="what gather says of each batch"):
+        with pytest.raises(InputError, match="the result of gather for each batch"):
             fade(wrong)
     assert np.isinf(fade(batches[:1]).half_life)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from catbayes.core.category_outputs import KeepCategories, resolve_kept
 from catbayes.core.config import Missing, Settings, Unseen, resolve_temperature
-from catbayes.core.evidence import Evidence, check_classes, says_nothing, settle_family
+from catbayes.core.evidence import Evidence, check_classes, settle_family, why_uninformative
 from catbayes.core.fitted import Fitted, TrainingDraws
 from catbayes.core.leakage import Ordered, Strategy, resolve_own_target, splitter_of
 from catbayes.core.posterior_frames import PosteriorFrames, interactions_frame
@@ -83,8 +83,8 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     ----------
     columns : "auto", "all", a name, list of names or positions, or callable
         What to encode. "auto" takes string, object, categorical, enum and boolean columns of a frame, and all columns
-        of an array. A callable gets the table, and says which, as scikit-learn's `make_column_selector` does. The other
-        columns pass through.
+        of an array. A callable gets the table and returns columns, as scikit-learn's `make_column_selector` does. The
+        other columns pass through.
     kinds : dict of column to kind, or None
         What the values of columns are, where they are more than names, by the classes of `catbayes.kinds`:
         `{"hour": Ordinal(cyclic=True), "age": Bins(20)}` for levels that are smoothed towards adjacent ones,
@@ -92,9 +92,9 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         names, `("home", "away"): Shared()` for the same categories in several columns, `"genres": Tags("|")` for sets.
         With `columns="auto"` these columns are encoded too.
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
-        Combinations of columns that are encoded as columns of their own, each with its own prior, behind the others:
-        `[("user", "door")]`, or all pairs (and triples) of the encoded columns. "auto" takes the pairs that say more
-        than their columns do one by one, by the gain in marginal likelihood; `interactions_` tells which and why.
+        Combinations of columns that are encoded as columns of their own, each with its own prior, after the others:
+        `[("user", "door")]`, or all pairs (and triples) of the encoded columns. "auto" takes the pairs that are
+        more informative than their columns one by one, by the gain in marginal likelihood; see `interactions_`.
     effects : bool, "slopes", or dict of column to list of columns, default=False
         Whether columns get a second output: the effect of each category where all other columns, encoded and numeric,
         are equal. Training rows get it by folds, their own targets left out. Effects are learnt from all rows at once,
@@ -282,7 +282,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         groups: ByRow = None,
         exposure: ByRowOrName = None,
     ) -> Any:
-        """Fit, and encode the training rows, their own targets kept out.
+        """Fit, and encode the training rows, their own targets left out.
 
         .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
 
@@ -417,7 +417,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         -------
         self
             The encoder, fitted to everything it was given so far. While that is a target of one class or one value,
-            there is nothing to encode towards, and what is asked of the encoder says so.
+            there is nothing to encode towards, and other methods raise an error.
 
         Notes
         -----
@@ -749,7 +749,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         -----
         NULL is a missing value, and so is NaN in databases that know it. Text is compared letter by letter, whatever
         the collation of the column, in SQLite, DuckDB, Postgres, MySQL and SQL Server. Other databases compare it as
-        the column says: one that takes "Oslo" and "OSLO" for the same joins a row to both, if both are categories.
+        the column says: one that treats "Oslo" and "OSLO" as equal joins a row to both, if both are categories.
         SQLite has no dates: there they are compared as text, "2024-12-31", with the time after a blank if any has one.
 
         Examples
@@ -783,7 +783,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         return write_sql(lookups(encoding), dialect, table, lookup, encoding.evidence.inputs)
 
     def to_frames(self, lookup: str = "known") -> dict[str, Any]:
-        """Make lookup tables: what `transform` gives for every category, to be kept as Parquet or in a database.
+        """Make lookup tables: what `transform` gives for every category, to be stored as Parquet or in a database.
 
         Parameters
         ----------
@@ -917,10 +917,10 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         return self.encoding_.evidence if hasattr(self, "encoding_") else getattr(self, "_parts", None)
 
     def _grow(self, evidence: Evidence, library: Any = None) -> Self:
-        """Become fitted to more evidence; where it still says nothing, keep it until more follows."""
+        """Become fitted to more evidence; store it until more follows, while it is uninformative."""
         if hasattr(self, "encoding_"):
             return self._keep(self._refitted(evidence))
-        if says_nothing(evidence) is None:
+        if why_uninformative(evidence) is None:
             return self._keep(Fitted.fit(self._settings(), evidence, new_seed(self.random_state), library))
         self._parts = evidence
         return self._name_inputs(evidence)

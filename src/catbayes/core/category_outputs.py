@@ -1,7 +1,7 @@
-"""Categories that are kept beside their posteriors: which one a row has, where a column has few.
+"""Category ids as outputs, in addition to posteriors, for columns of few categories.
 
-A posterior says what a category means for the target by itself. Two of the same mean, eight in the morning and five in
-the afternoon, are then one to a model, though they differ beside other columns.
+Two categories with the same posterior, such as eight in the morning and five in the afternoon, are equal to a model,
+though they may differ together with other columns.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from catbayes.core.arrays import TINY
 from catbayes.core.combinations import Index
 from catbayes.core.evidence import ColumnEvidence
 from catbayes.core.extra_outputs import ExtraOutputs
-from catbayes.core.prior_uncertainty import doubt_of_mean, doubt_of_prior, relying, wider
+from catbayes.core.prior_uncertainty import inflation_by_mean, inflation_by_prior, prior_share, widen
 from catbayes.core.random import Purpose, number_of, stream
 from catbayes.core.random_keys import Keys
 from catbayes.core.selection import ColumnSpec
@@ -75,10 +75,10 @@ class FittedColumn(ColumnSpec):
         if not self.prior_is_estimated or type(family).worth is Family.worth:
             return self.posterior
         if self.links is None:
-            ratio = doubt_of_prior(self.prior, self.statistics, family)
+            ratio = inflation_by_prior(self.prior, self.statistics, family)
         else:
             ratio = _uncertainty_of_root(self.links, self.prior, self.index, self.statistics, family)
-        return replace(self.posterior, family=wider(family, ratio))
+        return replace(self.posterior, family=widen(family, ratio))
 
     def extended(self, index: Index, seed: int) -> Self:
         """Add slots that have no rows, to a column whose categories are linked."""
@@ -252,8 +252,8 @@ def _uncertainty_of_root(links: Links, root: Family, index: Index, statistics: S
     before, after, way = _moved(statistics, root)
     priors = [links.slot_priors(index, rows).priors.mean()[:, posterior.location] for rows in (before, after)]
     by_rows = (priors[1] - priors[0])[:, -1] / way
-    share = relying(posterior, statistics.count) * np.clip(1.0 - by_rows, 0.0, 1.0)
-    return doubt_of_mean(posterior, statistics.count, share)
+    share = prior_share(posterior, statistics.count) * np.clip(1.0 - by_rows, 0.0, 1.0)
+    return inflation_by_mean(posterior, statistics.count, share)
 
 
 def _moved(statistics: Any, root: Any) -> tuple[Any, Any, float]:
@@ -274,7 +274,7 @@ def _moved(statistics: Any, root: Any) -> tuple[Any, Any, float]:
 def stream_of(seen: ColumnEvidence) -> int:
     """The number of a column's random streams, by its name; in an array, by its position and its counts.
 
-    Two encoders of one seed beside each other, each for a column of its own, are otherwise given the same numbers.
+    Two encoders of one seed, each for a column of its own, would otherwise have the same numbers.
     Counts tell the columns of arrays apart, which are all at position 0 then: as shares of the rows, rounded, which do
     not depend on how the rows were added up, and sorted, because what the categories are called changes nothing. Arrays
     of equal counts stay alike, because means do depend on how they were added up: names, or seeds, tell those apart.

@@ -1,4 +1,4 @@
-"""What tables say about a target, as a value that can be added, subtracted and discounted."""
+"""Statistics of a target by category, as a value that can be added, subtracted and discounted."""
 
 from __future__ import annotations
 
@@ -9,30 +9,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catbayes.core.arrays import TINY
 from catbayes.core.combinations import Index
 from catbayes.core.selection import ColumnSpec
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.target import join_classes, label_array
-from catbayes.core.validation import Array, Codes
+from catbayes.core.validation import Codes
 from catbayes.effects.settings import EffectTable
 from catbayes.errors import InputError
 from catbayes.families import Family, family_of_classes
 
-__all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "says_nothing", "settle_family"]
+__all__ = ["Candidate", "ColumnEvidence", "Evidence", "check_classes", "settle_family", "why_uninformative"]
 
 
-ROUNDED = 1e-15
-"""What rounding leaves in doubt of a sum of squares, as a part of it."""
-SEEN = 1e-3
-"""What part of a variance may be wrong."""
 TRACE = 1e-12
-"""Part of all rows below which a category is forgotten."""
+"""Share of all rows below which a category is dropped."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ColumnEvidence(ColumnSpec):
-    """One column, or an interaction of several: its categories, and what each of them says about the target."""
+    """One column, or an interaction of several: its categories, and the statistics of the target in each."""
 
     index: Index
     statistics: Statistics
@@ -62,16 +57,16 @@ class Candidate(NamedTuple):
 
     @classmethod
     def ranked(cls, gains: Mapping[tuple[Any, ...], float], n_kept: int) -> tuple[Candidate, ...]:
-        """The best ones first, of which so many were kept."""
+        """Sort by gain, the best first; so many of them were kept."""
         found = sorted(gains, key=lambda columns: -gains[columns])
         return tuple(cls(columns, gains[columns], number < n_kept) for number, columns in enumerate(found))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Evidence:
-    """What a table says about its target: all that an encoder needs of it, and mergeable.
+    """Statistics of a target by category: all that an encoder needs of a table, and mergeable.
 
-    `+` joins what disjoint sets of rows say, `-` takes rows out again, and `discounted` lets all of it fade. The
+    `+` joins disjoint sets of rows, `-` takes rows out again, and `discounted` reduces the weight of all rows. The
     statistics of the parts give those of the whole, in any order.
 
     Examples
@@ -95,7 +90,7 @@ class Evidence:
     candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
     informative: tuple[Any, ...] | None = None  # columns that inform about the target, where that was measured
     target: str | None = None  # what it is called, if anybody said so
-    total: Statistics = field(init=False)  # what all rows together say, as one category
+    total: Statistics = field(init=False)  # of all rows, as one category
 
     def __post_init__(self) -> None:
         """Add up the rows, once."""
@@ -135,7 +130,7 @@ class Evidence:
         return self.exposure if self.family.exposure and self.family.exposure.row_units else 1.0
 
     def __add__(self, other: Evidence) -> Evidence:
-        """Join what two disjoint sets of rows say."""
+        """Join two disjoint sets of rows."""
         joint = self._aligned(other)
         columns = tuple(column.joined(column.mine + column.theirs) for column in joint.columns)
         about = self._about(other, 1.0) | {"family": joint.family, "classes": joint.classes}
@@ -256,11 +251,6 @@ class _AlignedColumn:
                 f"a category that has {self.mine.count[strange][0]:g}, or other targets than those. Take out only what "
                 "was put in."
             )
-        if isinstance(left, Moments) and _is_blurred(left, ROUNDED * np.maximum(self.mine.m2 - left.m2, 0.0)):
-            raise InputError(
-                f"Column {self.column.name!r}: the targets to be taken out lie so far from the others that hardly a "
-                "digit is left of how much these vary. Fit on the other rows instead."
-            )
         return left
 
     def without(self, left: Statistics) -> ColumnEvidence:
@@ -273,17 +263,6 @@ def _is_impossible(left: Any, family: type[Family]) -> Any:
     if family.support is None or family.log_target:
         return False
     return (left.mean < -1e-9) | (left.mean > family.support.most * (1.0 + 1e-9))
-
-
-def _is_blurred(left: Moments, doubt: Array) -> bool:
-    """Whether so much is in doubt of sums of squares that it shows, where all that is left varies as it does.
-
-    What is left may be constant: then rounding has to show in its digits.
-    """
-    total = left.total()
-    squares = float(total.m2[0] if total.m2[0] > 8.0 * doubt.sum() else total.count[0] * total.mean[0] ** 2)
-    usual = left.count * squares / max(float(total.count[0]), TINY)
-    return bool((doubt > SEEN * usual)[usual > 0.0].any())
 
 
 def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:
@@ -308,13 +287,13 @@ def settle_family(wanted: type[Family] | None, evidence: Evidence) -> type[Famil
         raise InputError(
             f"family={wanted.__name__}, and this was gathered for {evidence.family.__name__}: use one for both."
         )
-    lack = says_nothing(evidence)
+    lack = why_uninformative(evidence)
     if lack is not None:
         raise lack
     return evidence.family if evidence.classes is None else family_of_classes(len(evidence.classes), wanted)
 
 
-def says_nothing(evidence: Evidence) -> InputError | None:
+def why_uninformative(evidence: Evidence) -> InputError | None:
     """Why there is nothing to encode towards, if so: a part of a table may be like that, but not the whole."""
     total = evidence.total
     if not total.count[0] > 0:

@@ -51,7 +51,7 @@ class Faded:
 
     @property
     def rate(self) -> float:
-        """Share that is forgotten in one unit of time: what `forget` is told before each batch that follows."""
+        """Share that is forgotten in one unit of time: the rate for `forget` before each batch that follows."""
         return float(1.0 - 0.5 ** (1.0 / self.half_life))
 
     def weight(self, age: Any) -> Array:
@@ -97,7 +97,7 @@ def fade(
     Parameters
     ----------
     batches : list of Evidence
-        What `gather` says of each day or week, the oldest first.
+        The result of `gather` for each day or week, the oldest first.
     half_life : "estimate" or float > 0
         Age at which a row counts for half, in batches, or in the units of `times`.
     times : list of float, optional
@@ -151,7 +151,7 @@ def _check_half_life(half_life: Any) -> float:
 def _check_times(batches: list[Any], times: Any) -> Array:
     """When each batch was."""
     if not batches or not all(isinstance(batch, Evidence) for batch in batches):
-        raise InputError("batches: expected what gather says of each batch, the oldest first.")
+        raise InputError("batches: expected the result of gather for each batch, the oldest first.")
     when = np.arange(len(batches), dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)
     if when.shape != (len(batches),) or not np.isfinite(when).all() or (np.diff(when) < 0).any():
         raise InputError(f"times: expected {len(batches)} ascending numbers, one for each batch.")

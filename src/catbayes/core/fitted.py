@@ -449,7 +449,7 @@ def _threadpools() -> ThreadpoolController:
 
 
 def _settle_missing(column: ColumnEvidence, settings: Settings) -> Statistics:
-    """What the categories say, once the policy for missing values agrees."""
+    """Find the statistics of the categories, by the policy for missing values."""
     if settings.missing == "category":
         return column.statistics
     incomplete = np.flatnonzero(column.index.incomplete())

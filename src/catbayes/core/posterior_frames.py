@@ -1,4 +1,4 @@
-"""What was learnt, as frames of the library that the table came in."""
+"""Posteriors and interactions, as frames of the library of the table."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class PosteriorFrames(Mapping[Any, Any]):
     def __init__(self, encoding: Fitted) -> None:
         self._encoding = encoding
         self._columns = {column.name: column for column in encoding.columns}
-        told = [column.effects if encoding.settings.effects else None for column in encoding.evidence.columns]
-        self._effects = dict(zip(self._columns, told, strict=True))
+        effects = [column.effects if encoding.settings.effects else None for column in encoding.evidence.columns]
+        self._effects = dict(zip(self._columns, effects, strict=True))
 
     def __getitem__(self, name: Any) -> Any:
         """Frame of one column: a row per category, and per class if there are more than two."""
@@ -48,7 +48,7 @@ class PosteriorFrames(Mapping[Any, Any]):
 
 
 def interactions_frame(encoding: Fitted) -> Any:
-    """The interactions, with their categories and, where they were weighed, their gain and whether they were kept."""
+    """Make a frame of interactions: their categories and, with "auto", their gain and whether they were kept."""
     found = encoding.evidence.candidates or [
         Candidate(column.name, np.nan, True) for column in encoding.evidence.columns if column.is_interaction
     ]

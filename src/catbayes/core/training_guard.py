@@ -1,4 +1,4 @@
-"""A guard against training on `fit(X, y).transform(X)`: the table that `fit` saw is known again, and never kept."""
+"""Warn of training on `fit(X, y).transform(X)`: the table of `fit` is recognised, and not stored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Seen:
     place: int
     n_rows: int
     slots: tuple[tuple[int, ...], ...]
-    told: list[str] = field(default_factory=list, compare=False)  # who warned of it: once is enough
+    warned: list[str] = field(default_factory=list, compare=False)  # one warning is enough
 
     @classmethod
     def of(cls, X: Any, rows: Rows, encoding: Fitted) -> Seen:
@@ -34,11 +34,11 @@ class Seen:
 
     def warn_of(self, X: Any, slots: Sequence[Codes], n_rows: int) -> None:
         """Warn if it is the same table, and the user's own line asks for its features."""
-        if id(X) != self.place or n_rows != self.n_rows or self.told:
+        if id(X) != self.place or n_rows != self.n_rows or self.warned:
             return
         some = _some(n_rows)
         if tuple(tuple(found[some].tolist()) for found in slots) == self.slots and asked_by_user():
-            self.told.append("transform")
+            self.warned.append("transform")
             warn(
                 "transform was given the very table that fit learnt from, so each row's own target is a part of its "
                 "features. To train a model on them, take fit_transform(X, y), or a Pipeline, which does."

@@ -5,7 +5,7 @@ import pandas
 import pytest
 
 from catbayes import SamplingBayesianEncoder
-from catbayes.core.prior_uncertainty import doubt_of_mean, doubt_of_prior, relying, wider
+from catbayes.core.prior_uncertainty import inflation_by_mean, inflation_by_prior, prior_share, widen
 from catbayes.core.statistics import Moments
 from catbayes.families import BetaBernoulli, NormalGamma
 from catbayes.inspect import PosteriorDisplay, monitor
@@ -65,7 +65,7 @@ def test_the_doubt_about_the_mean_is_that_of_generalised_least_squares():
     wanted = np.diagonal(np.linalg.inv(precision))[:4]
     prior = NormalGamma(0.0, nu, 1e9, 1e9)
     posterior = prior.update(Moments(count, np.zeros(4), np.zeros(4)))
-    told = wider(posterior, doubt_of_mean(posterior, count, relying(posterior, count)))
+    told = widen(posterior, inflation_by_mean(posterior, count, prior_share(posterior, count)))
     np.testing.assert_allclose(told.variance()[:, 0], wanted, rtol=1e-6)
 
 
@@ -85,7 +85,7 @@ def test_the_doubt_about_the_strength_is_that_of_a_fine_grid():
     chance = np.exp(np.array(log_chance) - max(log_chance))
     wanted = (chance[:, None] * np.array(variance)).sum(axis=0) / chance.sum()
     posterior = prior.update(rows)
-    found = doubt_of_prior(prior, rows, posterior) * posterior.variance()[:, 0]
+    found = inflation_by_prior(prior, rows, posterior) * posterior.variance()[:, 0]
     np.testing.assert_allclose(found, wanted, rtol=0.02)
 
 
