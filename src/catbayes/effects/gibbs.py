@@ -1,7 +1,7 @@
 """Variances of a linear model with crossed effects, and how firmly each effect is known.
 
 A short Gibbs sampler draws one term after the other given the others, and the variances given all terms. It averages
-over what the variances may be, so that the doubt about few categories, whose variance is hardly known, is not too
+over what the variances may be, so that the uncertainty of few categories, whose variance is hardly known, is not too
 small; and the variances that it gives shrink effects as far as all that were drawn do on average.
 """
 
@@ -30,7 +30,7 @@ ROUNDING = 1e-13
 FIRST_ROWS = 200
 """Rows that are looked at first to see whether one column lies within another."""
 LEAST_SHARE = 1e-6
-"""Variances of effects are at least this part of that of the noise: smaller ones say the same."""
+"""Variances of effects are at least this part of that of the noise: smaller ones have the same effect."""
 
 
 class Learnt(NamedTuple):
@@ -74,7 +74,7 @@ def learn(
     components = Components(noise, chain.variances(noise, np.mean(drawn, axis=0)[2:]), numbers)
     found = [total / n_sweeps for total in sums]
     variances = [np.maximum(square - mean**2, 0.0) + within for mean, square, within in found]
-    if sample is not equations:  # all rows know more of what tells categories apart than some of them
+    if sample is not equations:  # all rows inform the variances more than some of them
         shares = [components.noise / variance for variance in components.columns]
         counts = zip(variances, chain.counts, design.counts(equations.weight), shares, strict=True)
         variances = [one * (few + share) / (every + share) for one, few, every, share in counts]
@@ -106,7 +106,7 @@ class _Chain:
         self.terms = np.zeros(design.starts[-1])
         self.places = [slice(start, end) for start, end in pairwise(design.starts)]
         self.crossed = [products.crossed_of(start, end) for start, end in pairwise(design.starts)]
-        # What μ, the numbers and the effects tell each other is added up once a sweep: there are many lines.
+        # The products of μ, the numbers and the effects are added up once a sweep: there are many lines.
         self.first = np.concatenate([np.zeros(len(products.lines)), products.sides[:, 0]])
         self.by_numbers, self.by_effects = np.zeros(len(products.sides)), np.zeros(len(products.lines))
         self.nested = list(_nested(design))
@@ -137,8 +137,8 @@ class _Chain:
         products, end = self.equations.products, self.design.starts[0]
         by_lines, effects = self.terms[:end], self.terms[end:]
         self.by_effects = effects @ products.sides
-        told = products.lines @ by_lines + self.by_effects, self.by_numbers + products.crossed @ effects
-        return np.asarray(self.equations.right - np.concatenate(told) - self.terms[0] * self.first)
+        others = products.lines @ by_lines + self.by_effects, self.by_numbers + products.crossed @ effects
+        return np.asarray(self.equations.right - np.concatenate(others) - self.terms[0] * self.first)
 
     def _draw_numbers(self) -> None:
         design, size = self.design, self.design.numbers.shape[1]
@@ -157,9 +157,9 @@ class _Chain:
 
     def _draw_column(self, number: int) -> tuple[Array, Array]:
         place, count, end = self.places[number], self.counts[number], self.design.starts[0]
-        told = self.crossed[number] @ self.terms[end:] - count * self.terms[place] + self.terms[0] * self.first[place]
-        told += self.by_numbers[place.start - end : place.stop - end]
-        left = self.equations.right[place] - told  # what the other terms leave over, summed over each category
+        others = self.crossed[number] @ self.terms[end:] - count * self.terms[place] + self.terms[0] * self.first[place]
+        others += self.by_numbers[place.start - end : place.stop - end]
+        left = self.equations.right[place] - others  # what the other terms leave over, summed over each category
         precision = count + self.noise / self.columns[number]
         mean = left / precision
         variance = np.asarray(self.noise / precision, dtype=np.float64)
@@ -185,13 +185,13 @@ class _Chain:
     def shares(self) -> list[float]:
         """How much the rows of a category count for against its prior, on average over each column."""
         ratios = [variance / self.noise for variance in self.columns]
-        return [_share(count, ratio) for count, ratio in zip(self._telling(ratios), ratios, strict=True)]
+        return [_share(count, ratio) for count, ratio in zip(self._informing(ratios), ratios, strict=True)]
 
     def variances(self, noise: float, shares: Array) -> tuple[float, ...]:
         """Variances of effects with these shares: they shrink as all that were drawn do on average."""
         ratios = [0.0] * len(shares)
         for number in np.argsort([-size for size in self.design.sizes], kind="stable"):  # those within others first
-            count = self._telling(ratios)[number]
+            count = self._informing(ratios)[number]
             low, high = LEAST_SHARE, WIDEST**2 * self.widest / noise
 
             def beyond(log: float, count: Array = count, share: float = shares[number]) -> float:
@@ -202,26 +202,26 @@ class _Chain:
             ratios[number] = float(np.exp(brentq(beyond, np.log(low), np.log(high)))) if inside else nearest
         return tuple(noise * ratio for ratio in ratios)
 
-    def _telling(self, ratios: list[float]) -> list[Array]:
-        """Rows that tell of each category; those of categories within it tell no more than these differ by."""
+    def _informing(self, ratios: list[float]) -> list[Array]:
+        """Rows that inform each category; those of nested categories count by how much these differ."""
         found = list(self.counts)
         for below, above, parents in self.nested:
-            held, count = parents >= 0, self.counts[below]
-            told = np.bincount(parents[held], (count / (1.0 + count * ratios[below]))[held], len(found[above]))
-            found[above] = np.minimum(found[above], told)
+            nested, count = parents >= 0, self.counts[below]
+            others = np.bincount(parents[nested], (count / (1.0 + count * ratios[below]))[nested], len(found[above]))
+            found[above] = np.minimum(found[above], others)
         return found
 
     def _exchange(self, below: int, above: int, parents: Codes) -> None:
-        """Let categories give to those that hold them what they have in common, as much as chance has it."""
+        """Gibbs step: move the shared mean of nested categories to their parent."""
         child, parent = self.terms[self.places[below]], self.terms[self.places[above]]
         size = len(parent)
-        held = parents >= 0
-        n_children = np.bincount(parents[held], minlength=size)
-        common = np.bincount(parents[held], child[held], size)
+        nested = parents >= 0
+        n_children = np.bincount(parents[nested], minlength=size)
+        common = np.bincount(parents[nested], child[nested], size)
         precision = n_children / self.columns[below] + 1.0 / self.columns[above]
         mean = (common / self.columns[below] - parent / self.columns[above]) / precision
         shift = mean + np.sqrt(1.0 / precision) * self.random.standard_normal(size)
-        child -= np.where(held, shift[parents], 0.0)
+        child -= np.where(nested, shift[parents], 0.0)
         parent += shift
 
 

@@ -32,7 +32,7 @@ MOST_STEPS = 300
 MOST_DIRECT, MOST_DENSE = 1_200, 400
 MOST_PRODUCTS = 60_000_000
 """Of rows and pairs of columns; of larger tables products are made anew each time, and variances are of a sample."""
-NEARLY_FREE = 1e-3  # rows: what keeps the weights of lines that go together from running away
+NEARLY_FREE = 1e-3  # rows: keeps the weights of collinear lines bounded
 ALIKE = 1e-9
 
 
@@ -49,7 +49,7 @@ class Components:
 class Crossed:
     """The terms of every row: its slot in each column, and functions of its numbers, (row, function).
 
-    A vector of all terms holds μ, the weights of the numbers, and the effects of one column after the other.
+    A vector of all terms has μ, the weights of the numbers, and the effects of one column after the other.
     """
 
     slots: tuple[Codes, ...]
@@ -170,7 +170,7 @@ class _ByRows:
 
 @dataclass(frozen=True)
 class Equations:
-    """What the rows say of all terms: the products of a design, XᵀΩX and XᵀΩz, and zᵀΩz, z being about an origin."""
+    """The normal equations of all terms: the products of a design, XᵀΩX and XᵀΩz, and zᵀΩz, z being about an origin."""
 
     design: Crossed
     z: Array
@@ -179,7 +179,7 @@ class Equations:
     products: Any
     right: Array
     square: float
-    n_rows: float  # that the weights are of: of rates and shares, these say how much a row tells, and not how many
+    n_rows: float  # that the weights are of: of rates and shares, these weigh a row, and do not count it
 
     @classmethod
     def of(
@@ -205,18 +205,18 @@ class Equations:
         return cls(design, z, weight, origin, products, *sums, float(weight.sum()) if n_rows is None else n_rows)
 
     def without(self, rows: Codes) -> Equations:
-        """What the other rows say."""
+        """The equations of the other rows."""
         weight = self.weight.copy()
         weight[rows] = 0.0
         if isinstance(self.products, _ByRows):
             return Equations.of(self.design, self.z, weight, self.origin)
-        held = Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], self.origin, added_up=True)
+        left_out = Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], self.origin, added_up=True)
         return replace(
             self,
             weight=weight,
-            products=self.products - held.products,
-            right=self.right - held.right,
-            square=self.square - held.square,
+            products=self.products - left_out.products,
+            right=self.right - left_out.right,
+            square=self.square - left_out.square,
         )
 
     def sampled(self, random: np.random.Generator) -> Equations:

@@ -1,7 +1,7 @@
-"""Effects beside posteriors: what a category adds where everything else is equal.
+"""Effects as extra outputs: what a category adds where everything else is equal.
 
 A posterior is about the target of a category, as if there were no other column. Of two shops with the same sales one
-may lie in the dear part of the town: what it adds by itself is its effect. Models are told both.
+may lie in the dear part of the town: what it adds by itself is its effect. Models see both.
 """
 
 from __future__ import annotations

@@ -18,14 +18,14 @@ __all__ = ["Scale", "scale_of"]
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the mean of a target follows from a score, and how steeply; scores beyond `farthest` say the same."""
+    """How the mean of a target follows from a score, and how steeply; scores beyond `farthest` give the same."""
 
     link: Callable[[Any], Any]  # from a mean to a score
     mean: Callable[[Array], Array]
     slope: Callable[[Array], Array]  # of the mean by the score, from the mean
     farthest: float = np.inf
     noise: float | None = None  # the variance of a target over its slope, where it is known
-    most: float = np.inf  # the variance of effects, at most: where classes are told apart for sure, it has no end
+    most: float = np.inf  # the variance of effects, at most: where classes are separated, it has no bound
 
     @property
     def linear(self) -> bool:

@@ -18,7 +18,7 @@ __all__ = ["Slope", "gain", "most_telling", "worth_a_slope"]
 COST = 3.0
 """What slopes must gain beyond chance: they take time."""
 MOST_COLUMNS = 100
-"""Columns that have effects given each other whatever they tell: of more, time goes with the square."""
+"""Columns that always take part: with more, time goes with the square."""
 
 
 class Slope(NamedTuple):
@@ -44,7 +44,7 @@ class Slope(NamedTuple):
 def gain(slots: Codes, size: int, residual: Array, slope: Array, line: Array | float = 1.0) -> float:
     """What effects of the categories of a column, or slopes along a line, add to the log-likelihood of new rows.
 
-    As interactions are weighed: what the other rows of its category say moves a row's expectation by a Newton step.
+    As interactions are weighed: the other rows of its category move a row's expectation by a Newton step.
     """
     dispersion = max(float((residual**2).sum()), TINY) / max(float(slope.sum()), TINY)
     own, square = residual * line, slope * line**2
@@ -59,8 +59,8 @@ def gain(slots: Codes, size: int, residual: Array, slope: Array, line: Array | f
 def most_telling(columns: Sequence[Coding], y: Array, weight: Array) -> list[int]:
     """All columns, or of hundreds those that gain most by themselves, each beyond chance; others have no effects.
 
-    A column that tells something only where others are taken into account is left out then. Hundreds of columns of
-    noise would explain the rows between them, and take what the others tell for their own.
+    A column that is informative only given others is left out then. Hundreds of columns of
+    noise would explain the rows between them, and take the place of the others.
     """
     if len(columns) <= MOST_COLUMNS:
         return list(range(len(columns)))

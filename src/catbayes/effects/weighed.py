@@ -1,4 +1,4 @@
-"""The rows that have weight, and the categories that they hold: what effects are learnt from."""
+"""The rows that have weight, and their categories: what effects are learnt from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from catbayes.interactions import Coding
 __all__ = ["Weighed"]
 
 ALWAYS = 2
-"""The last slots, of missing and of unseen ones, stay: they are there whatever the rows hold."""
+"""The last slots, of missing and of unseen ones, stay: they are there whatever the rows are."""
 
 
 class Weighed(NamedTuple):
@@ -35,10 +35,10 @@ class Weighed(NamedTuple):
         taken, places = list[Coding](), list[Codes]()
         for slots, size in columns:
             own = slots if used.all() else slots[rows]
-            held = np.bincount(own, minlength=size) > 0
-            held[-ALWAYS:] = True
-            n_held = int(held.sum())
-            place = np.where(held, np.cumsum(held) - 1, n_held - 1)
-            taken.append((own if n_held == size else place[own], n_held))
+            has_rows = np.bincount(own, minlength=size) > 0
+            has_rows[-ALWAYS:] = True
+            n_used = int(has_rows.sum())
+            place = np.where(has_rows, np.cumsum(has_rows) - 1, n_used - 1)
+            taken.append((own if n_used == size else place[own], n_used))
             places.append(place)
         return cls(rows, tuple(taken), tuple(places), tuple(slots for slots, _ in columns))
