@@ -188,7 +188,7 @@ def test_a_saved_encoder_comes_back_the_same(interactions):
 
 
 def planted(family, how, n_rows=20_000, n_columns=5, seed=0):
-    """Columns of 20 categories, of which the first two say something: each by itself, or only together."""
+    """Columns of 20 categories, of which the first two are informative: each by itself, or only together."""
     random = np.random.default_rng(seed)
     codes = random.integers(0, 20, (n_rows, n_columns))
     one, other = random.normal(size=(2, 20))

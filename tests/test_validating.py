@@ -1,4 +1,4 @@
-"""Rows for early stopping, held out of the table or given to `fit`, are not trained on."""
+"""Validation rows, split off the table or given to `fit`, are not trained on."""
 
 from collections import Counter
 

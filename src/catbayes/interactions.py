@@ -40,7 +40,7 @@ LEAST_GAIN = 0.0
 PENALTIES = (2.0, 10.0, 50.0, 250.0, 1000.0)
 SWEEPS = 3
 BINS = 10
-FEWEST_KEPT = 5  # interactions are as many as there are columns at most, but these
+FEWEST_CHOSEN = 5  # this many interactions are allowed, however few columns there are
 MOST_COLUMNS = 64
 MOST_CLASSES = 8
 MOST_WORK = 20_000_000  # rows times pairs: a second or two
@@ -60,12 +60,12 @@ class Screened:
     informative: frozenset[int]
 
     @property
-    def kept(self) -> list[Parts]:
+    def chosen(self) -> list[Parts]:
         """The interactions to encode, the best ones first, at most as many as there are columns: they cost as much."""
         ranked = sorted(self.gains, key=lambda parts: -self.gains[parts])
         if not ranked or self.gains[ranked[0]] <= beyond_chance(len(ranked)):
             return []
-        most = max(FEWEST_KEPT, len({place for parts in ranked for place in parts}))
+        most = max(FEWEST_CHOSEN, len({place for parts in ranked for place in parts}))
         return [parts for parts in ranked[:most] if self.gains[parts] > LEAST_GAIN]
 
 
@@ -101,7 +101,7 @@ def screen(
 
 def _with_triples(found: Screened, every: Mapping[int, Coding], left: _Residuals) -> Screened:
     """Measure triples of which all pairs were chosen, on the residuals of those pairs."""
-    pairs = found.kept
+    pairs = found.chosen
     triples = [
         triple
         for triple in combinations(sorted({place for pair in pairs for place in pair}), 3)

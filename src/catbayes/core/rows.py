@@ -26,7 +26,7 @@ Read = tuple[Categories, Codes]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table in memory, read: what it says about the target, and the slots, target and weight of each row."""
+    """A table in memory: its evidence about the target, and the slots, target and weight of each row."""
 
     table: Table  # without the columns that are the target, the weight or the exposure
     evidence: Evidence
@@ -97,9 +97,9 @@ def read_rows(
         found = screen(codings, numbers, target, weight)
         informative = tuple(names[position] for position in sorted(found.informative))
         if selection.is_auto:
-            specs += selection.combined(names, found.kept)
+            specs += selection.combined(names, found.chosen)
             named = {tuple(names[part] for part in parts): gain for parts, gain in found.gains.items()}
-            candidates = Candidate.ranked(named, len(found.kept))
+            candidates = Candidate.ranked(named, len(found.chosen))
 
     def count(spec: ColumnSpec) -> tuple[ColumnEvidence, Codes]:
         sources, codes = zip(*(read[part] for part in spec.parts), strict=True)
@@ -110,7 +110,7 @@ def read_rows(
     columns, slots = zip(*run(count, specs), strict=True)
     fitted = None
     if effects:
-        single = [column for column in columns if not column.is_interaction]  # they stand before the interactions
+        single = [column for column in columns if not column.is_interaction]  # they come before the interactions
         chosen = None if effects.slopes == "auto" else _slopes(effects, [one.name for one in single], names, numbers)
         coded = [(own, column.index.n_slots) for own, column in zip(slots, single, strict=False)]
         fitted = RowEffects.fit(coded, numbers, target, weight, chosen, n_weighed)
@@ -163,13 +163,13 @@ def _slopes(effects: Effects, columns: list[Any], names: list[Any], numbers: Any
 
 
 def _numbers(table: Table, positions: Sequence[int], used: Any) -> dict[int, Array]:
-    """The columns that hold numbers, which differ in the rows that are used."""
+    """Read the numeric columns that vary over the rows that are used."""
     found = {position: table.numbers(position) for position in positions}
     return {position: values for position, values in found.items() if values is not None and _differ(values[used])}
 
 
 def _differ(values: Array) -> bool:
-    """Whether a column holds more than one number, or gaps beside one."""
+    """Whether a column holds more than one number, or missing values and one number."""
     known = values[~np.isnan(values)]
     return known.size > 0 and (known.size < values.size or bool((known != known[0]).any()))
 

@@ -92,7 +92,7 @@ class Table:
         return self.array[:, position] if self.array is not None else self.frame[:, position].to_native()
 
     def categorical(self) -> list[int]:
-        """Positions of the columns of a categorical type; an array has no types, so all of its columns."""
+        """Find the columns of a categorical type; an array has no types, so all of its columns."""
         if self.frame is None:
             return list(range(len(self.names)))
         return categorical_columns(self.frame.schema.values())
@@ -129,7 +129,7 @@ class Table:
 
 
 def categorical_columns(dtypes: Iterable[Any]) -> list[int]:
-    """Positions of the types that `columns="auto"` encodes: text, categories, booleans and objects."""
+    """Find the types that `columns="auto"` encodes: text, categories, booleans and objects."""
     return [position for position, dtype in enumerate(dtypes) if isinstance(dtype, _CATEGORICAL)]
 
 
@@ -138,7 +138,7 @@ def _is_numeric(dtype: Any) -> bool:
 
 
 def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list[int]:
-    """Positions of the columns to encode, of those with these names; `categorical` are what "auto" takes."""
+    """Find the positions of the columns to encode; `categorical` are those of "auto"."""
     if isinstance(columns, str):
         if columns in names and columns not in ("auto", "all"):
             return [names.index(columns)]
@@ -167,7 +167,7 @@ def find_columns(names: list[Any], categorical: list[int], columns: Any) -> list
 
 
 def called_columns(choose: Callable[[Any], Any], table: Table) -> list[Any]:
-    """Columns that a function chooses of a table, as in ColumnTransformer: names, positions or a mask."""
+    """Choose columns by a function of the table, as in ColumnTransformer: it returns names, positions or a mask."""
     found = choose(table.native)
     if isinstance(found, str):
         return [found]
@@ -179,7 +179,7 @@ def called_columns(choose: Callable[[Any], Any], table: Table) -> list[Any]:
 
 
 def find_column(names: list[Any], column: Any, where: str = "columns") -> int:
-    """Position of a column, by its name or its position; `where` it was named is for the message."""
+    """Find the position of a column by its name or position; `where` is the parameter that names it."""
     if column in names and not isinstance(column, bool):
         return names.index(column)
     if is_number(column) and column in range(-len(names), len(names)):
@@ -189,31 +189,31 @@ def find_column(names: list[Any], column: Any, where: str = "columns") -> int:
 
 
 def check_free(names: list[str]) -> None:
-    """Refuse names that an engine's queries use for columns of their own."""
+    """Require names other than those that the queries of engines add."""
     taken = [name for name in names if name.startswith("catbayes_")]
     if taken:
-        raise InputError(f"Column {taken[0]!r}: names that begin with 'catbayes_' are for the queries. Rename it.")
+        raise InputError(f"Column {taken[0]!r}: names that begin with 'catbayes_' are used by the queries. Rename it.")
 
 
 def no_column(name: Any, names: list[Any]) -> InputError:
-    """What to raise where a table lacks a column that was named."""
+    """Make the error for a column that the table does not have."""
     return InputError(f"The table has no column {name!r}.{did_you_mean(name, names)} It has {shown(names)}.")
 
 
 def did_you_mean(name: Any, names: list[Any]) -> str:
-    """The names that are nearest to one that there is not, as a question; nothing if none is near."""
+    """Ask for the names most similar to an unknown one; an empty text if none is similar."""
     lower = {str(known).lower(): known for known in names}
     near = get_close_matches(str(name).lower(), lower, n=2)
     return f" Did you mean {' or '.join(repr(lower[known]) for known in near)}?" if near else ""
 
 
 def shown(names: list[Any]) -> str:
-    """Column names for a message, the first twenty of them."""
+    """List the first twenty column names for a message."""
     return ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
 
 
 def name_of(y: Any) -> str | None:
-    """What a target is called: a name that was given for it, or that of its series or its only column; else None."""
+    """Find the name of a target: the given one, that of its series or that of its only column; else None."""
     if isinstance(y, str):
         return y
     names = getattr(y, "columns", [getattr(y, "name", None)])
@@ -221,20 +221,20 @@ def name_of(y: Any) -> str | None:
 
 
 class Named(np.ndarray[Any, Any]):
-    """A target in memory that is called as another one was, before it was read."""
+    """Values of a target that carry its name."""
 
     name: str | None = None
 
     @classmethod
     def of(cls, values: Any, name: str | None) -> Named:
-        """Values, by a name."""
+        """Name some values."""
         found = np.asarray(values).view(cls)
         found.name = name
         return found
 
     @classmethod
     def like(cls, y: Any, values: np.ndarray[Any, Any]) -> Named:
-        """Other values, by the name of a target."""
+        """Give other values the name of a target."""
         return cls.of(values, name_of(y))
 
 
@@ -243,7 +243,7 @@ def make_frame(record: dict[str, Any], library: Any) -> Any:
     if library is None:
         library = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
         if library is None:
-            raise ImportError("What was asked for is a frame: install pandas, polars or pyarrow.")
+            raise ImportError("The result is a frame: install pandas, polars or pyarrow.")
     is_pandas = str(library).lower().endswith("pandas")
     columns = {
         name: _one_type(values, is_pandas) if isinstance(values, list) else values for name, values in record.items()
@@ -252,7 +252,7 @@ def make_frame(record: dict[str, Any], library: Any) -> Any:
 
 
 def _one_type(values: list[Any], is_pandas: bool) -> Any:
-    """Names as a frame takes them: of several types, or of one that not every library has, all of them text."""
+    """Turn values of several types, or of a type that not every library has, into text."""
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     known = [value for value in values if value is not None]
     kinds = set(map(type, known))

@@ -1,4 +1,4 @@
-"""What users may give, as types: an editor shows them, and a type checker holds callers to them."""
+"""Types of arguments, for editors and type checkers."""
 
 from __future__ import annotations
 
