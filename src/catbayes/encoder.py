@@ -15,7 +15,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from catbayes.core.category_outputs import KeepCategories, resolve_kept
+from catbayes.core.category_outputs import KeepCategories, resolve_category_outputs
 from catbayes.core.config import Missing, Settings, Unseen, resolve_temperature
 from catbayes.core.evidence import Evidence, check_classes, settle_family, why_uninformative
 from catbayes.core.fitted import Fitted, TrainingDraws
@@ -886,10 +886,10 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
 
     def _settings(self) -> Settings:
         own_target = resolve_own_target(self.own_target, self.cv)
-        kept = resolve_kept(self.keep_categories, self.max_categories)
+        category_outputs = resolve_category_outputs(self.keep_categories, self.max_categories)
         aside = () if own_target.column is None else (own_target.column,)
         return Settings(
-            selection=Selection(self.columns, self.interactions, aside, kept is not None, self.kinds),
+            selection=Selection(self.columns, self.interactions, aside, category_outputs is not None, self.kinds),
             family=resolve_family(self.family),
             prior=resolve_prior(self.prior),
             mapping=resolve_mapping(self.mapping),
@@ -897,7 +897,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
             temperature=resolve_temperature(self.temperature),
             sampler=self.sampler,
             effects=resolve_effects(self.effects),
-            kept=kept,
+            category_outputs=category_outputs,
             unseen=self.unseen,
             missing=self.missing,
         )

@@ -1,7 +1,7 @@
-"""Category ids as outputs, in addition to posteriors, for columns of few categories.
+"""Categories as outputs of their own, after the posterior: which one a row has, for columns of few categories.
 
-Two categories with the same posterior, such as eight in the morning and five in the afternoon, are equal to a model,
-though they may differ together with other columns.
+A posterior describes a category by the target alone. Two categories of the same mean, eight in the morning and five in
+the afternoon, are then the same to a model, though they differ together with other columns.
 """
 
 from __future__ import annotations
@@ -18,39 +18,40 @@ from catbayes.core.validation import check_count
 from catbayes.errors import InputError
 from catbayes.mappings import Mapping
 
-__all__ = ["KeepCategories", "Kept", "resolve_kept"]
+__all__ = ["CategoryOutputs", "KeepCategories", "resolve_category_outputs"]
 
 KeepCategories = Literal["codes", "one_hot"]
-"""The words of the parameter `keep_categories`."""
+"""What the parameter `keep_categories` takes, besides None."""
 FEW = 30
 """Categories of a column that are few, so that each of them has many rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Which columns give their categories as outputs too, and how.
+class CategoryOutputs:
+    """Which columns give their categories as outputs too: informative ones, with at most so many categories.
 
-    Those of at most so many categories, which have a say about the target, by themselves or beside another column of
-    the table: the categories of others are chances to learn noise. That is not known of what `gather` counted.
+    Informative by themselves or together with another column of the table. The categories of others would only add
+    noise. `gather` does not find out which columns are informative: then all of them are taken.
     """
 
     kind: KeepCategories
-    most: int | None
+    max_categories: int | None
 
     def applies(self, column: ColumnEvidence, evidence: Evidence) -> bool:
-        """Tell whether a column is to keep its categories."""
-        if column.is_interaction or (self.most is not None and column.index.missing > self.most):
+        """Tell whether a column gives its categories."""
+        too_many = self.max_categories is not None and column.index.missing > self.max_categories
+        if column.is_interaction or too_many:
             return False
         return evidence.informative is None or column.name in evidence.informative
 
-    def names_rare(self, column: ColumnEvidence, evidence: Evidence) -> bool:
-        """Tell whether a model comes to know which one of many categories a row has, of a column or within a pair."""
+    def shows_rare(self, column: ColumnEvidence, evidence: Evidence) -> bool:
+        """Tell whether the outputs show which one of many categories a row has, of a column or within a pair."""
         parts = (seen for seen in evidence.columns if seen.position in column.parts)
-        known = any(part.index.missing > FEW and self.applies(part, evidence) for part in parts)
-        return known and column.index.missing > FEW
+        shown = any(part.index.missing > FEW and self.applies(part, evidence) for part in parts)
+        return shown and column.index.missing > FEW
 
     def replaces(self, column: ColumnEvidence, mapping: Mapping) -> bool:
-        """Tell whether the posterior of a column takes as many numbers as there are categories, to say no more."""
+        """Tell whether the posterior has as many outputs as there are categories, and so adds nothing to them."""
         return column.index.missing <= len(mapping.labels)
 
     def table(self, column: ColumnEvidence, index: Index) -> ExtraOutputs:
@@ -64,7 +65,7 @@ class Kept:
         return ExtraOutputs.fixed(tuple(labels), (slots == np.arange(len(labels))).astype(np.float64))
 
 
-def resolve_kept(keep_categories: Any, max_categories: Any) -> Kept | None:
+def resolve_category_outputs(keep_categories: Any, max_categories: Any) -> CategoryOutputs | None:
     """Read the parameters `keep_categories` and `max_categories` of an encoder."""
     if max_categories is not None:
         check_count("max_categories", max_categories)
@@ -72,4 +73,4 @@ def resolve_kept(keep_categories: Any, max_categories: Any) -> Kept | None:
         return None
     if keep_categories not in ("codes", "one_hot"):
         raise InputError(f'keep_categories={keep_categories!r}: expected "codes", "one_hot" or None.')
-    return Kept(keep_categories, max_categories)
+    return CategoryOutputs(keep_categories, max_categories)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from catbayes.core.category_outputs import Kept
+from catbayes.core.category_outputs import CategoryOutputs
 from catbayes.core.leakage import OwnTarget
 from catbayes.core.selection import Selection
 from catbayes.core.slots import Sampler
@@ -34,7 +34,7 @@ class Settings:
     temperature: float | None  # of draws; None where it goes by count
     sampler: Sampler
     effects: Effects | None
-    kept: Kept | None
+    category_outputs: CategoryOutputs | None
     unseen: Unseen
     missing: Missing
 

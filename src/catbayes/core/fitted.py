@@ -338,13 +338,14 @@ def _fit_column(
         prior, empty, posterior = update_linked(links, index, statistics)
 
     labels = None if evidence.classes is None else [str(label) for label in evidence.classes]
-    mapping, kept, temperature = settings.mapping.bind(prior, labels), settings.kept, settings.temperature
+    mapping, temperature = settings.mapping.bind(prior, labels), settings.temperature
+    categories = settings.category_outputs
     extra: list[ExtraOutputs] = []
     if settings.effects and not column.is_interaction:
         extra.append(effect_outputs(column, index, labels, temperature, names))
-    if kept is not None and kept.applies(column, evidence):
-        extra.append(kept.table(column, index))
-        mapping = NOTHING if kept.replaces(column, mapping) else mapping
+    if categories is not None and categories.applies(column, evidence):
+        extra.append(categories.table(column, index))
+        mapping = NOTHING if categories.replaces(column, mapping) else mapping
     number = stream_of(column)
     fitted = FittedColumn(
         column.position,
@@ -361,7 +362,7 @@ def _fit_column(
         expectation=expect(mapping, posterior, temperature, seed=seed, stream_number=number),
         stream=number,
         extra=reduce(add, extra) if extra else None,
-        shows_rare=kept is not None and kept.names_rare(column, evidence),
+        shows_rare=categories is not None and categories.shows_rare(column, evidence),
         prior_is_estimated=settings.prior.learnt,
     )
     fitted = replace(fitted, expectation=fitted.with_extra(fitted.expectation))

@@ -38,7 +38,7 @@ EffectsLike: TypeAlias = bool | Literal["slopes"] | Mapping[Any, Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Which slopes to learn beside effects: none, those of named columns, or "auto" for those that are worth it."""
+    """Slopes to estimate with the effects: none, those of named columns, or "auto" for those that are worth it."""
 
     slopes: Mapping[Any, Sequence[Any]] | Literal["auto"] | None = None
 
@@ -65,14 +65,14 @@ def resolve_effects(effects: Any) -> Effects | None:
 
 @dataclass(frozen=True, slots=True)
 class EffectTable:
-    """The effects of the categories of one column, (slot, output): what is expected of them, and how firmly.
+    """The effects of the categories of one column, (slot, output): expectation and standard deviation.
 
     Outputs are an effect for each part of the target (the classes, or just one for two classes and for numbers), then
     the slopes of one number after the other, as many each.
     """
 
     mean: Array
-    sd: Array  # of the posterior about the average of the categories, with the doubt about all other terms
+    sd: Array  # of the posterior about the average of the categories, with the uncertainty of all other terms
     known: Array  # n / (n + λ): the weight that the rows of the category have against the prior
     scale: Array  # of the prior: the standard deviation of effects, (output,)
     slopes: tuple[Slope, ...] = ()
@@ -84,12 +84,12 @@ class EffectTable:
 
     @classmethod
     def none(cls, size: int, n_parts: int) -> EffectTable:
-        """Of a column that takes no part: no effects, and none known."""
+        """Make the table of a column that is not in the model: no effects."""
         nothing = np.zeros((size, n_parts))
         return cls(nothing, nothing, nothing, np.zeros(n_parts))
 
-    def silent(self) -> EffectTable:
-        """The same without effects: a tree finds splits in the smallest of differences."""
+    def zeros(self) -> EffectTable:
+        """The same with effects of zero, because a tree finds splits in the smallest of differences."""
         return EffectTable(**{name: np.zeros_like(getattr(self, name)) for name in ARRAYS}, slopes=self.slopes)
 
     def at(self, places: Codes) -> EffectTable:
@@ -99,8 +99,8 @@ class EffectTable:
     def spread(self, temperature: float | None) -> Array:
         """How far from the mean effects are drawn, as posteriors are: see `Slots.factor`.
 
-        It goes by how much the rows of a category tell. The posterior's own standard deviation is larger where the
-        target of a category is unusual, and would say so.
+        It depends on the number of rows of a category alone. The posterior's own standard deviation is larger where
+        the target of a category is unusual, and would reveal that.
         """
         factor = np.sqrt(self.known) if temperature is None else temperature
         return np.asarray(factor * np.sqrt(1.0 - self.known) * self.scale)
@@ -113,9 +113,9 @@ class RowEffects:
     weighed: Weighed  # the rows of the table that the parts are of
     chosen: tuple[int, ...]  # the columns of the table that take part; what follows is of these
     parts: tuple[Part, ...]  # of the target
-    slopes: tuple[tuple[Slope, ...], ...]  # of every column; in the design they stand behind all columns, in order
+    slopes: tuple[tuple[Slope, ...], ...]  # of every column; in the design they come after all columns, in order
     components: tuple[Components, ...]  # one a part
-    heard: tuple[bool, ...]  # of every column: whether its effects are beyond chance; others are 0 for all rows
+    informative: tuple[bool, ...]  # of every column: whether its effects are beyond chance; others are 0 for all rows
     unit: float  # of the target in which all of these are
     columns: tuple[EffectTable, ...]  # of all columns of the table: those that take no part have no effects
 
@@ -129,9 +129,9 @@ class RowEffects:
         slopes: Mapping[int, Sequence[int]] | None = MappingProxyType({}),
         n_rows: float | None = None,
     ) -> RowEffects:
-        """Learn the variances of all terms, then the terms; `slopes` of columns by number, None to look for them.
+        """Estimate the variances of all terms, then the terms; `slopes` of columns by number, None to look for them.
 
-        Of hundreds of columns, those take part that tell most by themselves, and those with slopes.
+        Of hundreds of columns, the most informative ones are used, and those with slopes.
         `n_rows` is how many rows the weights stand for, if they have been multiplied by an exposure.
         """
         scale, y = scale_of(target), target.parts()
@@ -162,8 +162,8 @@ class RowEffects:
         )
         parts = tuple(Part.of(design, scale, one, weight, n_rows) for one in y)
         components, terms, variances = zip(*(part.learn(number) for number, part in enumerate(parts)), strict=True)
-        heard = _heard(parts, terms, len(columns), len(weighed.columns))
-        fitted = cls(weighed, tuple(chosen), parts, tuple(own), components, heard, unit or 1.0, ())
+        informative = _informative(parts, terms, len(columns), len(weighed.columns))
+        fitted = cls(weighed, tuple(chosen), parts, tuple(own), components, informative, unit or 1.0, ())
         tables = dict(zip(chosen, fitted._tables(terms, variances), strict=True))
         whole = [
             tables[number].at(places) if number in tables else EffectTable.none(len(places), len(parts))
@@ -190,7 +190,7 @@ class RowEffects:
     def _tables(
         self, parts: Sequence[Terms], variances: Sequence[list[Array]] | None = None
     ) -> tuple[EffectTable, ...]:
-        """What all parts have learnt of each column, slopes included."""
+        """The effects of each column for all parts, slopes included."""
         noise, design = np.array([one.noise for one in self.components]), self.parts[0].design
 
         def table(number: int) -> EffectTable:
@@ -208,19 +208,19 @@ class RowEffects:
                 sd = np.sqrt(np.stack([columns[number] for columns in variances], axis=1))
             return EffectTable(self.unit * mean, self.unit * sd, known, self.unit * np.sqrt(variance))
 
-        every, behind = [table(number) for number in range(len(design.sizes))], len(self.slopes)
+        every, place = [table(number) for number in range(len(design.sizes))], len(self.slopes)
         found = []
         for number, own in enumerate(self.slopes):
-            effects = every[number] if self.heard[number] else every[number].silent()
-            tables = [effects, *every[behind : behind + len(own)]]
-            behind += len(own)
+            effects = every[number] if self.informative[number] else every[number].zeros()
+            tables = [effects, *every[place : place + len(own)]]
+            place += len(own)
             arrays = {name: np.concatenate([getattr(t, name) for t in tables], axis=-1) for name in ARRAYS}
             found.append(EffectTable(**arrays, slopes=own))
         return tuple(found)
 
 
-def _heard(parts: Sequence[Part], terms: Sequence[Terms], n_columns: int, n_candidates: int) -> tuple[bool, ...]:
-    """Whether the effects of each column, the best of so many, tell of other rows of its categories, in any part."""
+def _informative(parts: Sequence[Part], terms: Sequence[Terms], n_columns: int, n_candidates: int) -> tuple[bool, ...]:
+    """Whether the effects of each column, the best of so many, predict other rows of its categories, in any part."""
     gains = np.zeros(n_columns)
     for part, found in zip(parts, terms, strict=True):
         residual, slope = part.left_over(found.terms)
