@@ -14,9 +14,8 @@ from catbayes.core.table import Table, name_of
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.estimator_input import read_table, read_y
-from catbayes.inspect._display import Display
-from catbayes.inspect.one_column import alone, check_encoder, outputs, part
-from catbayes.inspect.plotting import drawable, height_of_rows, label_rows, legend_above
+from catbayes.inspect._display import Display, drawable, height_of_rows, label_rows, legend_above
+from catbayes.inspect._one_column import alone, check_encoder, outputs, part
 
 
 @dataclass(eq=False, repr=False)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import r2_score
+from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,10 +22,8 @@ from catbayes.core.target import Target, read_target
 from catbayes.core.validation import Array, Codes, check_count
 from catbayes.errors import InputError
 from catbayes.estimator_input import read_table, read_y
-from catbayes.inspect._display import Display, library_of
-from catbayes.inspect.one_column import alone, check_encoder, outputs, part, together
-from catbayes.inspect.plotting import GREY, drawable, height_of_rows, label_rows
-from catbayes.inspect.scoring import all_classes, area_under_curve, corrected_interval, overlap_of
+from catbayes.inspect._display import GREY, Display, drawable, height_of_rows, label_rows, library_of
+from catbayes.inspect._one_column import alone, check_encoder, outputs, part, together
 
 REPEATS = 2
 COVERAGE = 0.9
@@ -204,7 +203,10 @@ class _Folds:
     def compare(self, columns: list[Any], scores: list[Array], about: dict[str, Any]) -> LeakageDisplay:
         """Compare training and held-out scores, (fold, 2) for each column."""
         trained, held_out = np.moveaxis(np.array(scores), 2, 0)  # (column, fold)
-        gap, _, half = corrected_interval(trained - held_out, overlap_of(self.splits), COVERAGE)
+        gaps, n_folds = trained - held_out, len(self.splits)
+        overlap = np.mean([len(test) / len(train) for train, test in self.splits])
+        error = np.sqrt(gaps.var(axis=1, ddof=1) * (1.0 / n_folds + overlap))
+        gap, half = gaps.mean(axis=1), student.ppf((1.0 + COVERAGE) / 2.0, n_folds - 1) * error
         return LeakageDisplay(
             columns=columns,
             score="R²" if self.target.classes is None else "AUC",
@@ -256,10 +258,14 @@ def _model(one: bool, classes: bool) -> Any:
 
 
 def _score(model: Any, features: Array, values: Any, n_classes: int | None) -> float:
-    """R² of numbers, AUC of classes; 0.5 for rows of one class."""
+    """R² of numbers; AUC of each class against the rest, averaged, and 0.5 for rows of one class."""
     if n_classes is None:
         return float(r2_score(values, model.predict(features)))
-    return float(np.nan_to_num(area_under_curve(values, all_classes(model, features, n_classes)), nan=0.5))
+    probabilities = np.zeros((len(features), n_classes))
+    probabilities[:, np.asarray(model.classes_, dtype=np.intp)] = model.predict_proba(features)
+    present = [label for label in range(n_classes) if 0 < (values == label).sum() < len(values)]
+    areas = [roc_auc_score(values == label, probabilities[:, label]) for label in present]
+    return float(np.mean(areas)) if areas else 0.5
 
 
 def _verdict(gap: float, lower: float, upper: float) -> str:

@@ -11,8 +11,7 @@ from catbayes.core.table import name_of
 from catbayes.core.target import check_weights
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
-from catbayes.inspect._display import Display, library_of
-from catbayes.inspect.plotting import GREY, drawable, label_rows
+from catbayes.inspect._display import GREY, Display, drawable, label_rows, library_of
 
 
 @dataclass(eq=False, repr=False)

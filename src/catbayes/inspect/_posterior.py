@@ -13,8 +13,7 @@ from catbayes.core.validation import Array, Codes, check_number, check_option
 from catbayes.errors import InputError
 from catbayes.estimator_input import fitted_encoding
 from catbayes.families import Family
-from catbayes.inspect._display import Display
-from catbayes.inspect.plotting import GREY, drawable, height_of_rows, label_rows, legend_above
+from catbayes.inspect._display import GREY, Display, drawable, height_of_rows, label_rows, legend_above
 
 KINDS = ("interval", "density")
 NUMBERS = ("count", "raw_mean", "mean", "lower", "upper")

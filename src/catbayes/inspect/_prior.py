@@ -12,9 +12,8 @@ from catbayes.core.table import name_of, no_column
 from catbayes.core.validation import Array, check_number
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.estimator_input import fitted_encoding
-from catbayes.inspect._display import Display, library_of
+from catbayes.inspect._display import Display, drawable, legend_above, library_of
 from catbayes.inspect._scores import cross_validate, draw_scores, score_name
-from catbayes.inspect.plotting import drawable, legend_above
 from catbayes.priors import Scaled
 
 GAMMAS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)

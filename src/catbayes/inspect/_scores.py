@@ -13,8 +13,7 @@ from sklearn.model_selection import check_cv, cross_val_score
 from catbayes.core.table import name_of
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
-from catbayes.inspect._display import Display, library_of
-from catbayes.inspect.plotting import GREY, drawable, legend_above
+from catbayes.inspect._display import GREY, Display, drawable, legend_above, library_of
 
 
 def cross_validate(model: Any, X: Any, y: Any, settings: list[dict[str, Any]], cv: Any, scoring: Any) -> Array:

@@ -10,9 +10,8 @@ import numpy as np
 from catbayes.core.table import make_frame
 from catbayes.core.validation import Array
 from catbayes.estimator_input import fitted_encoding
-from catbayes.inspect._display import Display
+from catbayes.inspect._display import GREY, Display, drawable, legend_above
 from catbayes.inspect._posterior import read_column
-from catbayes.inspect.plotting import GREY, drawable, legend_above
 
 
 def shrinkage(encoder: Any) -> Any:

@@ -44,22 +44,15 @@ def together(encoder: Any, table: Table, positions: Sequence[int], *, classes: b
     known = encoder.get_params(deep=False)
     if "columns" in known:
         encoder.set_params(columns="all")
-    seed_if_none(encoder, classes=classes, seed=seed)
-    if "cols" in known:  # category_encoders' name for it, read by the constructor only; an array's columns are numbers
-        own = list(range(len(positions))) if table.frame is None else [table.names[position] for position in positions]
-        return type(encoder)(**(encoder.get_params(deep=False) | {"cols": own}))
-    return encoder
-
-
-def seed_if_none(encoder: Any, *, classes: bool, seed: int) -> Any:
-    """Give an encoder a seed if it has none, so that results repeat."""
-    known = encoder.get_params(deep=False)
     if known.get("random_state", 0) is None:
         encoder.set_params(random_state=seed)
     seed_in_folds = isinstance(encoder, TargetEncoder) and known.get("random_state", "deprecated") == "deprecated"
-    if seed_in_folds and is_number(encoder.cv):  # from scikit-learn 1.9 on the seed belongs to its folds
+    if seed_in_folds and is_number(encoder.cv):  # from scikit-learn 1.9 on
         folds = StratifiedKFold if classes else KFold
         encoder.set_params(cv=folds(encoder.cv, shuffle=True, random_state=seed))
+    if "cols" in known:  # category_encoders reads it in the constructor only, and names columns of an array by numbers
+        own = list(range(len(positions))) if table.frame is None else [table.names[position] for position in positions]
+        return type(encoder)(**(encoder.get_params(deep=False) | {"cols": own}))
     return encoder
 
 
