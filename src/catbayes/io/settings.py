@@ -13,7 +13,7 @@ import numpy as np
 from catbayes.core.leakage import Ordered
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family, family_name
-from catbayes.kinds import KINDS, Nested
+from catbayes.kinds import KINDS
 from catbayes.mappings import MAPPINGS, PosteriorMoments, PredictiveQuantiles
 from catbayes.priors import Empirical, Scaled
 
@@ -114,8 +114,6 @@ def _write_setting(name: str, value: Any) -> Any:
         return family_name(value)
     if isinstance(value, Family):
         return write_family(value)
-    if isinstance(value, Nested):
-        return {"object": "Nested", "parents": _write_parents(value)}
     if OBJECTS.get(type(value).__name__) is type(value) and is_dataclass(value):
         shown = [entry.name for entry in fields(value) if entry.repr]
         return {"object": type(value).__name__, **{entry: _write_field(getattr(value, entry), name) for entry in shown}}
@@ -130,28 +128,17 @@ def _write_names(columns: Any) -> Any:
 
 
 def _write_field(value: Any, name: str) -> Any:
-    return (
-        [_write_field(one, name) for one in value]
-        if isinstance(value, list | tuple | np.ndarray)
-        else _write_setting(name, value)
-    )
+    if isinstance(value, Mapping):  # a table of tuples, such as the parents of categories
+        return {"table": [[write_value(key, name), write_values(entry, name)] for key, entry in value.items()]}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_write_field(one, name) for one in value]
+    return _write_setting(name, value)
 
 
-def _write_parents(kind: Nested) -> Any:
-    """Names of columns, or pairs of a category and its ancestors."""
-    if kind.parent_columns:
-        return [write_name(column) for column in kind.parent_columns]
-    return {
-        "table": [
-            [write_value(child, "parent"), write_values(above, "parent")] for child, above in kind.parents.items()
-        ]
-    }
-
-
-def _read_parents(parents: Any) -> Any:
-    if isinstance(parents, list):
-        return parents
-    return {read_value(key): tuple(map(read_value, above)) for key, above in parents["table"]}
+def _read_field(value: Any) -> Any:
+    if isinstance(value, dict) and "table" in value:
+        return {read_value(key): tuple(map(read_value, entry)) for key, entry in value["table"]}
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _read_setting(name: str, value: Any) -> Any:
@@ -164,10 +151,8 @@ def _read_setting(name: str, value: Any) -> Any:
         return [tuple(interaction) for interaction in value]
     if not isinstance(value, dict):
         return value
-    if value.get("object") == "Nested":
-        return Nested(_read_parents(value["parents"]))
     if "object" in value:
-        given = {name: tuple(entry) if isinstance(entry, list) else entry for name, entry in value.items()}
+        given = {name: _read_field(entry) for name, entry in value.items()}
         return OBJECTS[str(given.pop("object"))](**given)
     return read_family_object(value)
 
