@@ -4,8 +4,8 @@
 and compares it with the plain loops of `reference`. `check_any_table` gives any table with any settings: the answer is
 finite and has its shape, or an `InputError` is raised; a failed call changes nothing.
 
-`python tests/fuzzing.py --seconds 3600` begins with the cases found before (`.hypothesis/`), and ends at the first finding,
-which Hypothesis reduces to a small one.
+`python tests/fuzzing.py --seconds 3600` begins with the cases found before (`.hypothesis/`), and ends at the first
+finding, which Hypothesis reduces to a small one.
 """
 
 from __future__ import annotations
