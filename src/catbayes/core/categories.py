@@ -65,8 +65,9 @@ class Categories:
         values = list(values)
         kinds = set(map(type, values))
         if kinds in ({str}, {int}):  # they differ, and none is missing
-            by_value = kinds == {int}
-            order = sorted(range(len(values)), key=values.__getitem__) if by_value else order_of_list(values)
+            if kinds == {int} and values == sorted(values):  # as arrays give them
+                return cls(tuple(values)), np.arange(len(values), dtype=np.int32)
+            order = order_of_list(values)
             return cls(tuple(map(values.__getitem__, order))), _ranks(order)
         values = canonical_list(values)
         categories = cls(_sorted({*values} - {None}))

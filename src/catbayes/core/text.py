@@ -83,9 +83,9 @@ def order_of_text(words: Any) -> Codes:
     return np.asarray(pyarrow.compute.sort_indices(words).to_numpy())
 
 
-def order_of_list(values: list[str]) -> list[int]:
-    """Sort distinct text, by Arrow if it is installed."""
-    if find_spec("pyarrow"):
+def order_of_list(values: list[Any]) -> list[int]:
+    """Sort distinct values of one type; text by Arrow, if it is installed."""
+    if isinstance(values[0], str) and find_spec("pyarrow"):
         import pyarrow
 
         try:
