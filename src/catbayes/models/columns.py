@@ -105,7 +105,7 @@ class Columns:
         return replace(columns, categories=tuple(sorted({*codes, *(place for _, place in named)})))
 
     def column(self, name: Any, parameter: str) -> int:
-        """The number of a column of X that is named or numbered."""
+        """Return the number of a column of X that is named or numbered."""
         if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(self.inputs):
             return int(name)
         if isinstance(name, str) and name in self.inputs:
@@ -116,13 +116,13 @@ class Columns:
         return list(dict.fromkeys([*self.inputs, *self.names]))
 
     def features(self, name: Any, parameter: str) -> range:
-        """Places of all features of a column, or of the one that is called so."""
+        """Return the places of all features of a column, or of the feature of that name."""
         if isinstance(name, str) and name not in self.inputs and name in self.names:
             return range(self.names.index(name), self.names.index(name) + 1)
         return self.places[self.column(name, parameter)]
 
     def by_column(self, values: Any, parameter: str, example: Any) -> dict[Any, Any]:
-        """Values by name as they are, or one for each column of X by number."""
+        """Return values by name as they are, or those of all columns of X by number."""
         if isinstance(values, Mapping):
             return dict(values)
         if isinstance(values, str) or not hasattr(values, "__len__") or len(values) != len(self.inputs):
@@ -135,21 +135,21 @@ class Columns:
     # ------------------------------------------------------------------------------ one method a role
 
     def named_categories(self, value: Any, parameter: str) -> list[int]:
-        """Features that are categories because the user said it of their column, which is not encoded.
+        """Return the features of columns that the user calls categories.
 
-        An encoded column stands for its categories by itself.
+        Encoded columns are left out: their posteriors are no numbers of categories.
         """
         if isinstance(value, str) and value not in self.inputs:
             names = [name.strip() for name in value.removeprefix("name:").split(",")]
             value = [int(name) if name.isdecimal() else name for name in names]
-        said = np.ravel(np.asarray(value, dtype=object)).tolist()
-        if len(said) == len(self.inputs) and all(isinstance(one, bool | np.bool_) for one in said):
-            said = np.flatnonzero(said).tolist()
-        columns = [self.column(one, parameter) for one in said]
+        named = np.ravel(np.asarray(value, dtype=object)).tolist()
+        if len(named) == len(self.inputs) and all(isinstance(one, bool | np.bool_) for one in named):
+            named = np.flatnonzero(named).tolist()
+        columns = [self.column(one, parameter) for one in named]
         return [self.places[number].start for number in columns if number in self.passing]
 
     def named_types(self, value: Any, parameter: str) -> list[int]:
-        """As `named_categories`, from a type for each column, of which "c" is a category."""
+        """Return the same from a type for each column, of which "c" is a category."""
         kinds = self.by_column(value, parameter, "c")
         return self.named_categories([column for column, kind in kinds.items() if kind == "c"], parameter)
 
@@ -167,7 +167,7 @@ class Columns:
         return signs
 
     def signs(self, value: Any, parameter: str) -> list[int]:
-        """A sign for each feature; that of a column is for the mean of its categories."""
+        """Return a sign for each feature; that of a column is for the mean of its categories."""
         signs = [0] * len(self.names)
         for name, sign in self.by_column(value, parameter, 1).items():
             if not (isinstance(sign, int | np.integer) and sign in (-1, 0, 1)):
@@ -177,7 +177,7 @@ class Columns:
         return signs
 
     def _mean(self, name: Any, parameter: str) -> int:
-        """The feature that a sign is for: of that name, or the mean of a column."""
+        """Return the feature that a sign is for: of that name, or the mean of a column."""
         if isinstance(name, str) and name not in self.inputs:
             return self.features(name, parameter).start
         number = self.column(name, parameter)
@@ -187,7 +187,7 @@ class Columns:
         raise InputError(f"{parameter} names {name!r}, which has {len(names)} means: expected one of {names}.")
 
     def groups(self, value: Any, parameter: str) -> list[list[int]]:
-        """Groups of features: all those of their columns, and of combinations of columns of one group."""
+        """Return groups of features: those of their columns, and of combinations of columns of one group."""
         if value == "no_interactions":
             value = [[number] for number in range(len(self.inputs))]
         if isinstance(value, str) or not hasattr(value, "__iter__") or any(not _is_group(group) for group in value):
@@ -210,7 +210,7 @@ class Columns:
         return next((number for number, places in enumerate(self.places) if place in places), None)
 
     def amounts(self, value: Any, parameter: str) -> list[float]:
-        """A number for each feature, that of its column; 1 if nothing is said of it."""
+        """Return a number for each feature, that of its column, or 1."""
         amounts = [1.0] * len(self.names)
         for name, amount in self.by_column(value, parameter, 1.0).items():
             if not isinstance(amount, int | float | np.number) or not 0.0 <= amount < np.inf:

@@ -14,8 +14,6 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
     VotingClassifier,
     VotingRegressor,
 )
@@ -90,7 +88,7 @@ def choose(estimator: Any) -> str:
         return usual
     if hasattr(last, "partial_fit") and "max_iter" in last.get_params(deep=False):
         return "rounds"
-    return "members" if weight_name(estimator) is None or _reason_to_part(last) else "copies"
+    return "members" if weight_name(estimator) is None or _reason_against_copies(last) else "copies"
 
 
 def usual_draws(estimator: Any, way: str, n_rows: int) -> int:
@@ -108,69 +106,66 @@ def usual_draws(estimator: Any, way: str, n_rows: int) -> int:
 
 def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: int | None) -> list[Any]:
     """Fit clones of the estimator; one for "copies" and "rounds", K for "members"."""
-    fitted = _fit_way(estimator, way, rows, seeded, n_jobs)
-    for model in fitted:
-        backend_of(model).name_features(model, rows.columns.plain_names)
-    return fitted
-
-
-def _fit_way(estimator: Any, way: str, rows: TrainingRows, seeded: bool, n_jobs: int | None) -> list[Any]:
+    last = last_step(estimator)
     if way == "rounds":
-        way_to_grow(last_step(estimator))
-    if way == "copies":
-        _require_no_splits(last_step(estimator))
-    if isinstance(estimator, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
-        _require_values(estimator, rows)
-    _require_codes(estimator, rows)
+        way_to_grow(last)
+    reason = _reason_against_copies(last) if way == "copies" else None
+    if reason:
+        raise InputError(
+            f'{type(last).__name__} {reason}: use fit_with="members", or "rounds" where the estimator can grow, or put '
+            "searches around the sampling model."
+        )
+    _check_columns(estimator, rows)
     if rows.weight is not None and weight_name(estimator) is None:
-        warn(f"{type(last_step(estimator)).__name__} takes no sample_weight: it learns from all rows alike.")
+        warn(f"{type(last).__name__} takes no sample_weight: it learns from all rows alike.")
     if not rows.varies or (rows.n_draws == 1 and way != "rounds"):
-        return [_fit_plain(*_prepared(estimator, rows, seeded, 0), 0)]
-    if way == "copies":
-        return [_fit_copies(*_prepared(estimator, rows, seeded, 0))]
-    if way == "rounds":
-        return [_fit_rounds(*_prepared(estimator, rows, seeded, 0))]
+        way = "one draw"
 
     def member(k: int) -> Any:
-        fitted = _fit_plain(*_prepared(estimator, rows, seeded, k), k)
+        model = fresh_clone(estimator, rows.classes, rows.seed if seeded else None, k)
+        model, fit_params = backend_of(model).prepare(model, rows.columns, rows.fit_params)
+        known = replace(rows, fit_params=fit_params)
+        if way == "copies":
+            fitted = _fit_copies(model, known)
+        elif way == "rounds":
+            fitted = _fit_rounds(model, known)
+        else:
+            X = backend_of(model).to_train(model, known.features(k), known.columns)
+            fitted = fit_weighted(model, X, known.y, known.weight, known.fit_params)
+        backend_of(fitted).name_features(fitted, rows.columns.plain_names)
+        return fitted
+
+    if way != "members":
+        return [member(0)]
+
+    def reported(k: int) -> Any:
+        fitted = member(k)
         rows.report(f"member {k + 1} of {rows.n_draws}")
         return fitted
 
-    # Threads: nothing is copied, nothing is left running, and what takes long lets go of the interpreter.
-    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(member)(k) for k in range(rows.n_draws)))
+    # Threads copy nothing and leave nothing running, and long fits release the interpreter.
+    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(reported)(k) for k in range(rows.n_draws)))
 
 
-def _require_values(estimator: Any, rows: TrainingRows) -> None:
-    """Refuse columns without a single value, at which histograms end in an error of their own."""
-    table = rows.draws.table
-    for position in rows.draws.layout.passing:
-        if table.numeric([position]) and np.isnan(np.asarray(table.values(position), dtype=np.float64)).all():
-            raise InputError(
-                f"Column {table.names[position]!r} holds no value, and {type(estimator).__name__} takes no such "
-                "column. Drop it."
-            )
-
-
-def _require_codes(estimator: Any, rows: TrainingRows) -> None:
-    """Refuse columns that the user called categories of the estimator, but that do not hold whole numbers."""
-    table, layout = rows.draws.table, rows.draws.layout
+def _check_columns(estimator: Any, rows: TrainingRows) -> None:
+    """Refuse columns without values, and categories that are not whole numbers, where the estimator takes none."""
+    table, layout, backend = rows.draws.table, rows.draws.layout, backend_of(estimator)
     for position in layout.passing:
-        if layout.places[position].start in rows.columns.categories and table.numeric([position]):
-            values = np.asarray(table.values(position), dtype=np.float64)
-            gaps = np.isnan(values) & backend_of(estimator).gaps_in_categories
-            codes = (values >= 0) & (values <= MANY_CODES) & (values == np.round(values))
-            if not (gaps | codes).all():
-                raise InputError(
-                    f"Column {table.names[position]!r} holds more than whole numbers from 0 to {MANY_CODES:,}, which "
-                    f"{type(estimator).__name__} needs of a category. Name it among the columns of the encoder."
-                )
-
-
-def _prepared(estimator: Any, rows: TrainingRows, seeded: bool, member: int) -> tuple[Any, TrainingRows]:
-    """A clone that knows its features, and the rows with what its `fit` has to be told of them."""
-    model = fresh_clone(estimator, rows.classes, rows.seed if seeded else None, member)
-    model, fit_params = backend_of(model).prepare(model, rows.columns, rows.fit_params)
-    return model, replace(rows, fit_params=fit_params)
+        is_category = layout.places[position].start in rows.columns.categories
+        if not table.numeric([position]) or not (is_category or backend.needs_values(estimator)):
+            continue
+        name, values = table.names[position], np.asarray(table.values(position), dtype=np.float64)
+        if backend.needs_values(estimator) and np.isnan(values).all():
+            raise InputError(
+                f"Column {name!r} holds no value, and {type(estimator).__name__} takes no such column. Drop it."
+            )
+        gaps = np.isnan(values) & backend.gaps_in_categories
+        codes = (values >= 0) & (values <= MANY_CODES) & (values == np.round(values))
+        if is_category and not (gaps | codes).all():
+            raise InputError(
+                f"Column {name!r} holds more than whole numbers from 0 to {MANY_CODES:,}, which "
+                f"{type(estimator).__name__} needs of a category. Name it among the columns of the encoder."
+            )
 
 
 def fresh_clone(estimator: Any, classes: Any, seed: int | None, member: int = 0) -> Any:
@@ -188,17 +183,15 @@ def fresh_clone(estimator: Any, classes: Any, seed: int | None, member: int = 0)
 
 
 def classes_by_number(params: dict[str, Any], classes: Any) -> dict[str, Any]:
-    """Those of the parameters that weigh classes by their labels, and grids of a search that do, with numbers."""
+    """Return weights of classes, and grids of a search with such weights, by numbers instead of labels."""
 
     def numbered(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         known = {int(np.searchsorted(classes, label)): weight for label, weight in value.items() if label in classes}
-        strangers = [label for label in value if label not in classes]
-        if strangers and len(known) < len(classes):  # a part of the rows may lack a class, if all others have weights
-            raise InputError(
-                f"class_weight names {strangers[0]!r}, which y does not hold: expected {classes.tolist()}."
-            )
+        unknown = [label for label in value if label not in classes]
+        if unknown and len(known) < len(classes):  # a part of the rows may lack a class, if all others have weights
+            raise InputError(f"class_weight names {unknown[0]!r}, which y does not hold: expected {classes.tolist()}.")
         return known
 
     def of_grid(grid: Any) -> Any:
@@ -216,7 +209,7 @@ def classes_by_number(params: dict[str, Any], classes: Any) -> dict[str, Any]:
 
 
 def weight_name(estimator: Any) -> str | None:
-    """Name of the fit parameter that takes weights; None if there is none."""
+    """Return the name of the fit parameter that takes weights; None if there is none."""
     if isinstance(estimator, Pipeline):
         if get_config()["enable_metadata_routing"]:
             asked = get_routing_for_object(estimator).consumes("fit", ["sample_weight"])
@@ -231,11 +224,6 @@ def weight_name(estimator: Any) -> str | None:
     parts = [part for part in estimator.get_params(deep=False).values() if hasattr(part, "fit")]
     parts += [part for _, part in getattr(estimator, "estimators", [])]
     return "sample_weight" if parts and all(weight_name(part) == "sample_weight" for part in parts) else None
-
-
-def _fit_plain(model: Any, rows: TrainingRows, k: int) -> Any:
-    X = backend_of(model).to_train(model, rows.features(k), rows.columns)
-    return fit_weighted(model, X, rows.y, rows.weight, rows.fit_params)
 
 
 def fit_weighted(model: Any, X: Any, y: Any, weight: Any, params: dict[str, Any]) -> Any:
@@ -253,10 +241,10 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
     if weight_name(model) is None:
         warn(
             f"{type(last).__name__} takes no sample_weight, so each copy of a row counts as a whole row: leaf sizes, "
-            'penalties and neighbours mean less than they say. fit_with="members" keeps their meaning.'
+            'penalties and neighbours mean less than without copies. Use fit_with="members", which does not copy rows.'
         )
     chunked = backend_of(model).takes_chunks(rows.draws.layout)
-    _keep_counts(model, rows)
+    _scale_counts(model, rows)
     share = backend_of(last).validation_share(last, rows)
     backend_of(last).adapt_to_copies(last, rows)
     if share is None:
@@ -270,8 +258,8 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
     return grow(model, job)
 
 
-def _keep_counts(model: Any, rows: TrainingRows) -> None:
-    """Multiply parameters that count rows by the number of copies of a row that a tree sees.
+def _scale_counts(model: Any, rows: TrainingRows) -> None:
+    """Multiply parameters that count rows by the number of copies of a row that a tree gets.
 
     There are K of them, unless the estimator, or one around it, draws bags: those stay as large as they were, or every
     row would be in every bag, and hold fewer copies of a row.
@@ -305,7 +293,7 @@ def _is_within(name: str, part: str) -> bool:
 
 
 def _copies_in_bag(weight: Array, n_draws: int, size: int) -> float:
-    """Different copies of a row in a bag that holds any of them: what a bag of copies holds, over one of rows.
+    """Return the expected number of different copies of a row in a bag that has any of them.
 
     A row that is drawn with probability p is in a bag of n with probability 1 - exp(-n p), each of its K copies with
     1 - exp(-n p / K). For equal weights and n rows the ratio is K (1 - exp(-1/K)) / (1 - exp(-1)), 1.35 for K = 3.
@@ -314,29 +302,20 @@ def _copies_in_bag(weight: Array, n_draws: int, size: int) -> float:
     return float(n_draws * np.expm1(-expected / n_draws).sum() / np.expm1(-expected).sum())
 
 
-def _reason_to_part(last: Any) -> str | None:
-    """Why the estimator would part the copies of a row from each other, if it would and cannot be kept from it."""
+def _reason_against_copies(last: Any) -> str | None:
+    """Return why the estimator would separate the copies of a row, if it would and this cannot be prevented."""
     params = last.get_params()
     for name, value in params.items():
         inner, _, leaf = name.rpartition("__")
         if leaf == "cv" and value != "prefit":
-            return "makes folds of its own, which would part the copies of a row"
+            return "makes folds of its own, which would separate the copies of a row"
         if leaf == "oob_score" and value:
             return "scores rows out of bag whose copies it was trained on"
         stops = leaf == "early_stopping" and value in (True, "auto")
         stops |= leaf == "n_iter_no_change" and value is not None and f"{inner}__early_stopping" not in params
         if inner and stops:
-            return f"holds rows out by itself ({name}={value!r}), which would part the copies of a row"
+            return f"holds rows out by itself ({name}={value!r}), which would separate the copies of a row"
     return None
-
-
-def _require_no_splits(last: Any) -> None:
-    reason = _reason_to_part(last)
-    if reason:
-        raise InputError(
-            f'{type(last).__name__} {reason}: use fit_with="members", or "rounds" where the estimator can grow, or put '
-            "searches around the sampling model."
-        )
 
 
 # ------------------------------------------------------------------------------------------------ rounds

@@ -18,8 +18,8 @@ from catbayes.core.validation import Array
 from catbayes.errors import InputError
 
 FOREST_DRAWS, BOOSTING_DRAWS = 40, 20
-"""Fresh draws in the life of a model, if n_draws asks for no more. Trees of a forest do not look back; a booster scores
-all of its earlier trees on every new draw, which costs."""
+"""Fresh draws of a fit, unless n_draws is larger. A booster scores all of its earlier trees on every new draw, which
+costs; a forest does not."""
 
 FOREST_POINTS = 32
 """A forest sorts its features for every split, nearly twice as fast if they take few values than if each row has its
@@ -31,7 +31,7 @@ Labelled = tuple[Array, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to grow on: `feed(k)` gives the features of draw k, all rows have one target and one weight."""
+    """Rows to grow on: `feed(k)` returns the features of draw k."""
 
     feed: Callable[[int], Array]
     y: Any
@@ -40,26 +40,26 @@ class Job:
     n_draws: int
     report: Callable[[str], None]
     fit_params: dict[str, Any]
-    steps: int | None = None  # how often to stop and look, where the draws do not say it
+    steps: int | None = None  # at most; None is one for each draw
 
     @staticmethod
     def steps_for_copies(model: Any) -> int:
-        """Look at GradientBoosting every few stages, so that it stops in time; others look by themselves."""
+        """Return steps after which GradientBoosting may stop early; other models stop by themselves."""
         params = model.get_params(deep=False)
         return 2 * params["n_estimators"] // params["n_iter_no_change"] if "n_estimators" in params else 1
 
     def sizes(self, total: int, draws: int) -> list[int]:
-        """How large the model is after each step."""
+        """Return the size of the model after each step."""
         steps = min(total, self.steps or max(draws, self.n_draws))
         return [int(size) for size in np.linspace(0, total, steps + 1)[1:].round()]
 
     def weights(self, fit: Callable[..., Any]) -> dict[str, Any]:
-        """Keyword of the weights, where there are some and `fit` takes them."""
+        """Return the keyword of the weights, if there are some and `fit` takes them."""
         takes = "sample_weight" in signature(fit).parameters
         return {"sample_weight": self.weight} if takes and self.weight is not None else {}
 
     def loss(self, model: Any, X: Array) -> float:
-        """Loss on the rows held out, or on those just trained on: log-loss, squared error, or 1 - score."""
+        """Return the loss on held-out rows, else on training rows: log-loss, squared error, or 1 - score."""
         X, y, weight = self.held_out or (X, self.y, self.weight)
         if not is_classifier(model):
             return float(mean_squared_error(y, model.predict(X), sample_weight=weight))
@@ -77,7 +77,7 @@ class Patience:
         self.best, self.since = np.inf, 0
 
     def lost(self, loss: float, size: int) -> bool:
-        """Note the loss of a model of this size."""
+        """Record the loss of a model of this size; tell whether it has stopped falling."""
         if self.limit is None or self.tol is None:
             return False
         if loss < self.best - self.tol:
@@ -145,7 +145,7 @@ def _grow_trees(model: Any, job: Job) -> Any:
 
 
 def _grow_histograms(model: Any, job: Job) -> Any:
-    """Add boosting rounds by warm_start, on a grid that keeps every bin where it was.
+    """Add boosting rounds by warm_start, on a grid in which the bins do not move.
 
     Histogram boosting scores its earlier trees by the numbers of the bins. New draws would move the bins, and the
     old trees would be scored wrongly; on a grid whose points all occur in every draw they stay.
@@ -168,7 +168,7 @@ def _grow_histograms(model: Any, job: Job) -> Any:
 
 
 class Grid:
-    """Points for each feature that changes from draw to draw; every point is taken by some row of every draw.
+    """Points for each feature that changes from draw to draw; every point has a row in every draw.
 
     Values that stay, those of frequent categories, are points themselves, as long as there is room for them.
     """
@@ -187,7 +187,7 @@ class Grid:
             self.points[int(column)] = np.union1d(np.quantile(values[moving], levels), kept)
 
     def snap(self, features: Array) -> Array:
-        """Move each value to the nearest point, and to a point that none is near to, the value nearest to it."""
+        """Move each value to the nearest point, and to a point without values, the nearest value."""
         if not self.points:
             return features
         snapped = features.copy(order="F")

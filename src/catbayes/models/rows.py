@@ -28,7 +28,7 @@ NOT_BY_ROW = (
 
 
 def read_training(X: Any, y: Any, sample_weight: Any, model: Any) -> tuple[Any, Table, Named, Array | None]:
-    """X as it was given, or without the columns that y and sample_weight name; as a table; y by its name; weights."""
+    """Read X without the columns that y and sample_weight name; return it as given, as a table, y, and weights."""
     given = read_table(X, model)
     table, values, weight = take_named(given, y, sample_weight)
     values = read_y(values)
@@ -39,7 +39,7 @@ def read_training(X: Any, y: Any, sample_weight: Any, model: Any) -> tuple[Any, 
 
 @dataclass(frozen=True, slots=True)
 class TrainingRows:
-    """Rows to fit on, with as many draws of their features as a model asks for; `index` says which of the table's."""
+    """Rows to fit on, with draws of their features; `index` has their places in the table."""
 
     draws: TrainingDraws
     y: np.ndarray[Any, Any]
@@ -58,31 +58,31 @@ class TrainingRows:
 
     @property
     def varies(self) -> bool:
-        """Whether draws differ from each other at all."""
+        """Tell whether draws differ from each other."""
         return not all(column.is_silent for column in self.draws.columns)
 
     def features(self, k: int) -> Array:
-        """Draw k of the features, (row, output)."""
+        """Return draw k of the features, (row, output)."""
         return as_numbers(self.draws.features(k)[self.index], self.draws)
 
     def fresh(self) -> Callable[[int], Array]:
-        """Give draw after draw in one and the same array: whoever asks for the next one has done with the last."""
-        features, held = self.features(0), 0
+        """Return a function that writes draw after draw into one array."""
+        features, current = self.features(0), 0
 
         def feed(k: int) -> Array:
-            nonlocal held
-            if k != held:
+            nonlocal current
+            if k != current:
                 features.setflags(write=True)  # CatBoost locks the arrays it was given
                 self.draws.write(k, features, self.index)
-                held = k
+                current = k
             return features
 
         return feed
 
     def copies(self, chunked: bool = False) -> tuple[Any, np.ndarray[Any, Any], Array, dict[str, Any]]:
-        """Features, targets, weights and fit parameters of K stacked copies, each row weighing 1/K of itself.
+        """Return features, targets, weights and fit parameters of K stacked copies, each with 1/K of the weight.
 
-        The features are an array or, `chunked`, a table of Arrow that holds once what all copies have in common.
+        The features are an array or, `chunked`, an Arrow table that stores once what all copies have in common.
         """
         features: Any
         if chunked:
@@ -115,7 +115,7 @@ class TrainingRows:
         return bool(counts.min() > 1 and len(counts) <= size <= len(self) - len(counts))
 
     def take(self, row: Any) -> TrainingRows:
-        """Some of the rows."""
+        """Return some of the rows."""
         weight = None if self.weight is None else self.weight[row]
         groups = None if self.groups is None else np.asarray(self.groups)[row]
         index = row if isinstance(self.index, slice) else self.index[row]
@@ -126,7 +126,7 @@ class TrainingRows:
 
 
 def params_of(fit_params: dict[str, Any], n_rows: int, row: Any) -> dict[str, Any]:
-    """Fit parameters, with those that hold a value for each of the rows brought in line with `row`."""
+    """Return fit parameters, those with a value for each of the rows at the rows `row`."""
 
     def align(value: Any) -> Any:
         by_row = hasattr(value, "__len__") and not isinstance(value, str | dict) and len(value) == n_rows
@@ -136,10 +136,10 @@ def params_of(fit_params: dict[str, Any], n_rows: int, row: Any) -> dict[str, An
 
 
 def origins(columns: Sequence[FittedColumn]) -> list[Array]:
-    """What is taken off each output of amounts: the expectation of an unseen category.
+    """Return what is subtracted from outputs of amounts: the expectation of an unseen category.
 
-    Counts and classes keep theirs. Forests and XGBoost round features to single precision, in which amounts near 1e9
-    are 64 apart; differences from the usual amount are not.
+    Nothing is subtracted from counts and classes. Forests and XGBoost round features to single precision, in which
+    amounts near 1e9 are 64 apart; differences from the usual amount are not.
     """
 
     def origin(column: FittedColumn) -> Array:
@@ -151,7 +151,7 @@ def origins(columns: Sequence[FittedColumn]) -> list[Array]:
 
 
 def from_origins(draws: TrainingDraws) -> TrainingDraws:
-    """The same draws, as differences from the origins; columns without signal are flat."""
+    """Return draws as differences from the origins; columns without signal are constant."""
     columns = draws.columns
     taken_off = origins(columns)
 

@@ -89,6 +89,10 @@ class Backend:
         """Return how columns of few categories are best given to an estimator; None if it is unknown."""
         return {"keep_categories": "codes"}  # boosters know them for what they are
 
+    def needs_values(self, model: Any) -> bool:
+        """Tell whether each column has to have a value."""
+        return False
+
     def predicts_in_steps(self, model: Any) -> bool:
         """Tell whether predictions are constant between jumps, so that they have no curvature."""
         return True

@@ -55,6 +55,10 @@ class ScikitLearn(Backend):
             return {"keep_categories": "codes"}
         return {"keep_categories": "one_hot"} if _comes_from(model, SUMS) else {}
 
+    def needs_values(self, model: Any) -> bool:
+        """Tell it of histogram boosting, whose own error does not name the column."""
+        return isinstance(model, HISTOGRAMS)
+
     def predicts_in_steps(self, model: Any) -> bool:
         """Tell it of trees and of neighbours."""
         return type(model).__module__.startswith((*TREES, "sklearn.neighbors"))
