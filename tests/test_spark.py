@@ -221,7 +221,7 @@ def test_numbers_of_another_precision_are_compared_as_numbers(spark):
 
 
 def test_spellings_vectors_and_gaps_pass_through_spark(spark):
-    """Columns that Spark cannot join by their values, columns of any type beside them, and encodings that are NaN."""
+    """Kinds that are not looked up by their values, columns of any other type, and encodings that are NaN."""
     from pyspark.ml.linalg import Vectors
 
     from catbayes.kinds import Spellings

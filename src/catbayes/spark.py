@@ -58,10 +58,10 @@ def encode_frame(frame: DataFrame, plan: Plan) -> DataFrame:
     by_file = plan.n_draws is not None and plan.row_id is None
     if by_file:
         frame = _with_row_numbers(frame)
-    kept = [name for name in names if not (plan.drop and name in plan.replaced)]
+    originals = [name for name in names if not (plan.drop and name in plan.replaced)]
     added = [StructField(name, DoubleType(), False) for name in plan.added]
-    schema = StructType([frame.schema[name] for name in kept] + added)
-    return frame.mapInArrow(_Encode(plan, kept, by_file), schema)
+    schema = StructType([frame.schema[name] for name in originals] + added)
+    return frame.mapInArrow(_Encode(plan, originals, by_file), schema)
 
 
 def _with_row_numbers(frame: DataFrame) -> DataFrame:
@@ -83,7 +83,7 @@ class _Encode:
     """Encodes batch after batch in a worker. Draws are keyed by row, so partitions and retries do not change them."""
 
     plan: Plan
-    kept: list[str]
+    originals: list[str]
     by_file: bool
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
@@ -96,8 +96,8 @@ class _Encode:
                 files = [unquote(name) for name in batch.column(FILE).to_pylist()]  # Spark gives them as in a URL
                 identity = row_keys((files, batch.column(ROW).to_numpy()), table.n_rows)
             added = self.plan.encode(table, identity)
-            arrays = [*map(batch.column, self.kept), *map(pyarrow.array, added.values())]
-            yield pyarrow.RecordBatch.from_arrays(arrays, [*self.kept, *added])
+            arrays = [*map(batch.column, self.originals), *map(pyarrow.array, added.values())]
+            yield pyarrow.RecordBatch.from_arrays(arrays, [*self.originals, *added])
 
 
 def _local(column: Any) -> Any:

@@ -240,7 +240,7 @@ class _TorchRandom:
         return torch.sigmoid(self._log_gamma(alpha) - self._log_gamma(beta))
 
     def _log_gamma(self, shape: torch.Tensor) -> torch.Tensor:
-        """Logarithm of a Gamma(α) draw, kept finite for tiny α: Gamma(α) = Gamma(α + 1) · U^(1/α)."""
+        """Logarithm of a Gamma(α) draw, finite for tiny α: Gamma(α) = Gamma(α + 1) · U^(1/α)."""
         draw = torch._standard_gamma(shape + 1.0, generator=self._how["generator"])
         less = self.standard_exponential(shape.shape) / shape
         return torch.log(draw) - less.clamp_max(torch.finfo(shape.dtype).max / 4.0)

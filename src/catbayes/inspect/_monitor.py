@@ -150,7 +150,7 @@ class Changes:
 def monitor(
     encoder: Any, X: Any, y: Any = None, sample_weight: Any = None, exposure: Any = None, *, false_alarms: float = 0.01
 ) -> Changes:
-    """Compare a batch of new rows with what a fitted encoder knows; the encoder stays as it is.
+    """Compare a batch of new rows with a fitted encoder, which stays as it is.
 
     The Bayes factor of a category is p(its rows | θ has moved) / p(its rows | the posterior of θ), where a θ that has
     moved is one known from 4, 16 or 64 rows only. A category has changed if its chance, the probability of a mean at
