@@ -97,9 +97,9 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         more informative than their columns one by one, by the gain in marginal likelihood; see `interactions_`.
     effects : bool, "slopes", or dict of column to list of columns, default=False
         Whether columns get a second output: the effect of each category where all other columns, encoded and numeric,
-        are equal. Training rows get it by folds, their own targets left out. Effects are learnt from all rows at once,
-        in memory. `{"customer": ["price"]}` also learns for each customer how the target goes with the price;
-        "slopes" looks for such numbers, at most one a column, and takes those that are beyond chance.
+        are equal. Training rows get it by folds, their own targets excluded. Effects are estimated from all rows at
+        once, in memory. `{"customer": ["price"]}` also estimates for each customer how the target changes with the
+        price; "slopes" looks for such numbers, at most one a column, and takes those that are beyond chance.
     keep_categories : "codes", "one_hot", or None
         Whether informative columns give their categories as outputs too, after the posterior: as numbers for trees, or
         as columns of zeros and ones for linear models. They replace the posterior where it has as many outputs as there
@@ -149,6 +149,8 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     ----------
     posteriors_ : mapping of column name to frame
         Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of each category; with "lognormal", of log y.
+        The row of the kind "unseen" is the prior: of "empirical" its mean is that of the categories, and not of the
+        rows, because a new category is a draw from the categories.
     columns_ : list
         Names of the encoded columns; tuples of names for interactions.
     interactions_ : frame
