@@ -161,7 +161,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         Family of the target.
     evidence_ : Evidence
         What was gathered: the statistics of each category, before any prior.
-    encoding_ : Encoding
+    encoding_ : Fitted
         All that was learnt, as one frozen value.
     n_features_in_, feature_names_in_
         As in scikit-learn.
