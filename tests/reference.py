@@ -19,13 +19,14 @@ from sklearn.model_selection import KFold
 # ------------------------------------------------------------------------------------------------ 1. families
 #
 # A distribution of θ is a tuple of numbers, or of arrays with an entry for each row. Each family defines
-#   flat        the prior that observations are added to
-#   add         a posterior after an observation y of weight w; a negative w takes it out again
-#   mean        E θ, the mean of the target first
+#   scaled      the paper's prior: the whole table, scaled by γ
+#   add         the posterior after an observation y of weight w
+#   mean        E θ, (row, parameter), the mean of the target first
 #   strength    how many observations the mean is worth
 #   draw        a draw of θ for each row
-#   quantile    θ at uniforms, one for each component of θ
+#   quantile    θ at uniforms, one for each parameter
 #   evidence    the log-probability of all observations of a category under a prior, θ integrated out
+#   of          a prior of unbounded numbers, to search for the empirical one
 
 
 class Bernoulli:
