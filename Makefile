@@ -20,7 +20,6 @@ golden: $(VENV)/.dev  ## answers bit for bit as in tests/golden.json; other mach
 
 calibration: $(VENV)/.dev  ## the slow statistical suites
 	$(RUN)/python -m pytest -n auto -m calibration tests
-	OMP_NUM_THREADS=1 $(RUN)/python tests/calibrating.py
 
 FUZZ_SECONDS ?= 3600
 
