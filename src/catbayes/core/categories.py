@@ -24,7 +24,7 @@ from catbayes.errors import InputError
 __all__ = ["Categories", "canonical_list", "cells_of", "declared_levels", "numbers_of"]
 
 MANY = 1_000
-"""From so many words on, they are looked up by Arrow, which hashes all categories first."""
+"""From so many words on, they are looked up without making Python strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +109,14 @@ class Categories:
     def codes(self, column: Any) -> Codes:
         """Slot of each row of another column."""
         codes, values = _number(column)
-        own = self.values.words if len(values) >= MANY and isinstance(self.values, Text) else None
-        if own is None or not hasattr(values, "to_pylist"):
+        if len(values) < MANY or not isinstance(self.values, Text) or not hasattr(values, "to_pylist"):
             return self._place(codes, canonical_list(values))
-        import pyarrow.compute
-
-        found = pyarrow.compute.index_in(values, value_set=own).fill_null(self.unseen).to_numpy()
-        return np.asarray(np.append(found, np.int32(self.missing)).take(codes, mode="wrap"))
+        found, undecided = self.values.find(values)
+        slots = np.append(np.where(found < 0, self.unseen, found), self.missing).astype(np.int32)
+        if undecided.any():
+            words = values.filter(undecided).to_pylist()
+            slots[np.flatnonzero(undecided)] = self._place(np.arange(len(words)), words)
+        return slots.take(codes, mode="wrap")
 
     def slots(self, values: list[Any]) -> Codes:
         """Slot of each of some values, which may repeat."""
