@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
@@ -23,6 +23,7 @@ from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence, settle_f
 from catbayes.core.fitted import Fitted, StoredPrior
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.target import label_array
+from catbayes.core.text import Text, order_of_text
 from catbayes.effects.settings import EffectTable
 from catbayes.effects.slopes import Slope
 from catbayes.errors import InputError
@@ -193,7 +194,7 @@ def _write_source(column: ColumnEvidence) -> dict[str, Any]:
     return {"declared": write_values(source.declared, f"level of column {column.name!r}")}
 
 
-def _read_source(record: dict[str, Any], values: tuple[Any, ...]) -> Categories:
+def _read_source(record: dict[str, Any], values: Sequence[Any]) -> Categories:
     """Categories of one column."""
     if "type" in record:
         return CATEGORIES[record["type"]].from_dict(record, values)
@@ -348,13 +349,14 @@ def _read_column(
     return ColumnEvidence(position, name, parts, index, statistics, _read_effects(record["effects"], part))
 
 
-def _read_values(types: Any, texts: Any) -> tuple[tuple[Any, ...], int]:
+def _read_values(types: Any, texts: Any) -> tuple[Sequence[Any], int]:
     """Categories of one column from their types and texts, and how many of them differ."""
     if types.unique().to_pylist() != ["str"]:
         values = tuple(map(read_value, zip(types.to_pylist(), texts.to_pylist(), strict=True)))
         return values, len(set(values))
-    words = tuple(texts.to_pylist())
-    return words, len(set(words))
+    words = texts.cast("large_string").combine_chunks()
+    is_sorted = (order_of_text(words) == np.arange(len(words))).all()
+    return Text(words) if is_sorted else tuple(words.to_pylist()), len(words.unique())
 
 
 def _read_effects(record: Any, part: Any) -> EffectTable | None:
