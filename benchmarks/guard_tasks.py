@@ -84,6 +84,16 @@ def make_model(estimator: Any, setting: Setting, classes: bool, **parameters: An
     return model(estimator, encoder, **parameters)
 
 
+def encode_file(source: Path, encoder: Any, output: Path, engine: str, **how: Any) -> Any:
+    """Encode a file; engines are of older versions."""
+    return catbayes.encode(source, encoder, output, overwrite=True, **how)
+
+
+def encode_by_engine(source: Path, encoder: Any, output: Path, engine: str, **how: Any) -> Any:
+    """Encode a file by an engine, in versions whose translation has no `encode_file`."""
+    return catbayes.encode(source, encoder, output, overwrite=True, engine=engine, **how)  # type: ignore[call-arg]
+
+
 # ------------------------------------------------------------------------------------------------ tables and estimators
 
 
@@ -280,9 +290,10 @@ def answer(api: Any, setting: Setting) -> dict[str, Any]:
             "fit_transform": lambda: fitted.fit_transform(X, y, **given),
             "names": lambda: fitted.get_feature_names_out(),
             "transform": lambda: fitted.transform(new_X),
-            "sample": lambda: fitted.sample(new_X, 2),
-            "sample by row_id": lambda: fitted.sample(new_X, row_id=new["row"].to_numpy()),
         }
+        if "n_moments" not in setting["encoder"]:
+            questions["sample"] = lambda: fitted.sample(new_X, 2)
+            questions["sample by row_id"] = lambda: fitted.sample(new_X, row_id=new["row"].to_numpy())
     found: dict[str, Any] = {}
     for name, ask in questions.items():
         try:
@@ -433,8 +444,8 @@ def rows(api: Any) -> Results:
                     frame = spark.read.parquet(str(source)).repartition(3)
                     encoded = catbayes.encode(frame, encoder, n_draws=1, row_id="row").toPandas()
                 else:
-                    how: Setting = {"n_draws": 1, "row_id": "row", "engine": way, "overwrite": True}
-                    encoded = pandas.read_parquet(catbayes.encode(source, encoder, output, **how))
+                    encode = getattr(api, "encode_file", encode_by_engine)
+                    encoded = pandas.read_parquet(encode(source, encoder, output, way, n_draws=1, row_id="row"))
                 added = encoded.sort_values("row").drop(columns=[*names, "row"])
                 yield f"{family}, {way}", plain(added.to_numpy())
 
@@ -449,8 +460,8 @@ def prepare(api: Any, name: str, size: float, folder: str) -> Callable[[], Any]:
         table, source = containers["polars"], Path(folder, "rows.parquet")
         table.write_parquet(source)
         encoder = api.make_encoder({"random_state": 0}).fit(table.head(100_000), y[:100_000])
-        how: Setting = {"n_draws": 1, "engine": "duckdb", "overwrite": True}
-        return lambda: catbayes.encode(source, encoder, Path(folder, "encoded.parquet"), **how)
+        encode = getattr(api, "encode_file", encode_by_engine)
+        return lambda: encode(source, encoder, Path(folder, "encoded.parquet"), "duckdb", n_draws=1)
     if name.startswith("fit_transform, "):
         containers, y = make_table(int(400_000 * size))
         table = containers[name.removeprefix("fit_transform, ")]
