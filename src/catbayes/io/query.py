@@ -227,9 +227,10 @@ class Query:
         names = [inputs[part] for part in spec.parts]
         keys, statistics = self._group([self._key(name, schema[name]) for name in names])
         if len(keys) == 1:  # its values are distinct
-            known[spec.position], slots = Categories.of_distinct(keys[0])
+            known[spec.position], slots = Categories.of(keys[0])
             index = Index.of_column(known[spec.position])
         else:
+            keys = [canonical_list(key) for key in keys]
             for part, own in zip(spec.parts, keys, strict=True):
                 if part not in known:
                     known[part], _ = Categories.of_distinct(list(dict.fromkeys(own)))
@@ -282,7 +283,7 @@ class Query:
     ) -> tuple[list[Sequence[Any]], Tally]:
         groups = frame.group_by(*keys, TARGET, drop_null_keys=False).agg(nw.col(WEIGHT).sum())
         found = _collect_sorted(groups, keys)
-        values = list(zip(*(_values(found[key]) for key in keys), strict=True))
+        values = list(zip(*(canonical_list(_values(found[key])) for key in keys), strict=True))
         row = {value: number for number, value in enumerate(dict.fromkeys(values))}
         place = {label: number for number, label in enumerate(labels)}
         weight = np.zeros((len(row), len(labels)))
@@ -326,8 +327,10 @@ def _numbers(groups: nw.DataFrame[Any], name: str) -> Array:
     return np.asarray(groups[name].to_numpy(), dtype=np.float64)
 
 
-def _values(key: nw.Series[Any]) -> Sequence[Any]:
-    """Values of a key, in Python's types, one spelling for each."""
+def _values(key: nw.Series[Any]) -> Any:
+    """Values of a key, one spelling for each: text stays in Arrow, others become Python's types."""
+    if key.dtype == nw.String:
+        return key.to_arrow()
     return canonical_list(cells_of(key.to_native())) if key.dtype.is_temporal() else key.to_list()
 
 
