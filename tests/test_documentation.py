@@ -144,7 +144,7 @@ def test_messages_and_pages_name_extras_that_exist():
 
 def test_fragments_of_changes_have_a_kind_that_is_known():
     kinds = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["towncrier"]["type"]
-    for path in (ROOT / "changes").iterdir():
+    for path in (ROOT / "changes").glob("*.md"):
         assert re.fullmatch(r"\+\w+\.(" + "|".join(kind["directory"] for kind in kinds) + r")\.md", path.name), (
             path.name
         )
