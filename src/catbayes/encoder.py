@@ -15,14 +15,13 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from catbayes.core.category_outputs import KeepCategories, resolve_category_outputs
-from catbayes.core.config import Missing, Settings, Unseen, resolve_temperature
+from catbayes.core.category_outputs import KeepCategories
+from catbayes.core.config import Missing, Settings, Unseen, splitter_of
 from catbayes.core.evidence import Evidence, check_classes, settle_family, why_uninformative
 from catbayes.core.fitted import Fitted, TrainingDraws
-from catbayes.core.leakage import Ordered, Strategy, resolve_own_target, splitter_of
+from catbayes.core.leakage import Ordered, Strategy
 from catbayes.core.posterior_frames import PosteriorFrames, interactions_frame
 from catbayes.core.rows import Rows, read_rows, take_named
-from catbayes.core.selection import Selection
 from catbayes.core.slots import Sampler
 from catbayes.core.table import Table, make_frame, name_of
 from catbayes.core.training_guard import Seen
@@ -40,16 +39,16 @@ from catbayes.core.types import (
     TableLike,
 )
 from catbayes.core.validation import Array, Codes, check_count, check_number
-from catbayes.effects.settings import EffectsLike, resolve_effects
+from catbayes.effects.settings import EffectsLike
 from catbayes.errors import InputError
 from catbayes.estimator_input import input_names, library_of, new_seed, read_new, read_row_keys, read_table, read_y
 from catbayes.export.lookups import lookup_frames, lookups
-from catbayes.families import Family, find_family, resolve_family
+from catbayes.families import Family, find_family
 from catbayes.io.gathering import Given, gather_selected
 from catbayes.io.save import load_encoder, save_encoder
 from catbayes.io.sources import is_source
-from catbayes.mappings import MappingLike, resolve_mapping
-from catbayes.priors import Prior, resolve_prior
+from catbayes.mappings import MappingLike
+from catbayes.priors import Prior
 
 PriorLike: TypeAlias = Literal["empirical"] | float | Prior | Family
 """What the parameter `prior` takes."""
@@ -887,22 +886,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------ the parts
 
     def _settings(self) -> Settings:
-        own_target = resolve_own_target(self.own_target, self.cv)
-        category_outputs = resolve_category_outputs(self.keep_categories, self.max_categories)
-        aside = () if own_target.column is None else (own_target.column,)
-        return Settings(
-            selection=Selection(self.columns, self.interactions, aside, category_outputs is not None, self.kinds),
-            family=resolve_family(self.family),
-            prior=resolve_prior(self.prior),
-            mapping=resolve_mapping(self.mapping),
-            own_target=own_target,
-            temperature=resolve_temperature(self.temperature),
-            sampler=self.sampler,
-            effects=resolve_effects(self.effects),
-            category_outputs=category_outputs,
-            unseen=self.unseen,
-            missing=self.missing,
-        )
+        return Settings.of(self)
 
     def _fitted(self) -> Fitted:
         known = self._gathered()

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from catbayes.core.leakage import splitter_of
+from catbayes.core.config import splitter_of
 from catbayes.core.table import Named, Table
 from catbayes.core.types import ByRow, ByRowOrName, Labels, RowId, Seed, TableLike
 from catbayes.encoder import SamplingBayesianEncoder

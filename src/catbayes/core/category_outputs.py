@@ -7,18 +7,16 @@ the afternoon, are then the same to a model, though they differ together with ot
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from catbayes.core.combinations import Index
 from catbayes.core.evidence import ColumnEvidence, Evidence
 from catbayes.core.extra_outputs import ExtraOutputs
-from catbayes.core.validation import check_count
-from catbayes.errors import InputError
 from catbayes.mappings import Mapping
 
-__all__ = ["CategoryOutputs", "KeepCategories", "resolve_category_outputs"]
+__all__ = ["CategoryOutputs", "KeepCategories"]
 
 KeepCategories = Literal["codes", "one_hot"]
 """What the parameter `keep_categories` takes, besides None."""
@@ -63,14 +61,3 @@ class CategoryOutputs:
         if column.statistics.count[column.index.missing] > 0:
             labels.append("is_missing")
         return ExtraOutputs.fixed(tuple(labels), (slots == np.arange(len(labels))).astype(np.float64))
-
-
-def resolve_category_outputs(keep_categories: Any, max_categories: Any) -> CategoryOutputs | None:
-    """Read the parameters `keep_categories` and `max_categories` of an encoder."""
-    if max_categories is not None:
-        check_count("max_categories", max_categories)
-    if keep_categories is None:
-        return None
-    if keep_categories not in ("codes", "one_hot"):
-        raise InputError(f'keep_categories={keep_categories!r}: expected "codes", "one_hot" or None.')
-    return CategoryOutputs(keep_categories, max_categories)

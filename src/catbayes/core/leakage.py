@@ -7,7 +7,7 @@ row, analytically), "cross_fit" (of the other folds) and "ordered" (of the rows 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, check_cv
@@ -24,7 +24,7 @@ from catbayes.core.target import Target
 from catbayes.core.validation import Array, Codes, check_count, is_number
 from catbayes.errors import InputError, warn
 
-__all__ = ["Ordered", "OwnTarget", "Strategy", "resolve_own_target"]
+__all__ = ["Ordered", "OwnTarget", "Strategy"]
 
 Strategy = Literal["exclude", "cross_fit", "ordered", "include"]
 Fold = tuple[Codes, Codes]
@@ -73,27 +73,6 @@ class OwnTarget:
         It has no order, and a splitter may keep rows together that a row by itself does not know of.
         """
         return self.strategy == "include" or (self.strategy != "ordered" and is_number(self.cv))
-
-
-def resolve_own_target(own_target: Any, cv: Any = 5) -> OwnTarget:
-    """Read the parameters `own_target` and `cv` of an encoder."""
-    if isinstance(own_target, Ordered):
-        return OwnTarget("ordered", column=own_target.column)
-    words = get_args(Strategy)
-    if not isinstance(own_target, str) or own_target not in words:
-        expected = ", ".join(f'"{word}"' for word in words)
-        raise InputError(f"own_target={own_target!r}: expected one of {expected}, or an object such as Ordered('day').")
-    if own_target in ("exclude", "cross_fit"):
-        check_folds("cv", cv)
-        return OwnTarget(own_target, cv)  # type: ignore[arg-type]
-    return OwnTarget(own_target)  # type: ignore[arg-type]
-
-
-def splitter_of(own_target: Any, cv: Any) -> BaseCrossValidator | None:
-    """Find what takes the groups of rows, where metadata are routed; folds by number keep groups together."""
-    if resolve_own_target(own_target).strategy not in ("exclude", "cross_fit"):
-        return None
-    return GroupKFold() if is_number(cv) else cv
 
 
 # ------------------------------------------------------------------------------------------ strategies

@@ -22,10 +22,9 @@ from catbayes.effects.parts import Part, Terms, functions_of
 from catbayes.effects.scale import scale_of
 from catbayes.effects.slopes import Slope, gain, most_telling, worth_a_slope
 from catbayes.effects.weighed import Weighed
-from catbayes.errors import InputError
 from catbayes.interactions import Coding, beyond_chance
 
-__all__ = ["EffectTable", "Effects", "RowEffects", "resolve_effects"]
+__all__ = ["EffectTable", "Effects", "RowEffects"]
 
 MOST_PARTS = 3
 """Slopes are looked for in so many classes at most."""
@@ -47,20 +46,6 @@ class Effects:
         if self.slopes is None or isinstance(self.slopes, str):
             return []
         return [(column, number) for column, numbers in self.slopes.items() for number in numbers]
-
-
-def resolve_effects(effects: Any) -> Effects | None:
-    """Read the parameter `effects` of an encoder."""
-    if isinstance(effects, bool):
-        return Effects() if effects else None
-    if isinstance(effects, str) and effects == "slopes":
-        return Effects("auto")
-    if isinstance(effects, Mapping) and all(isinstance(numbers, list | tuple) for numbers in effects.values()):
-        return Effects(effects)
-    raise InputError(
-        f'effects={effects!r}: expected True, False, "slopes", or columns with lists of columns of numbers, such as '
-        '{"customer": ["price"]}.'
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import is_classifier
 
-from catbayes.core.leakage import splitter_of
+from catbayes.core.config import splitter_of
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.fitting import choose
