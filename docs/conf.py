@@ -106,7 +106,7 @@ html_sidebars = {
         "results",
         "quality",
         "other_tables",
-        "doubt",
+        "uncertainty",
         "speed",
         "architecture",
         "policy",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments.page import distinct, write
+from experiments.page import write
 from experiments.quality_cells import N_FOLDS, Plan
 from experiments.quality_findings import summarise
 from experiments.quality_models import MODELS
@@ -46,7 +46,7 @@ def main() -> None:
         "labels": LABELS,
         "n_folds": N_FOLDS,
         "most_rows": MOST_ROWS,
-        "environments": distinct(account["environments"]),
+        "environments": account["environments"],
     }
     write("other_tables.md", asked.page, values)
 

@@ -17,7 +17,7 @@ def write(template: str, page: Path, values: dict[str, Any]) -> None:
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     environment.filters |= {"number": number, "signed": signed}
-    environment.globals |= {"score": score, "gap": gap}
+    environment.globals |= {"score": score, "gap": gap, "versions": versions}
     text = Path(__file__).with_name(template).read_text(encoding="utf-8")
     write_text(page, environment.from_string(text).render(values))
 
@@ -37,9 +37,11 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def distinct(environments: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return each environment once."""
-    return [environment for place, environment in enumerate(environments) if environment not in environments[:place]]
+def versions(environments: list[dict[str, str]]) -> str:
+    """Join the versions of several environments, different ones of a library with "or"."""
+    names = dict.fromkeys(name for environment in environments for name in environment)
+    found = {name: dict.fromkeys(one[name] for one in environments if name in one) for name in names}
+    return ", ".join(f"{name} {' or '.join(found[name])}" for name in names if "not installed" not in found[name])
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -13,7 +13,7 @@ from joblib import cpu_count
 
 from experiments import noise, quality_findings, random_effects
 from experiments.noise import NoisePlan, Pairs
-from experiments.page import distinct, gap, score, write
+from experiments.page import gap, score, write
 from experiments.public import NAMES
 from experiments.quality_cells import HALVES, N_FOLDS, Plan, Settings
 from experiments.quality_findings import AGAINST
@@ -79,7 +79,7 @@ def measure(
         "labels": LABELS,
         "against": AGAINST,
         "n_folds": N_FOLDS,
-        "environments": distinct([one for part in found.values() for one in part["environments"]]),
+        "environments": [one for part in found.values() for one in part["environments"]],
     }
     for page in chosen:
         write("quality.md", page, values)

@@ -10,7 +10,7 @@ from typing import Any
 from experiments import importance, mapping, search, table
 from experiments.curves import DRAWS, PRIOR
 from experiments.effort import EFFORTS, Effort
-from experiments.page import distinct, write
+from experiments.page import write
 from experiments.public import load
 from experiments.table import CLOSE
 from experiments.trials import Progress, Store
@@ -57,7 +57,7 @@ def reproduce(
             "effort": chosen,
             "pictures": Path(os.path.relpath(folder, page.parent)).as_posix(),
             "close": CLOSE,
-            "environments": distinct([one for part in found.values() if part for one in part["environments"]]),
+            "environments": [one for part in found.values() if part for one in part["environments"]],
         }
         write("results.md", page, values)
     failed = [reason for name in names for reason in (found[name] or {"failed": {}})["failed"].values()]

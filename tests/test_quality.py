@@ -14,10 +14,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from experiments import doubt, random_effects, rdata
-from experiments.doubt_methods import COVERAGES, METHODS_OF_CLASSES
-from experiments.doubt_methods import METHODS as METHODS_OF_NUMBERS
-from experiments.doubt_tables import KINDS, DoubtTable
+from experiments import random_effects, rdata, uncertainty
 from experiments.group_effects import GroupEffects
 from experiments.noise import NoisePlan
 from experiments.noise import summarise as summarise_noise
@@ -28,6 +25,9 @@ from experiments.quality_methods import METHODS, target_encoder
 from experiments.quality_models import MODELS
 from experiments.quality_tables import read_table
 from experiments.trials import Store, digest
+from experiments.uncertainty_methods import COVERAGES, METHODS_OF_CLASSES
+from experiments.uncertainty_methods import METHODS as METHODS_OF_NUMBERS
+from experiments.uncertainty_tables import KINDS, UncertaintyTable
 
 TABLES = ("amounts", "payments")  # simulated: numbers, and two classes
 PLAN = Plan("report", None, TABLES)
@@ -312,7 +312,7 @@ def test_tables_of_r_packages_become_text_and_numbers(monkeypatch):
 
 @pytest.mark.parametrize("method", [name for name in METHODS_OF_NUMBERS if name != "GPBoost" or find_spec("gpboost")])
 def test_every_method_gives_intervals(method):
-    for sums in doubt.DoubtCell("even noise", method, 0, 600).run()["said"].values():
+    for sums in uncertainty.UncertaintyCell("even noise", method, 0, 600).run()["said"].values():
         covered = [sum(sums[f"covered {coverage}"]) for coverage in COVERAGES]
         assert (np.diff(covered) >= 0).all()
         assert 20 < covered[0] < covered[-1] <= 200
@@ -321,30 +321,34 @@ def test_every_method_gives_intervals(method):
 
 @pytest.mark.parametrize("method", METHODS_OF_CLASSES)
 def test_every_method_gives_sets_of_classes(method, monkeypatch):
-    table = doubt.read("even noise", 600)
-    classes = DoubtTable(table.X, (table.y > 0).astype(int), table.categorical, classes=True)
-    monkeypatch.setattr(doubt, "read", lambda name, n_rows: classes)
-    for sums in doubt.DoubtCell("adult", method, 0, 600).run()["said"].values():
+    table = uncertainty.read("even noise", 600)
+    classes = UncertaintyTable(table.X, (table.y > 0).astype(int), table.categorical, classes=True)
+    monkeypatch.setattr(uncertainty, "read", lambda name, n_rows: classes)
+    for sums in uncertainty.UncertaintyCell("adult", method, 0, 600).run()["said"].values():
         assert (np.diff([sum(sums[f"covered {coverage}"]) for coverage in COVERAGES]) >= 0).all()
         assert sum(sums["log_loss"]) / 200 < 1.2
 
 
 def test_rows_are_grouped_by_the_count_of_their_rarest_category():
     often, rare = np.repeat("a", 40), np.array([*("b" * 4), *("c" * 30), *"defghi"])
-    table = DoubtTable(pandas.DataFrame({"u": often, "v": rare}), np.zeros(40), ("u", "v"))
+    table = UncertaintyTable(pandas.DataFrame({"u": often, "v": rare}), np.zeros(40), ("u", "v"))
     train, test = np.r_[0:3, 4:34], np.r_[3, 33, 34:40]
     assert [KINDS[kind] for kind in table.kinds(train, test)] == ["2–5", "> 20", *["unseen"] * 6]
 
 
 def test_the_true_distribution_has_its_nominal_coverage():
-    found = doubt.DoubtCell("uneven noise", "truth", 0, 9_000).run()["said"]["truth"]
+    found = uncertainty.UncertaintyCell("uneven noise", "truth", 0, 9_000).run()["said"]["truth"]
     for coverage in COVERAGES:
         assert sum(found[f"covered {coverage}"]) / 3_000 == pytest.approx(coverage, abs=0.03)
 
 
 def test_wrong_coverage_is_listed_where_there_are_enough_rows(store):
     rows = [300, 100, 400, 0, 700]
-    trials = [doubt.DoubtCell("wages", method, fold) for method in ("catbayes, linear", "GPBoost") for fold in range(2)]
+    trials = [
+        uncertainty.UncertaintyCell("wages", method, fold)
+        for method in ("catbayes, linear", "GPBoost")
+        for fold in range(2)
+    ]
     for trial in trials:
         crps, shares = 0.2, [0.9, 0.5, 0.89, 0.0, 0.91]
         if trial.method == "GPBoost":
@@ -354,7 +358,7 @@ def test_wrong_coverage_is_listed_where_there_are_enough_rows(store):
             sums |= {f"covered {coverage}": [share * n for share, n in zip(shares, rows, strict=True)]}
             sums |= {f"width {coverage}": [2.0 * n for n in rows]}
         plant(store, trial, {"said": {trial.method: sums}, "seconds": 1.0})
-    found = doubt.summarise(store, trials)
+    found = uncertainty.summarise(store, trials)
     assert found["off"]["GPBoost"]["off"] == ["wages, unseen: 87.0 %", "wages, > 20: 95.0 %"]
     assert found["off"]["catbayes, linear"]["off"] == []
     assert found["best"] == {"wages": "catbayes, linear"}
@@ -362,6 +366,6 @@ def test_wrong_coverage_is_listed_where_there_are_enough_rows(store):
 
 def test_the_page_of_coverage_tells_that_trials_are_missing(tmp_path):
     page = tmp_path / "page.md"
-    found = doubt.measure(tmp_path, [page], ["even noise"], n_rows=600, n_folds=1, run=False)
+    found = uncertainty.measure(tmp_path, [page], ["even noise"], n_rows=600, n_folds=1, run=False)
     assert not page.exists()
     assert "**This is not the whole run**: 0 of 7" in found["written"][0].read_text(encoding="utf-8")

@@ -18,11 +18,11 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from experiments.doubt_tables import DoubtTable
 from experiments.group_effects import GroupEffects, as_text
 from experiments.quality_methods import CategoryTypes
 from experiments.quality_models import MODELS, around
 from experiments.scores import Array
+from experiments.uncertainty_tables import UncertaintyTable
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 LEVELS = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
@@ -64,7 +64,7 @@ def model(name: str, classes: bool, seed: int) -> Any:
 def ours(name: str) -> Callable[..., dict[str, Said]]:
     """Return catbayes around a model; and the same model with one width for all rows, from residuals of folds."""
 
-    def say(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
+    def say(table: UncertaintyTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
         plain = around(model(name, False, seed), table.categorical, False, seed)
         fitted = clone(plain).set_params(calibrate=FOLDS).fit(X, y)
         intervals = {coverage: fitted.predict_interval(new, coverage) for coverage in COVERAGES}
@@ -81,18 +81,18 @@ def ours(name: str) -> Callable[..., dict[str, Said]]:
     return say
 
 
-def gpboost(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
+def gpboost(table: UncertaintyTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
     """GPBoost's predictive variances: a random effect for each category, and boosted trees."""
     chosen = GroupEffects(list(table.categorical), MODELS["LightGBM"].parameters | {"seed": seed}).fit(X, y)
     return {"GPBoost": Said.normal(*chosen.predict_normal(new))}
 
 
-def _worded(table: DoubtTable, *frames: Any) -> list[Any]:
+def _worded(table: UncertaintyTable, *frames: Any) -> list[Any]:
     names = list(table.categorical)
     return [frame.assign(**{name: as_text(frame[[name]])[name] for name in names}) for frame in frames]
 
 
-def catboost(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
+def catboost(table: UncertaintyTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
     """CatBoost's virtual ensembles: the variance that it predicts, and how far its parts disagree."""
     X, new = _worded(table, X, new)
     fitted = CatBoostRegressor(
@@ -102,7 +102,7 @@ def catboost(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any
     return {"CatBoost": Said.normal(found[:, 0], np.sqrt(np.maximum(found[:, 1] + found[:, 2], 1e-12)))}
 
 
-def lightgbm(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
+def lightgbm(table: UncertaintyTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
     """LightGBM's quantiles, a model for each level, with categories of its own."""
     types = CategoryTypes().fit(X[list(table.categorical)])
     X, new = types.transform(X), types.transform(new)
@@ -111,7 +111,7 @@ def lightgbm(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any
     return {"LightGBM": Said.of_quantiles(np.sort(quantiles, axis=1))}
 
 
-def truth(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
+def truth(table: UncertaintyTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Said]:
     """What one would say who knew all effects, of unseen categories too."""
     assert table.truth is not None
     return {"truth": Said.normal(*(values[test] for values in table.truth))}
@@ -152,7 +152,7 @@ class SaidOfClasses:
 def ours_of_classes(name: str) -> Callable[..., dict[str, SaidOfClasses]]:
     """Ours around a model, calibrated; and its probabilities as they are."""
 
-    def say(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, SaidOfClasses]:
+    def say(table: UncertaintyTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, SaidOfClasses]:
         uncalibrated = around(model(name, True, seed), table.categorical, True, seed)
         fitted = clone(uncalibrated).set_params(calibrate=FOLDS).fit(X, y)
         sets = {coverage: fitted.predict_set(new, coverage) for coverage in COVERAGES}
@@ -165,14 +165,14 @@ def ours_of_classes(name: str) -> Callable[..., dict[str, SaidOfClasses]]:
     return say
 
 
-def catboost_of_classes(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Any]:
+def catboost_of_classes(table: UncertaintyTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Any]:
     """CatBoost's own probabilities."""
     X, new = _worded(table, X, new)
     fitted = CatBoostClassifier(**CATBOOST, random_seed=seed).fit(X, y, cat_features=list(table.categorical))
     return {"CatBoost": SaidOfClasses.of_probabilities(fitted.predict_proba(new))}
 
 
-def lightgbm_of_classes(table: DoubtTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Any]:
+def lightgbm_of_classes(table: UncertaintyTable, X: Any, y: Array, new: Any, seed: int, test: Any) -> dict[str, Any]:
     """LightGBM's probabilities, with categories of its own."""
     types = CategoryTypes().fit(X[list(table.categorical)])
     fitted = LGBMClassifier(**BOOSTING, random_state=seed).fit(types.transform(X), y)

@@ -1,4 +1,4 @@
-"""Tables for the benchmark of doubt: public ones, at most so many rows of each, and simulated ones with known truth."""
+"""Tables to measure intervals on: public ones, at most `N_ROWS` rows of each, and simulated ones with known truth."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = ("unseen", "1", "2–5", "6–20", "> 20")
 
 
 @dataclass(frozen=True, slots=True)
-class DoubtTable:
+class UncertaintyTable:
     """Rows, targets, which columns are categories, and of simulated numbers their true means and deviations."""
 
     X: Any
@@ -46,7 +46,7 @@ class DoubtTable:
         return np.asarray(np.digitize(rarest, [0.5, 1.5, 5.5, 20.5]), dtype=np.intp)
 
 
-def simulate(uneven: bool, n_rows: int = N_ROWS) -> DoubtTable:
+def simulate(uneven: bool, n_rows: int = N_ROWS) -> UncertaintyTable:
     """Crossed effects of a column with many rare categories and one with few; noise that varies with x, or does not."""
     import pandas
 
@@ -59,11 +59,11 @@ def simulate(uneven: bool, n_rows: int = N_ROWS) -> DoubtTable:
     X = pandas.DataFrame(
         {"shop": np.char.add("s", shop.astype(str)), "town": np.char.add("t", town.astype(str)), "x": x}
     )
-    return DoubtTable(X, random.normal(mean, deviation), ("shop", "town"), truth=(mean, deviation))
+    return UncertaintyTable(X, random.normal(mean, deviation), ("shop", "town"), truth=(mean, deviation))
 
 
 @cache
-def read(name: str, n_rows: int = N_ROWS) -> DoubtTable:
+def read(name: str, n_rows: int = N_ROWS) -> UncertaintyTable:
     """A table by its name, with so many rows at most."""
     if name in MADE:
         return MADE[name](n_rows)
@@ -75,11 +75,11 @@ def read(name: str, n_rows: int = N_ROWS) -> DoubtTable:
         X, y, categorical, classes = data.table, np.asarray(data.y), data.categorical, data.task not in NUMBERS
     rows = np.sort(stream(0, ROWS).permutation(len(y))[:n_rows])
     y = y[rows] if classes else y[rows].astype(np.float64)
-    return DoubtTable(X.iloc[rows].reset_index(drop=True), y, tuple(categorical), classes)
+    return UncertaintyTable(X.iloc[rows].reset_index(drop=True), y, tuple(categorical), classes)
 
 
 NUMBERS = ("regression", "count")
-MADE: dict[str, Callable[[int], DoubtTable]] = {
+MADE: dict[str, Callable[[int], UncertaintyTable]] = {
     "even noise": lambda n_rows: simulate(False, n_rows),
     "uneven noise": lambda n_rows: simulate(True, n_rows),
 }

@@ -1,4 +1,4 @@
-"""How often the next target lies in its interval: `python -m experiments.doubt`."""
+"""How often the next target lies in its interval: `python -m experiments.uncertainty`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import click
 import numpy as np
 
 from experiments.deadline import TimeUp, deadline
-from experiments.doubt_methods import COVERAGES, FOLDS, LEVELS, METHODS, METHODS_OF_CLASSES, Said, SaidOfClasses
-from experiments.doubt_tables import KINDS, MADE, N_FOLDS, N_ROWS, OF_CLASSES, TABLES, read
 from experiments.page import write
 from experiments.seeds import seed_of
 from experiments.trials import Progress, Store, show, source
+from experiments.uncertainty_methods import FOLDS, LEVELS, METHODS, METHODS_OF_CLASSES, Said, SaidOfClasses
+from experiments.uncertainty_tables import KINDS, MADE, N_FOLDS, N_ROWS, OF_CLASSES, TABLES, read
 
 LIMIT = 150.0
 ENOUGH = 500  # test rows of a kind, to hold a coverage against
@@ -25,7 +25,7 @@ NEAR = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class DoubtCell:
+class UncertaintyCell:
     """A method on one fold of one table; sums of what it said, by how well known the rarest category is."""
 
     table: str
@@ -86,18 +86,18 @@ def _sums(said: Any, known: Any, y: Any, kinds: Any) -> dict[str, list[float]]:
     return {name: np.bincount(kinds, values, len(KINDS)).tolist() for name, values in by_row.items()}
 
 
-def cells(tables: Sequence[str], n_rows: int = N_ROWS, n_folds: int = N_FOLDS) -> list[DoubtCell]:
+def cells(tables: Sequence[str], n_rows: int = N_ROWS, n_folds: int = N_FOLDS) -> list[UncertaintyCell]:
     """All that there is to run, the first fold of everything first."""
     found = []
     for fold in range(n_folds):
         for table in tables:
             for method in METHODS_OF_CLASSES if table in OF_CLASSES else METHODS:
                 if method != "truth" or table in MADE:
-                    found.append(DoubtCell(table, method, fold, n_rows))
+                    found.append(UncertaintyCell(table, method, fold, n_rows))
     return found
 
 
-def summarise(store: Store, trials: Sequence[DoubtCell]) -> dict[str, Any]:
+def summarise(store: Store, trials: Sequence[UncertaintyCell]) -> dict[str, Any]:
     """Shares and means by table and method, from the sums of all folds; and where a coverage is off."""
     tables: dict[str, dict[str, Any]] = {}
     for trial in trials:
@@ -186,7 +186,7 @@ def measure(
 ) -> dict[str, Any]:
     """Run what is not finished, and write the pages if all of it is there."""
     folder.mkdir(parents=True, exist_ok=True)
-    store, trials = Store(folder / "doubt.json"), cells(tables, n_rows, n_folds)
+    store, trials = Store(folder / "uncertainty.json"), cells(tables, n_rows, n_folds)
     if again:
         store.forget_ours(trials)
     if run:
@@ -196,7 +196,9 @@ def measure(
     values = {
         "found": found,
         "kinds": KINDS,
-        "coverages": COVERAGES,
+        "scored": [name for name in found["off"] if not name.startswith("one width")],
+        "same_model": [name for name in found["off"] if not name.endswith((", linear", ", forest"))],
+        "timed": [name for name in found["off"] if not name.startswith(("one width", "truth"))],
         "n_levels": len(LEVELS),
         "n_rows": n_rows,
         "n_folds": n_folds,
@@ -207,9 +209,9 @@ def measure(
     }
     slopes = folder / "slopes.json"  # by `python -m experiments.slopes`
     values["slopes"] = json.loads(slopes.read_text(encoding="utf-8")) if slopes.exists() else []
-    found["written"] = [folder / "doubt.md", *(pages if complete else ())]
+    found["written"] = [folder / "uncertainty.md", *(pages if complete else ())]
     for page in found["written"]:
-        write("doubt.md", page, values)
+        write("uncertainty.md", page, values)
     return found
 
 
