@@ -61,6 +61,7 @@ def _row(store: Store, plan: Plan, table: str, model: str) -> dict[str, Any]:
         "lost": {name: _reason(store, cells[name]) for name in cells if name not in complete},
         "against": {rival: _judged(complete, rival, measure) for rival in AGAINST},
         "against_other": {rival: _judged(complete, rival, other) for rival in AGAINST},
+        "best_other": _best_other({name: _means(results) for name, results in complete.items()}, measure),
         "changed": {name: _judged(complete, "ours", measure, name) for name in complete if name.startswith("ours, ")},
     }
 
@@ -79,6 +80,17 @@ def _reason(store: Store, cells: Sequence[Cell]) -> str:
 def _means(results: Folds) -> dict[str, float | None]:
     first = next(iter(results.values()))
     return {key: mean([result[key] for result in results.values()]) for key in first if key != "source"}
+
+
+def _best_other(scores: dict[str, dict[str, float | None]], measure: str) -> dict[str, Any] | None:
+    """Find the best of the methods that gains are not computed against, and whether it is ahead of ours."""
+    sign = -1.0 if measure in LOWER_IS_BETTER else 1.0
+    gains = {name: sign * found for name, row in scores.items() if (found := row[measure]) is not None}
+    others = [name for name in gains if name not in AGAINST and not name.startswith("ours")]
+    if not others:
+        return None
+    best = max(others, key=lambda name: gains[name])
+    return {"method": best, "score": sign * gains[best], "ahead": "ours" in gains and gains[best] > gains["ours"]}
 
 
 def _judged(found: dict[str, Folds], rival: str, measure: str, name: str = "ours") -> dict[str, Any] | None:
