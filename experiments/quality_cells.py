@@ -20,7 +20,7 @@ from experiments.deadline import TimeUp, deadline
 from experiments.public import NAMES
 from experiments.quality_methods import METHODS
 from experiments.quality_models import MODELS
-from experiments.quality_tables import read_table
+from experiments.quality_tables import read_table, shape
 from experiments.scores import BY_TASK, Array, Codes, predict, score
 from experiments.seeds import ORDER, seed_of, stream
 from experiments.trials import source
@@ -36,7 +36,7 @@ Settings = tuple[tuple[str, Any], ...]
 
 def n_folds(table: str) -> int:
     """Return how many folds a table has, both halves together."""
-    return N_FOLDS * (2 if len(read_table(table).y) <= FEW_ROWS else 1)
+    return N_FOLDS * (2 if shape(table).n_rows <= FEW_ROWS else 1)
 
 
 @cache
@@ -171,7 +171,7 @@ class Plan:
 
     def of(self, table: str, model: str, method: str, settings: Settings = ()) -> list[Cell]:
         """Return a method with a model on all folds of a table; none where it does not exist."""
-        if not METHODS[method].applies(read_table(table), model):
+        if not METHODS[method].applies(shape(table).task, model):
             return []
         n_rows = self.rows(model)
         return [Cell(table, model, method, fold, n_rows, settings) for fold in self.folds(table, model)]

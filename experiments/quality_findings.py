@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from experiments.holdout import mean
 from experiments.quality_cells import OVERLAP, Cell, Plan, named
 from experiments.quality_methods import METHODS
-from experiments.quality_tables import read_table
+from experiments.quality_tables import shape
 from experiments.scores import BY_TASK, LOWER_IS_BETTER
 from experiments.trials import Store, source
 from experiments.verdict import judge
@@ -51,7 +51,7 @@ def _row(store: Store, plan: Plan, table: str, model: str) -> dict[str, Any]:
     cells = {name: part for name, part in cells.items() if part}
     found = {name: _results(store, part) for name, part in cells.items()}
     complete = {name: results for name, results in found.items() if len(results) == len(cells[name])}
-    measure, other = BY_TASK[read_table(table).task]
+    measure, other = BY_TASK[shape(table).task]
     return {
         "table": table,
         "model": model,

@@ -134,9 +134,9 @@ class Method:
         """Tell whether it exists for every table and model, so that it can be ranked."""
         return self.installed and not self.numbers_only and self.models == tuple(MODELS)
 
-    def applies(self, table: Table, model: str) -> bool:
-        """Tell whether it exists for a table and a model."""
-        return self.installed and model in self.models and not (self.numbers_only and table.n_classes is not None)
+    def applies(self, task: str, model: str) -> bool:
+        """Tell whether it exists for a task and a model."""
+        return self.installed and model in self.models and not (self.numbers_only and task != "regression")
 
     def too_large(self, table: Table, train: Codes) -> str | None:
         """Return why it is not tried on these rows; None if it is."""

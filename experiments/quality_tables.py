@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import json
+from dataclasses import asdict, dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,13 @@ from pandas.api.types import is_integer_dtype
 from catbayes.datasets import Dataset, make_transactions
 from experiments import rdata
 from experiments.public import load
+from experiments.trials import write_text
 
 SIMULATED = {"payments": ("fraud", 0), "amounts": ("amount", 1)}
 """The target and the seed of each."""
 N_SIMULATED = 10_000
+SHAPES = Path(__file__).parents[1] / "results" / "shapes.json"
+"""Of the tables of R's packages, so that their page can be rendered without them."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,34 @@ class Table:
     def n_classes(self) -> int | None:
         """Number of classes; None for numbers."""
         return None if self.task == "regression" else int(self.y.max()) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a page has to know of a table: its task and its size."""
+
+    task: str
+    n_rows: int
+    n_columns: int
+    n_categorical: int
+
+    @classmethod
+    def of(cls, table: Table) -> Shape:
+        """Describe a table."""
+        return cls(table.task, len(table.y), table.X.shape[1], len(table.categorical))
+
+
+@cache
+def shape(name: str) -> Shape:
+    """Return the stored shape of a table; read the table if there is none."""
+    stored = json.loads(SHAPES.read_text(encoding="utf-8")) if name in rdata.TABLES and SHAPES.exists() else {}
+    return Shape(**stored[name]) if name in stored else Shape.of(read_table(name))
+
+
+def store_shapes() -> None:
+    """Write the shapes of the tables of R's packages."""
+    lines = [f"{json.dumps(name)}: {json.dumps(asdict(Shape.of(read_table(name))))}" for name in sorted(rdata.TABLES)]
+    write_text(SHAPES, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 @cache
