@@ -10,7 +10,7 @@ demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth;
 	$(RUN)/catbayes demo --force
 
 reproduce: $(VENV)/.dev  ## the paper's experiments, hours; what is finished is not run again
-	OMP_NUM_THREADS=1 $(RUN)/python -m experiments --folder results --page RESULTS.md --page docs/results.md
+	OMP_NUM_THREADS=1 $(RUN)/python -m experiments --folder results --page docs/results.md
 
 test: $(VENV)/.dev  ## everything that runs in minutes, doctests of the code included
 	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(RUN)/python -m pytest -n auto --dist loadgroup -m "not calibration" tests src

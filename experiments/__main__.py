@@ -16,7 +16,7 @@ from experiments.trials import show
 @click.argument("what", type=click.Choice([*EXPERIMENTS, "all"]), metavar="[WHAT]", default="all")
 @click.option("--quick", is_flag=True, help="Minutes instead of hours: fewer trees and splits.")
 @click.option("--folder", type=Path, default="catbayes-results", show_default=True, help="Results and figures.")
-@click.option("--page", "pages", type=Path, multiple=True, help="Page to write; RESULTS.md in the folder if none.")
+@click.option("--page", "pages", type=Path, multiple=True, help="Page to write; results.md in the folder if none.")
 @click.option("--no-run", is_flag=True, help="Only write the page of what is in the folder already.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; all cores by default.")
 def command(what: str, quick: bool, folder: Path, pages: tuple[Path, ...], no_run: bool, jobs: int | None) -> None:
@@ -33,7 +33,7 @@ def command(what: str, quick: bool, folder: Path, pages: tuple[Path, ...], no_ru
     found = reproduce(names, folder, n_jobs=jobs or int(cpu_count()), progress=show, **settings)
     for line in _lines(found):
         click.echo(line)
-    for page in pages or [folder / "RESULTS.md"]:
+    for page in pages or [folder / "results.md"]:
         click.echo(f"wrote {page}", err=True)
     if found["failed"]:
         raise click.ClickException(f"{len(found['failed'])} trials failed, the first with: {found['failed'][0]}")

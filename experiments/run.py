@@ -40,7 +40,7 @@ def reproduce(
 
     Results are stored in `folder`, one JSON file per experiment; a finished trial does not run again. `effort` is
     "full" (hours), "quick" (minutes) or "tiny" (a few rows, which only show that it runs). Pages are written to
-    `pages`, or to `RESULTS.md` in the folder. Returns the findings by experiment, and under "failed" why trials failed.
+    `pages`, or to `results.md` in the folder. Returns the findings by experiment, and under "failed" why trials failed.
     """
     chosen = EFFORTS[effort]
     if run and {"table", "mapping", "search"} & {*names}:
@@ -51,7 +51,7 @@ def reproduce(
     for name in names if run else ():
         stores[name].run(EXPERIMENTS[name].trials(chosen), n_jobs=n_jobs, progress=progress)
     found = {name: _found(name, store, chosen, folder) for name, store in stores.items()}
-    for page in pages or [folder / "RESULTS.md"]:
+    for page in pages or [folder / "results.md"]:
         values = {
             "found": found,
             "effort": chosen,

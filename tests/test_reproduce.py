@@ -186,9 +186,9 @@ def test_a_failure_is_shown_and_runs_again(monkeypatch, tmp_path):
         result = CliRunner().invoke(command, given)
     assert result.exit_code == 1
     assert "ZeroDivisionError" in result.output
-    assert "ZeroDivisionError" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "ZeroDivisionError" in (tmp_path / "results.md").read_text(encoding="utf-8")
     assert CliRunner().invoke(command, given).exit_code == 0
-    assert "ZeroDivisionError" not in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "ZeroDivisionError" not in (tmp_path / "results.md").read_text(encoding="utf-8")
 
 
 def test_a_changed_setting_runs_again(store):
