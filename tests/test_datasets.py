@@ -29,24 +29,6 @@ def test_targets_have_the_mean_of_their_truth(drawn, target):
             assert abs((value - mean)[rows].sum()) < 4 * np.sqrt(spread[rows].sum())
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_the_truth_is_linear_in_effects_hour_and_amount(target):
-    data = make_transactions(2_000, target)
-    if target == "outcome":
-        predictor = np.log(data.truth / data.truth[:, [2]])
-    else:
-        predictor = np.log(data.truth / (1 - data.truth) if target == "fraud" else data.truth)[:, None]
-    for name in data.categorical:
-        known = data.effects[name] | {"": np.zeros(predictor.shape[1])}  # a missing city
-        predictor = predictor - np.array([np.atleast_1d(known[level]) for level in data.table[name].fillna("")])
-    angle = 2 * np.pi * data.table["hour"] / 24
-    numbers = [np.ones(len(angle)), np.cos(angle), np.sin(angle)]
-    if target != "amount":
-        numbers.append(np.log(data.table["amount"]))
-    numbers = np.column_stack(numbers)
-    np.testing.assert_allclose(numbers @ np.linalg.lstsq(numbers, predictor)[0], predictor, atol=1e-8)
-
-
 def test_devices_have_no_effect_and_few_merchants_have_a_large_one(drawn):
     effects = drawn["fraud"].effects
     assert set(effects["device"].values()) == {0.0}
@@ -107,13 +89,3 @@ def test_public_tables_have_their_published_sizes(data_folder, name):
 
 def test_both_parts_of_adult_have_their_published_targets(data_folder):
     assert [public.load("adult", part).y.sum() for part in ("train", "test", "all")] == [7_841, 3_846, 11_687]
-
-
-def test_a_table_from_openml_equals_that_of_the_folder(data_folder, monkeypatch):
-    ours = public.load("car")
-    frame = ours.table.assign(**{"class": ours.y}).astype("category")
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **given: type("Found", (), {"frame": frame}))
-    monkeypatch.delenv("CATBAYES_DATA")
-    fetched = public.load("car")
-    np.testing.assert_array_equal(fetched.y, ours.y)
-    pd.testing.assert_frame_equal(fetched.table, ours.table)

@@ -117,12 +117,6 @@ def test_mappings_are_those_of_the_encoder(family, mapping):
     assert embedding.n_outputs == mean.shape[1]
 
 
-def test_temperature_narrows_the_draws():
-    encoders = [make_encoder("bernoulli", temperature=temperature)[0] for temperature in (0.5, 1.0)]
-    narrow, full = (draws_of(PosteriorEmbedding(e), torch.tensor([[0, 0]]), 4000)[:, 0, 0].std() for e in encoders)
-    assert narrow == pytest.approx(full / 2, rel=0.05)
-
-
 def test_draws_follow_the_generator():
     encoder, X, _ = make_encoder("bernoulli")
     one, two = (PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(3)) for _ in range(2))

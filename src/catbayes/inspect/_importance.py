@@ -15,7 +15,7 @@ from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.estimator_input import read_table, read_y
 from catbayes.inspect._display import Display, drawable, height_of_rows, label_rows, legend_above
-from catbayes.inspect._one_column import alone, check_encoder, outputs, part
+from catbayes.inspect._one_column import check_encoder, for_columns, outputs, part
 
 
 @dataclass(eq=False, repr=False)
@@ -122,7 +122,7 @@ class ImportanceDisplay(Display):
 def _block(encoder: Any, table: Table, position: int, y: Any, encoded: bool, classes: bool) -> Array:
     """The features of one column: its encoding, or its numbers."""
     if encoded:
-        encoder = alone(encoder, table, position, classes=classes, seed=position)
+        encoder = for_columns(encoder, table, [position], classes=classes, seed=position)
         return outputs(encoder.fit_transform(part(table, [position]), y))
     return np.asarray(table.values(position), dtype=np.float64)[:, None]
 

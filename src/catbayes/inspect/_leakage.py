@@ -23,7 +23,7 @@ from catbayes.core.validation import Array, Codes, check_count
 from catbayes.errors import InputError
 from catbayes.estimator_input import read_table, read_y
 from catbayes.inspect._display import GREY, Display, drawable, height_of_rows, label_rows, library_of
-from catbayes.inspect._one_column import alone, check_encoder, outputs, part, together
+from catbayes.inspect._one_column import check_encoder, for_columns, outputs, part
 
 REPEATS = 2
 COVERAGE = 0.9
@@ -57,14 +57,11 @@ class LeakageDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from catbayes import SamplingBayesianEncoder, Scaled
+    >>> from catbayes import SamplingBayesianEncoder
     >>> from catbayes.inspect import LeakageDisplay
-    >>> random = np.random.default_rng(0)
-    >>> X, y = random.integers(100, size=(500, 1)), random.integers(2, size=500)
-    >>> encoder = SamplingBayesianEncoder(own_target="include", prior=Scaled(0))
-    >>> display = LeakageDisplay.from_estimator(encoder, X, y, cv=3)
-    >>> display.score, display.verdicts
-    ('AUC', ['leaks'])
+    >>> X, y = np.arange(100)[:, None] % 20, np.arange(100) % 3 == 0
+    >>> LeakageDisplay.from_estimator(SamplingBayesianEncoder(), X, y, cv=2).score
+    'AUC'
     """
 
     columns: list[Any]
@@ -81,18 +78,7 @@ class LeakageDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, **settings: Any) -> LeakageDisplay:
-        """Measure the leakage of an encoder that is not fitted; the same as `leakage`.
-
-        Parameters
-        ----------
-        estimator, X, y, **settings
-            As for `catbayes.inspect.leakage`.
-
-        Returns
-        -------
-        LeakageDisplay
-            Numbers and a verdict for each column.
-        """
+        """Measure the leakage of an encoder that is not fitted; the same as `leakage`."""
         return leakage(estimator, X, y, **settings)
 
     def _record(self) -> dict[str, Any]:
@@ -227,10 +213,7 @@ class _Folds:
             # One generator per column and fold: its first number seeds the encoder, the rest shuffles the rows.
             random = stream(self.seed, Purpose.LEAKAGE, positions[0] if one else len(self.table.names), number)
             own_seed = int(random.integers(np.iinfo(np.int32).max))
-            if one:
-                own = alone(encoder, self.table, positions[0], classes=classes, seed=own_seed)
-            else:
-                own = together(encoder, self.table, positions, classes=classes, seed=own_seed)
+            own = for_columns(encoder, self.table, positions, classes=classes, seed=own_seed)
             features = outputs(own.fit_transform(part(self.table, positions, train), self.y[train]))
             new = part(self.table, positions, test)
             held_out = outputs(own.sample(new, n_draws=1)[0] if hasattr(own, "sample") else own.transform(new))

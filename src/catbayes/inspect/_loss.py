@@ -40,18 +40,7 @@ class DecompositionDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, **settings: Any) -> DecompositionDisplay:
-        """Split the loss of a fitted model; the same as `decompose_loss`.
-
-        Parameters
-        ----------
-        estimator, X, y, **settings
-            As for `catbayes.inspect.decompose_loss`.
-
-        Returns
-        -------
-        DecompositionDisplay
-            With the shares of the columns.
-        """
+        """Split the loss of a fitted model; the same as `decompose_loss`."""
         return decompose_loss(estimator, X, y, **settings)
 
     @classmethod
@@ -168,14 +157,19 @@ def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None, n_draw
     if classes is not None and not np.isin(y, classes).all():
         raise InputError(f"y holds labels that the model was not fitted on: expected {classes.tolist()}.")
 
+    def of_rows(predicted: Array) -> Array:
+        if classes is None:
+            return np.asarray((y - predicted) ** 2)
+        own = predicted[np.arange(len(y)), np.searchsorted(classes, y)]
+        return np.asarray(-np.log(np.maximum(own, np.finfo(np.float64).tiny)))
+
     def split(columns: list[Any] | None) -> tuple[float, float]:
         """Loss over draws, and loss of the average, where only some columns are drawn."""
         draws = model.predict_draws(X, columns=columns, n_draws=n_draws)
         if draws.shape[1] != len(y):
             raise InputError(f"y has {len(y)} values and X has {draws.shape[1]} rows: expected one for each row.")
-        of_rows = _squared_error if classes is None else _log_loss(classes)
-        total = np.average(np.mean([of_rows(y, draw) for draw in draws], axis=0), weights=weight)
-        return float(total), float(np.average(of_rows(y, draws.mean(axis=0)), weights=weight))
+        total = np.average(np.mean([of_rows(draw) for draw in draws], axis=0), weights=weight)
+        return float(total), float(np.average(of_rows(draws.mean(axis=0)), weights=weight))
 
     total, of_average = split(None)
     names = [] if model.encoder_ is None else list(model.encoder_.columns_)
@@ -198,15 +192,3 @@ def decompose_loss(model: Any, X: Any, y: Any, sample_weight: Any = None, n_draw
         target=target,
         library=library_of(X),
     )
-
-
-def _squared_error(y: Any, predicted: Array) -> Array:
-    return np.asarray((y - predicted) ** 2)
-
-
-def _log_loss(classes: Any) -> Any:
-    def of_rows(y: Any, probability: Array) -> Array:
-        own = probability[np.arange(len(y)), np.searchsorted(classes, y)]
-        return np.asarray(-np.log(np.maximum(own, np.finfo(np.float64).tiny)))
-
-    return of_rows

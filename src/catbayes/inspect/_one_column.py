@@ -24,24 +24,17 @@ def check_encoder(encoder: Any) -> None:
         )
 
 
-def alone(encoder: Any, table: Table, position: int, *, classes: bool, seed: int) -> Any:
-    """Clone an encoder for a table of this one column, with a seed and without interactions."""
+def for_columns(encoder: Any, table: Table, positions: Sequence[int], *, classes: bool, seed: int) -> Any:
+    """Clone an encoder for a table of these columns, with a seed; for a single one without interactions."""
     encoder = clone(encoder)
     known = encoder.get_params(deep=False)
-    if "interactions" in known:
+    if len(positions) == 1 and "interactions" in known:
         encoder.set_params(interactions=None)
-    if known.get("kinds"):
+    if len(positions) == 1 and known.get("kinds"):
         every = known["kinds"].items()
-        own = [(name, kind) for name, kind in every if not isinstance(name, tuple) and not kind.parent_columns]
-        by_position = {find_column(table.names, name, "kinds"): kind for name, kind in own}
-        encoder.set_params(kinds={0: by_position[position]} if position in by_position else None)
-    return together(encoder, table, [position], classes=classes, seed=seed)
-
-
-def together(encoder: Any, table: Table, positions: Sequence[int], *, classes: bool, seed: int) -> Any:
-    """Clone an encoder for a table of these columns; with a seed."""
-    encoder = clone(encoder)
-    known = encoder.get_params(deep=False)
+        alone = [(name, kind) for name, kind in every if not isinstance(name, tuple) and not kind.parent_columns]
+        by_position = {find_column(table.names, name, "kinds"): kind for name, kind in alone}
+        encoder.set_params(kinds={0: by_position[positions[0]]} if positions[0] in by_position else None)
     if "columns" in known:
         encoder.set_params(columns="all")
     if known.get("random_state", 0) is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,11 +31,6 @@ class Posteriors:
     target: str
     library: Any
 
-    def quantiles(self, rows: Any, probabilities: Sequence[float] | Array) -> Array:
-        """Quantiles of some rows of the record, (row, probability)."""
-        chosen = self.family.take(self.slots[rows])
-        return np.stack([chosen.quantile(p)[:, self.component] for p in probabilities], axis=1)
-
 
 def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9) -> Posteriors:
     """Read the posteriors of a column from a fitted encoder or model, for one class: by default the last."""
@@ -44,7 +38,8 @@ def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9)
     columns = {entry.name: entry for entry in encoding.columns}
     if column not in columns:
         raise no_column(column, list(columns))
-    fitted, labels = columns[column], _labels(encoding)
+    fitted, classes = columns[column], encoding.evidence.classes
+    labels = [] if classes is None else classes.tolist()
     record = fitted.record(labels or None, coverage)
     shown = labels[-1:] if len(labels) == 2 else labels  # of two classes, the second has the probability
     if class_ is not None and class_ not in shown:
@@ -59,11 +54,6 @@ def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9)
         target=_description(encoding, shown[place] if shown else None),
         library=encoding.library,
     )
-
-
-def _labels(encoding: Any) -> list[Any]:
-    classes = encoding.evidence.classes
-    return [] if classes is None else classes.tolist()
 
 
 def _description(encoding: Any, label: Any) -> str:
@@ -148,12 +138,13 @@ class PosteriorDisplay(Display):
         coverage = check_number("coverage", coverage, 0.0, 1.0)
         read = read_column(estimator, column, class_, coverage)
         rows = _choose(read.record, categories, column)
+        family = read.family.take(read.slots[rows])
         return cls(
             column=column,
             categories=[read.record["category"][row] for row in rows],
             kinds=[read.record["kind"][row] for row in rows],
             **{name: read.record[name][rows] for name in NUMBERS},
-            quantiles=read.quantiles(rows, PROBABILITIES),
+            quantiles=np.stack([family.quantile(p)[:, read.component] for p in PROBABILITIES], axis=1),
             coverage=coverage,
             kind=kind,
             target=read.target,

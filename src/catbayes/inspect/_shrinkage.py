@@ -61,7 +61,11 @@ def _summary(column: Any) -> dict[str, Any]:
     share = strength / (strength + count)
     mean = prior.mean()[..., prior.location]
     average = float(np.average(share, weights=count)) if count.size else 1.0
-    means = column.family.mean()[seen][:, prior.location]
+    signal = 0.0
+    if count.size and not column.is_silent:
+        means = column.family.mean()[seen][:, prior.location]
+        centre = np.average(means, axis=0, weights=count)
+        signal = float(np.sqrt(np.average((means - centre) ** 2, axis=0, weights=count).max()))
     return {
         "column": column.name,
         "categories": count.size,
@@ -71,14 +75,9 @@ def _summary(column: Any) -> dict[str, Any]:
         "mostly_prior": int((share > 0.5).sum()),
         "rows_mostly_prior": float(count[share > 0.5].sum() / count.sum()) if count.size else 0.0,
         "mean_shrinkage": average,
-        "signal": 0.0 if column.is_silent or not count.size else _signal(means, count),
+        "signal": signal,
         "verdict": _verdict(float(share.min(initial=1.0)), average),
     }
-
-
-def _signal(means: Array, count: Array) -> float:
-    centre = np.average(means, axis=0, weights=count)
-    return float(np.sqrt(np.average((means - centre) ** 2, axis=0, weights=count).max()))
 
 
 def _verdict(least: float, average: float) -> str:

@@ -57,14 +57,13 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
     encoder.fit(rows.X, rows.y)
     found = shrinkage(encoder)
     described = {
-        name: {"weight": weight, "strength": strength, "verdict": verdict, "silent": verdict.startswith("no signal")}
-        for name, weight, strength, verdict in zip(
-            found["column"], found["mean_shrinkage"], found["prior_strength"], found["verdict"], strict=True
-        )
+        name: line | {"silent": line["verdict"].startswith("no signal")}
+        for name, line in found.set_index("column").to_dict("index").items()
     }
     columns = {name: _Column(encoder.posteriors_[name], rows) for name in rows.categorical}
-    signals = {name: 0.0 if described[name]["silent"] else columns[name].signal() for name in columns}
-    names = sorted(signals, key=lambda name: -signals[name])  # the most informative first
+    for line in described.values():
+        line["signal"] = 0.0 if line["silent"] else line["signal"]
+    names = sorted(columns, key=lambda name: -described[name]["signal"])  # the most informative first
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn about folds and classes, as in the comparison
         slow = {"draws": _draws(rows, seed), "leakage": _leakage(rows, seed), "changes": _changes(rows, seed)}
@@ -81,8 +80,8 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
         "results": _results(comparison),
         "encoders": _legend(comparison),
         "meaning": _meaning(rows),
-        "overview": _overview(names, signals, described, columns),
-        "columns": [columns[name].summary(name, described[name]["strength"]) for name in names],
+        "overview": _overview(names, described, columns),
+        "columns": [columns[name].summary(name, described[name]["prior_strength"]) for name in names],
     }
 
 
@@ -90,8 +89,7 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
 
 
 def _folds(comparison: Comparison) -> str:
-    compared = len(comparison.common)
-    total = len(comparison.folds)
+    compared, total = len(comparison.common), len(comparison.folds)
     return comparison.folding if compared == total else f"{compared} of {total} folds ({comparison.folding})"
 
 
@@ -161,18 +159,16 @@ def _meaning(rows: Rows) -> str:
     return f"share of rows of each class of {rows.target}"
 
 
-def _overview(
-    names: list[str], signals: dict[str, float], described: dict[str, Any], columns: dict[str, _Column]
-) -> list[dict[str, Any]]:
+def _overview(names: list[str], described: dict[str, Any], columns: dict[str, _Column]) -> list[dict[str, Any]]:
     """Return the signal of each column and the weight of its prior; bars are relative to the largest signal."""
-    largest = max(signals.values(), default=0.0) or 1.0
+    largest = max(described[name]["signal"] for name in names) or 1.0
     return [
         {
             "name": name,
             "categories": _counted(len(columns[name].seen), "category", "categories"),
-            "share": round(100 * signals[name] / largest, 2),
-            "signal": "none" if described[name]["silent"] else f"{signals[name]:,.4g}",
-            "weight": f"{described[name]['weight']:.0%}",
+            "share": round(100 * described[name]["signal"] / largest, 2),
+            "signal": "none" if described[name]["silent"] else f"{described[name]['signal']:,.4g}",
+            "weight": f"{described[name]['mean_shrinkage']:.0%}",
             "verdict": described[name]["verdict"],
         }
         for name in names
@@ -193,12 +189,6 @@ class _Column:
             for key in ("raw_mean", "mean", "lower", "upper", "shrinkage")
         }
         self.seen = np.flatnonzero(self.kinds != "unseen")
-
-    def signal(self) -> float:
-        """Return the standard deviation over rows of the means of their categories; of several classes, the largest."""
-        mean, count = self.numbers["mean"][self.seen], self.counts[self.seen]
-        centre = np.average(mean, axis=0, weights=count)
-        return float(np.sqrt(np.average((mean - centre) ** 2, axis=0, weights=count).max()))
 
     def summary(self, name: str, strength: float) -> dict[str, Any]:
         """Return the most frequent categories, and the number of all."""
@@ -253,24 +243,17 @@ def _changes(rows: Rows, seed: int) -> dict[str, Any]:
         return {"left_out": "The first rows have fewer classes than the last."}
     encoder = SamplingBayesianEncoder(list(rows.categorical), family=rows.family, random_state=seed)
     found = monitor(encoder.fit(rows.X.iloc[:first], rows.y[:first]), rows.X.iloc[first:], rows.y[first:])
-    numbers = {"compared": found.of_column, "changed": found.of_column[found.alarms]}
-    counts = {name: np.bincount(of, minlength=len(found.columns)) for name, of in numbers.items()}
     lines = [
-        {"name": str(name), "unseen": f"{found.unseen[i]:.1%}"}
-        | {"missing": f"{found.missing[i]:.1%}", "missing_before": f"{found.missing_before[i]:.1%}"}
-        | {"compared": int(counts["compared"][i]), "changed": int(counts["changed"][i])}
-        for i, name in enumerate(found.columns)
+        {"name": str(line.pop("column")), "compared": line.pop("compared"), "changed": line.pop("changed")}
+        | {name: f"{share:.1%}" for name, share in line.items()}
+        for line in found.by_column().to_dict("records")
     ]
-    surest = found.surest[: min(int(found.alarms.sum()), MOST_CHANGED)]
     named = [
-        {"column": str(found.columns[found.of_column[i]]), "name": _shortened(found.categories[i])}
-        | {
-            "before": f"{found.before[i]:,.4g}",
-            "now": f"{found.now[i]:,.4g}",
-            "factor": f"{found.bayes_factors[i]:.2g}",
-        }
-        for i in surest
-    ]
+        {"column": str(line["column"]), "name": _shortened(line["category"]), "factor": f"{line['bayes_factor']:.2g}"}
+        | {name: f"{line[name]:,.4g}" for name in ("before", "now")}
+        for line in found.frame().to_dict("records")
+        if line["changed"]
+    ][:MOST_CHANGED]
     return {"rows": len(rows.y) - first, "before": first, "lines": lines, "named": named}
 
 
@@ -321,8 +304,7 @@ def _leakage(rows: Rows, seed: int) -> dict[str, Any]:
 
 def _leak(i: int, plain: LeakageDisplay, ours: LeakageDisplay) -> dict[str, Any]:
     def described(which: LeakageDisplay) -> dict[str, Any]:
-        return {"gap": f"{which.gap[i]:+.3f}", "interval": f"{which.lower[i]:+.3f} to {which.upper[i]:+.3f}"} | {
-            "verdict": which.verdicts[i]
-        }
+        interval = f"{which.lower[i]:+.3f} to {which.upper[i]:+.3f}"
+        return {"gap": f"{which.gap[i]:+.3f}", "interval": interval, "verdict": which.verdicts[i]}
 
     return {"name": str(plain.columns[i]), "plain": described(plain), "ours": described(ours)}
