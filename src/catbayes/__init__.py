@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked f
     from catbayes.io.encode import encode
     from catbayes.io.gathering import gather
     from catbayes.models.classifier import SamplingClassifier
-    from catbayes.models.recommended import recommended_encoder
+    from catbayes.models.fitting import recommended_encoder
     from catbayes.models.regressor import SamplingRegressor
     from catbayes.models.saving import load
     from catbayes.priors import Scaled
@@ -48,7 +48,7 @@ _MODULES = {
     "io.encode": ("encode",),
     "io.gathering": ("gather",),
     "models.classifier": ("SamplingClassifier",),
-    "models.recommended": ("recommended_encoder",),
+    "models.fitting": ("recommended_encoder",),
     "models.saving": ("load",),
     "models.regressor": ("SamplingRegressor",),
     "priors": ("Scaled",),

@@ -29,8 +29,9 @@ from catbayes.errors import InputError, warn
 from catbayes.estimator_input import input_names, new_seed, read_new
 from catbayes.models import fitting
 from catbayes.models.backends import last_step
+from catbayes.models.calibration import HeldOut, Predicted
 from catbayes.models.columns import Columns, refuse_columns
-from catbayes.models.held_out import HeldOut, Predicted
+from catbayes.models.fitting import TrainingRows, from_origins, read_training, recommended_encoder, wordy_columns
 from catbayes.models.prediction import (
     DrawnTable,
     NewRows,
@@ -40,8 +41,6 @@ from catbayes.models.prediction import (
     require_smooth,
     second_order,
 )
-from catbayes.models.recommended import recommended_encoder
-from catbayes.models.rows import TrainingRows, from_origins, read_training, wordy_columns
 from catbayes.models.saving import SavedModel
 from catbayes.models.updating import UpdatedModel
 

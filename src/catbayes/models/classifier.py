@@ -20,8 +20,7 @@ from catbayes.errors import InputError, warn
 from catbayes.families import family_name, family_of_classes, find_family
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.base import SamplingModel
-from catbayes.models.held_out import HeldOut, Predicted
-from catbayes.models.next_class import NextClass
+from catbayes.models.calibration import HeldOut, NextClass, Predicted
 from catbayes.models.prediction import as_probabilities
 
 MANY_CLASSES = 50

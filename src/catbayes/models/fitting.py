@@ -1,9 +1,9 @@
-"""Ways to fit a model on draws: K weighted copies, K members, or one model that grows on fresh draws."""
+"""Fitting on draws: the training rows, K weighted copies, K members, or one model that grows on fresh draws."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -20,21 +20,206 @@ from sklearn.ensemble import (
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
+    GroupShuffleSplit,
     RandomizedSearchCV,
     TunedThresholdClassifierCV,
+    train_test_split,
 )
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from catbayes.core.column import FittedColumn
+from catbayes.core.config import splitter_of
+from catbayes.core.fitted import TrainingDraws
 from catbayes.core.random import Purpose, stream
+from catbayes.core.rows import take_named
+from catbayes.core.table import Named, Table
+from catbayes.core.target import check_weights
 from catbayes.core.validation import Array
+from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError, warn
+from catbayes.estimator_input import read_table, read_y
 from catbayes.models.backends import BACKENDS, backend_of, last_step
-from catbayes.models.columns import GRIDS
+from catbayes.models.columns import GRIDS, Columns
 from catbayes.models.rounds import Job, grow, way_to_grow
-from catbayes.models.rows import TrainingRows
+
+NOT_BY_ROW = (
+    *("X_val", "y_val", "sample_weight_val", "eval_set", "eval_X", "eval_y", "eval_sample_weight"),
+    *("feature_name", "categorical_feature", "cat_features", "feature_weights"),
+)
+"""Fit parameters that speak of other rows or of features, even if they are as many."""
+
+
+def read_training(X: Any, y: Any, sample_weight: Any, model: Any) -> tuple[Any, Table, Named, Array | None]:
+    """Read X without the columns that y and sample_weight name; return it as given, as a table, y, and weights."""
+    given = read_table(X, model)
+    table, values, weight = take_named(given, y, sample_weight)
+    values = read_y(values)
+    if len(values) != table.n_rows:
+        raise InputError(f"y has {len(values)} values and X has {table.n_rows} rows: expected one for each row.")
+    return X if table is given else table.native, table, Named.like(y, values), check_weights(weight, table.n_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRows:
+    """Rows to fit on, with draws of their features; `index` has their places in the table."""
+
+    draws: TrainingDraws
+    y: np.ndarray[Any, Any]
+    weight: Array | None
+    groups: Any
+    fit_params: dict[str, Any]
+    n_draws: int
+    seed: int
+    classes: Any
+    report: Callable[[str], None]
+    columns: Columns
+    index: Any = field(default_factory=lambda: slice(None))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def varies(self) -> bool:
+        """Tell whether draws differ from each other."""
+        return not all(column.is_silent for column in self.draws.columns)
+
+    def features(self, k: int) -> Array:
+        """Return draw k of the features, (row, output)."""
+        return as_numbers(self.draws.features(k)[self.index], self.draws)
+
+    def fresh(self) -> Callable[[int], Array]:
+        """Return a function that writes draw after draw into one array."""
+        features, current = self.features(0), 0
+
+        def feed(k: int) -> Array:
+            nonlocal current
+            if k != current:
+                features.setflags(write=True)  # CatBoost locks the arrays it was given
+                self.draws.write(k, features, self.index)
+                current = k
+            return features
+
+        return feed
+
+    def copies(self, chunked: bool = False) -> tuple[Any, np.ndarray[Any, Any], Array, dict[str, Any]]:
+        """Return features, targets, weights and fit parameters of K stacked copies, each with 1/K of the weight.
+
+        The features are an array or, `chunked`, an Arrow table that stores once what all copies have in common.
+        """
+        features: Any
+        if chunked:
+            features = self.draws.chunked(self.n_draws, self.features(0), self.index)
+        else:
+            features = as_numbers(self.draws.copies(self.n_draws, self.index), self.draws)
+        weight = np.ones(len(self)) if self.weight is None else self.weight
+        row = np.tile(np.arange(len(self)), self.n_draws)
+        return features, self.y[row], weight[row] / self.n_draws, self._params(row)
+
+    def hold_out(self, share: Any) -> tuple[TrainingRows, TrainingRows]:
+        """Split the rows, and with each row all of its draws; by groups if there are any, else by classes."""
+        random = int(stream(self.seed, Purpose.HELD_OUT).integers(np.iinfo(np.int32).max))
+        every = np.arange(len(self))
+        if self.groups is not None:
+            splitter = GroupShuffleSplit(1, test_size=share, random_state=random)
+            train, valid = next(splitter.split(every, groups=self.groups))
+        else:
+            labels = self.y if self.classes is not None and self._has_enough(share) else None
+            train, valid = train_test_split(every, test_size=share, random_state=random, stratify=labels)
+        if self.classes is not None:  # a class that only the held-out rows have could not be scored
+            stray = ~np.isin(self.y[valid], self.y[train])
+            train, valid = np.concatenate([train, valid[stray]]), valid[~stray]
+        return self.take(train), self.take(valid)
+
+    def _has_enough(self, share: Any) -> bool:
+        """Tell whether both parts of a split can have rows of every class."""
+        _, counts = np.unique(self.y, return_counts=True)
+        size = np.ceil(share * len(self)) if share < 1 else share
+        return bool(counts.min() > 1 and len(counts) <= size <= len(self) - len(counts))
+
+    def take(self, row: Any) -> TrainingRows:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[row]
+        groups = None if self.groups is None else np.asarray(self.groups)[row]
+        index = row if isinstance(self.index, slice) else self.index[row]
+        return replace(self, y=self.y[row], weight=weight, groups=groups, fit_params=self._params(row), index=index)
+
+    def _params(self, row: Any) -> dict[str, Any]:
+        return params_of(self.fit_params, len(self), row)
+
+
+def params_of(fit_params: dict[str, Any], n_rows: int, row: Any) -> dict[str, Any]:
+    """Return fit parameters, those with a value for each of the rows at the rows `row`."""
+
+    def align(value: Any) -> Any:
+        by_row = hasattr(value, "__len__") and not isinstance(value, str | dict) and len(value) == n_rows
+        return np.asarray(value)[row] if by_row else value
+
+    return fit_params | {name: align(value) for name, value in fit_params.items() if name not in NOT_BY_ROW}
+
+
+def origins(columns: Sequence[FittedColumn]) -> list[Array]:
+    """Return what is subtracted from outputs of amounts: the expectation of an unseen category.
+
+    Nothing is subtracted from counts and classes. Forests and XGBoost round features to single precision, in which
+    amounts near 1e9 are 64 apart; differences from the usual amount are not.
+    """
+
+    def origin(column: FittedColumn) -> Array:
+        usual = column.expectation[column.index.unseen]
+        differs = np.arange(len(usual)) < len(usual) - len(column.extra_names)  # what is no function of θ is no amount
+        return np.where(differs & column.family.as_differences, usual, 0.0)
+
+    return [origin(column) for column in columns]
+
+
+def from_origins(draws: TrainingDraws) -> TrainingDraws:
+    """Return draws as differences from the origins; columns without signal are constant."""
+    columns = draws.columns
+    taken_off = origins(columns)
+
+    def blocks(k: int) -> Iterator[Array]:
+        found = zip(columns, draws.blocks(k), taken_off, strict=True)
+        flat = ((column.flattened(block), origin) for column, block, origin in found)
+        return (block - origin if origin.any() else block for block, origin in flat)
+
+    return replace(draws, blocks=blocks)
+
+
+def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
+    """Require numbers in the columns that are not encoded, and name the one that holds none."""
+    table, passing = draws.table, draws.layout.passing
+    for position in passing if table.frame is not None and not table.numeric(passing) else ():
+        if not table.numeric([position]):
+            if table.frame[:, position].dtype.is_temporal():
+                raise InputError(
+                    f"Column {table.names[position]!r} holds dates or times. Turn it into numbers, such as days since "
+                    "a fixed date, which is what compare does by itself, drop it, or name it among the columns of the "
+                    "encoder."
+                )
+            raise InputError(
+                f"Column {table.names[position]!r} is not encoded and holds no numbers. Turn it into numbers, drop it, "
+                "or name it among the columns of the encoder."
+            )
+    if features.dtype != object:
+        return features
+    for position in passing:
+        try:
+            features[:, draws.layout.places[position].start].astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"Column {position} is not encoded and holds no numbers ({error}). Turn it into numbers, drop it, "
+                "or name it among the columns of the encoder."
+            ) from error
+    return features.astype(np.float64)
+
+
+def wordy_columns(table: Table) -> list[int]:
+    """Find the columns of an array that hold no numbers."""
+    return [position for position in range(len(table.names)) if table.numbers(position) is None]
+
 
 COPIED_ROWS, SUMMED_ROWS = 100_000, 10_000
 """Rows of copies, at most, by default: more of them cost more than they are worth. Linear models need fewer: they see
@@ -329,3 +514,45 @@ def _fit_rounds(model: Any, rows: TrainingRows) -> Any:
         rows, held_out = rows.hold_out(share)
         valid = held_out.copies()[:3]
     return grow(model, Job(rows.fresh(), rows.y, rows.weight, valid, rows.n_draws, rows.report, rows.fit_params))
+
+
+def recommended_encoder(estimator: Any, fit_with: str = "auto", **parameters: Any) -> SamplingBayesianEncoder:
+    """Return the encoder that a sampling model uses for an estimator if it is given none.
+
+    It has the pairs of columns that pay (`interactions="auto"`); for regressors, the effects of categories where all
+    else is equal, with the slopes that gain; and the categories of columns that have few, in the form that suits the
+    estimator: trees and boosters get codes, which boosters treat as categories, and linear models and neural networks
+    indicators. CatBoost gets the categories of all columns.
+
+    Parameters
+    ----------
+    estimator : classifier, regressor or Pipeline
+        The estimator of the model.
+    fit_with : "auto", "copies", "members", "rounds"
+        As the model has it.
+    **parameters
+        Parameters of `SamplingBayesianEncoder`, which replace these defaults.
+
+    Returns
+    -------
+    encoder : SamplingBayesianEncoder
+        Not fitted. A model uses it as it is.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from catbayes import SamplingRegressor, recommended_encoder
+    >>> encoder = recommended_encoder(Ridge(), columns=["city"], effects=False)
+    >>> encoder.get_params()["interactions"]
+    'auto'
+    >>> model = SamplingRegressor(Ridge(), encoder)
+    """
+    last = last_step(estimator)
+    way = choose(estimator) if fit_with == "auto" else fit_with
+    # Inside of a Pipeline no booster knows its categories.
+    kept = backend_of(last).keep_categories(last, way if last is estimator else "copies")
+    encoder = SamplingBayesianEncoder(**{"interactions": "auto", **kept, **parameters})
+    excludes_own_target = splitter_of(encoder.own_target, encoder.cv) is not None
+    if "effects" not in parameters and excludes_own_target and not is_classifier(estimator):
+        encoder.set_params(effects="slopes")
+    return encoder

@@ -21,7 +21,7 @@ from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.estimator_input import read_table
 from catbayes.models.backends import backend_of, last_step
-from catbayes.models.rows import as_numbers, origins
+from catbayes.models.fitting import as_numbers, origins
 
 UNCERTAIN = 0.1
 """From here on a category is uncertain: the spread of its draws, relative to that between categories."""

@@ -19,8 +19,7 @@ from catbayes.estimator_input import new_seed
 from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.base import SamplingModel
-from catbayes.models.held_out import HeldOut, Predicted
-from catbayes.models.next_target import NextTarget
+from catbayes.models.calibration import HeldOut, NextTarget, Predicted
 
 
 class SamplingRegressor(RegressorMixin, SamplingModel):

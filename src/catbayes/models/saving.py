@@ -28,8 +28,7 @@ from catbayes.io.save import require_regular, size_of
 from catbayes.io.settings import read_settings, read_value, write_settings, write_values
 from catbayes.models.backends import BACKENDS, backend_of
 from catbayes.models.backends.base import Backend
-from catbayes.models.next_class import NextClass, Scaling
-from catbayes.models.next_target import ErrorScale, NextTarget, Quantiles
+from catbayes.models.calibration import ErrorScale, NextClass, NextTarget, Quantiles, Scaling
 
 FORMAT, VERSION = "catbayes model", 4
 HEADER, ENCODER, CALIBRATION = "model.json", "encoder.parquet", "calibration.npz"

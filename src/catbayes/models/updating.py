@@ -18,8 +18,7 @@ from catbayes.core.types import ByRowOrName, TableLike
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.estimator_input import new_seed, read_new
-from catbayes.models.fitting import fresh_clone
-from catbayes.models.rows import as_numbers, from_origins, read_training
+from catbayes.models.fitting import as_numbers, fresh_clone, from_origins, read_training
 
 
 def _goes_on(model: Any) -> bool:

@@ -11,7 +11,7 @@ from catbayes.core.validation import Array
 
 if TYPE_CHECKING:
     from catbayes.models.columns import Columns
-    from catbayes.models.rows import TrainingRows
+    from catbayes.models.fitting import TrainingRows
 
 DEFAULTS = ("auto", "from_dtype", "pairwise", "")
 """Texts that name no column."""

@@ -16,7 +16,7 @@ from catbayes.models.backends.base import Backend, without
 
 if TYPE_CHECKING:
     from catbayes.models.columns import Columns
-    from catbayes.models.rows import TrainingRows
+    from catbayes.models.fitting import TrainingRows
 
 
 class CatBoost(Backend):

@@ -14,7 +14,7 @@ from catbayes.models.backends.base import Backend, without
 
 if TYPE_CHECKING:
     from catbayes.models.columns import Columns
-    from catbayes.models.rows import TrainingRows
+    from catbayes.models.fitting import TrainingRows
 
 BINNED_ROWS = 20_000
 """Rows that bins are made of, of all copies, if the table has not more itself."""
