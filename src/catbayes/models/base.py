@@ -6,7 +6,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from catbayes.core.fitted import Fitted, TrainingDraws
@@ -52,6 +52,11 @@ PREDICTED_DRAWS = 8
 
 STD_DRAWS = 20
 """Draws for a standard deviation, at least: few strata leave the tails out."""
+
+
+def _averages_numbers(model: Any) -> bool:
+    """Tell whether predictions are numbers or probabilities, and not scores or votes."""
+    return not isinstance(model, ClassifierMixin) or hasattr(model, "predict_proba")
 
 
 class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator, ABC):
@@ -187,7 +192,8 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
             fit_params = encode_tables(fit_params, encoder, draws, number)
         n_draws = fitting.usual_draws(estimator, way, table.n_rows) if self.n_draws is None else self.n_draws
-        columns = Columns.of(estimator, way, draws.layout, draws.columns, table.names, fit_params)
+        columns = Columns.of(draws.layout, draws.columns, table.names)
+        columns = columns.with_categories(estimator, way, draws.columns, fit_params)
         about = (fit_params, n_draws, seed, classes, self._reporter(), columns)
         rows = TrainingRows(draws, number(y), weight, groups, *about)
         if weight is not None and not weight.all():
@@ -199,7 +205,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         # Fitted all at once: an error or an interruption before the end leaves the model as it was.
         fresh = copy(self)
         validate_data(fresh, X if table.frame is not None else table.array, skip_check_array=True)
-        fresh._settle(encoder, fitted, way, classes, columns.categories)
+        fresh._settle(encoder, fitted, way, classes, columns)
         fresh._check_answer(table)
         if self.calibrate is not None:
             how: dict[str, Any] = {"classes": classes, "encoder": encoder, "seed": seed, "report": rows.report}
@@ -216,7 +222,13 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         return from_origins(encoder.fit_draws(X, y, weight, groups))
 
     def _settle(
-        self, encoder: Any, estimators: list[Any], way: str, classes: Any = None, categories: Sequence[int] = ()
+        self,
+        encoder: Any,
+        estimators: list[Any],
+        way: str,
+        classes: Any = None,
+        columns: Columns | None = None,
+        categories: Sequence[int] = (),
     ) -> None:
         """Store what was fitted, and prepare predictions; the inputs are known already."""
         self.encoder_, self.estimators_, self.fit_with_ = encoder, estimators, way
@@ -226,8 +238,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         inputs = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         self._layout = Layout.of(len(inputs)) if encoding is None else encoding.layout
         fitted = () if encoding is None else encoding.columns
-        columns = Columns.of(self._chosen_estimator(), way, self._layout, fitted, inputs, {})
-        self._columns = replace(columns, categories=tuple(categories))
+        self._columns = Columns.of(self._layout, fitted, inputs, categories) if columns is None else columns
         self._draws = [] if encoding is None else DrawnTable.of(encoding, self._n_predicted)
         self._calibration = None
 
@@ -353,6 +364,10 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         found[uncertain], found[~uncertain] = drawn, self._predict_mean(rows.take(~uncertain))
         return found
 
+    def _predict_calibrated(self, X: Any) -> Array:
+        """Return averages over draws, calibrated if they are probabilities and there is a calibration."""
+        return self._corrected(self._predict_average(X), X)
+
     def _predict_mean(self, rows: NewRows) -> Array:
         features = rows.features(rows.expected())
         return average(self._respond(model, features) for model in self.estimators_)
@@ -361,11 +376,39 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         """Standard deviation of the predictions over draws from the whole posterior."""
         return np.asarray(self._predict_posterior(X, max(STD_DRAWS, self._n_predicted)).std(axis=0))
 
-    def _predict_bounds(self, X: Any, coverage: float, n_draws: int, predicted: Array) -> tuple[Array, Array]:
-        """Quantiles of the predictions over draws from the whole posterior, and between them what is predicted.
+    @available_if(_averages_numbers)
+    def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
+        """Predict intervals for the prediction that the model would have with the true means of the categories.
 
-        Trees may jump at the mean of a category to what few of its draws say.
+        The interval has the uncertainty of the categories, which is large for rare ones, and neither that of the
+        estimator, except for the disagreement of members, nor the noise of a single target: for those, see
+        `predict_interval` of a regressor and `predict_set` of a classifier. The prediction is always inside.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Like the one given to `fit`.
+        coverage : float from 0 to 1, default=0.9
+            Share of the posterior inside the interval.
+        n_draws : int, default=100
+            Draws to take quantiles of.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_rows,), or (n_rows, n_classes) for a classifier
+            Bounds of the expected target, or of the probability of each class.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from catbayes import SamplingRegressor
+        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
+        >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_category_interval([["a"], ["unseen"]])
+        >>> bool((upper - lower)[1] > (upper - lower)[0])
+        True
         """
+        predicted = self._predict_calibrated(X)  # trees may jump at the mean of a category to what few draws give
         coverage = check_number("coverage", coverage, 0.0, 1.0)
         draws = self._predict_posterior(X, check_count("n_draws", n_draws, 2))
         # As if the k-th of n draws in order stood in the middle of the k-th of n strata: quantile (k - ½) / n.
@@ -447,11 +490,6 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
 
     def features(self, X: TableLike) -> Any:
         """Encode new rows as the fitted estimators see them, by the posterior expectation: for SHAP and the like.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Like the one given to `fit`.
 
         Returns
         -------

@@ -21,7 +21,6 @@ from catbayes.families import family_name, family_of_classes, find_family
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.base import SamplingModel
 from catbayes.models.calibration import HeldOut, NextClass, Predicted
-from catbayes.models.prediction import as_probabilities
 
 MANY_CLASSES = 50
 """Classes beyond which a tree for each in every round takes long."""
@@ -146,11 +145,6 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     def predict(self, X: TableLike) -> np.ndarray[Any, Any]:
         """Predict the class whose probability, averaged over draws, is highest.
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Like the one given to `fit`.
-
         Returns
         -------
         classes : ndarray of shape (n_rows,)
@@ -234,15 +228,12 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
                 "is nothing to calibrate. Use calibrate=None, or another estimator."
             )
 
-    def _predict_uncalibrated(self, X: Any) -> Array:
-        """Return averages over draws, of probabilities or scores."""
-        average = self._predict_average(X)
-        corrected = self.predict_with == "taylor" and _has("predict_proba")(self)
-        return as_probabilities(average) if corrected else average
-
-    def _predict_calibrated(self, X: Any) -> Array:
-        """Return averages over draws, calibrated if there is a calibration."""
-        return self._corrected(self._predict_uncalibrated(X), X)
+    def _predict_average(self, X: Any) -> Array:
+        average = super()._predict_average(X)
+        if self.predict_with == "taylor" and hasattr(self, "predict_proba"):  # a correction may leave the range
+            average = np.clip(average, 0.0, 1.0)
+            average /= average.sum(axis=1, keepdims=True)
+        return average
 
     def _corrected(self, responses: Array, X: Any) -> Array:
         if self._calibration is None:
@@ -253,7 +244,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         return NextClass.of(held)
 
     def _predict_for_calibration(self, X: Any, classes: Any = None) -> Predicted:
-        average, rows = self._predict_uncalibrated(X), self._read_new(X)
+        average, rows = self._predict_average(X), self._read_new(X)
         response = np.zeros((len(average), len(classes)))
         response[:, np.searchsorted(classes, self.classes_)] = average  # a fold may lack a class
         none = np.zeros(len(average))
@@ -262,11 +253,6 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     @available_if(_has("predict_proba"))
     def predict_log_proba(self, X: TableLike) -> Array:
         """Predict logarithms of the averaged probabilities.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Like the one given to `fit`.
 
         Returns
         -------
@@ -280,51 +266,12 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     def decision_function(self, X: TableLike) -> Array:
         """Predict scores averaged over draws, for an estimator without probabilities.
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Like the one given to `fit`.
-
         Returns
         -------
         scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
             As the estimator has them.
         """
         return self._predict_average(X)
-
-    @available_if(_has("predict_proba"))
-    def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
-        """Predict intervals for the probabilities that the model would have with the true rates of the categories.
-
-        The interval has the uncertainty of the categories, which is large for rare ones, and not that of the estimator,
-        except for the disagreement of members. `predict_proba` is always inside. For the next class, see `predict_set`.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Like the one given to `fit`.
-        coverage : float from 0 to 1, default=0.9
-            Share of the posterior inside the interval.
-        n_draws : int, default=100
-            Draws to take quantiles of.
-
-        Returns
-        -------
-        lower, upper : ndarray of shape (n_rows, n_classes)
-            Bounds for each class.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from catbayes import SamplingClassifier
-        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [0, 1, 1, 0] * 10
-        >>> model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y)
-        >>> lower, upper = model.predict_category_interval([["a"], ["unseen"]])
-        >>> width = (upper - lower)[:, 1]
-        >>> bool(width[1] > width[0])
-        True
-        """
-        return self._predict_bounds(X, coverage, n_draws, self.predict_proba(X))
 
     def _respond(self, model: Any, features: Array) -> Array:
         """Return probabilities, else scores, else votes; the estimator has numbers for the classes."""

@@ -64,20 +64,14 @@ class Columns:
 
     @classmethod
     def of(
-        cls,
-        estimator: Any,
-        fit_with: str,
-        layout: Layout,
-        fitted: Sequence[FittedColumn],
-        inputs: list[Any],
-        fit_params: Mapping[str, Any],
+        cls, layout: Layout, fitted: Sequence[FittedColumn], inputs: Sequence[Any], categories: Sequence[int] = ()
     ) -> Columns:
-        """Find the features of each column, and those that are categories: codes, and columns that the user names."""
+        """Find the features of each column."""
         names = inputs if isinstance(inputs[0], str) else [f"x{n}" for n in range(len(inputs))]
-        features = tuple(layout.names(names))
+        features = tuple(layout.names(list(names)))
         places = tuple(range(place.start, place.stop) for place in layout.places)
         mapped = {column.position: len(column.mapping.names()) for column in fitted}
-        columns = cls(
+        return cls(
             inputs=tuple(inputs),
             names=features,
             plain_names=plain_names(features),
@@ -85,11 +79,17 @@ class Columns:
             means=tuple(place[: mapped.get(number, 1)] for number, place in enumerate(places[: len(inputs)])),
             passing=frozenset(layout.passing),
             pairs=tuple((column.parts, places[column.position]) for column in layout.interactions),
+            categories=tuple(categories),
         )
+
+    def with_categories(
+        self, estimator: Any, fit_with: str, fitted: Sequence[FittedColumn], fit_params: Mapping[str, Any]
+    ) -> Columns:
+        """Find the features that are categories: codes, and columns that the user names."""
         backend, params = backend_of(estimator), {**estimator.get_params(deep=False), **fit_params}
         named = [
             (name, place)
-            for role, read in (("categories", columns.named_categories), ("types", columns.named_types))
+            for role, read in (("categories", self.named_categories), ("types", self.named_types))
             for name, value in backend.given(role, params).items()
             for place in read(value, name)
         ]
@@ -100,9 +100,9 @@ class Columns:
                     'it would learn the target of one from the others. Use fit_with="members", or let the encoder '
                     "encode the column."
                 )
-            return columns
-        codes = {places[c.position].stop - 1 for c in fitted if c.extra_names[-1:] == ("code",)}
-        return replace(columns, categories=tuple(sorted({*codes, *(place for _, place in named)})))
+            return self
+        codes = {self.places[c.position].stop - 1 for c in fitted if c.extra_names[-1:] == ("code",)}
+        return replace(self, categories=tuple(sorted({*codes, *(place for _, place in named)})))
 
     def column(self, name: Any, parameter: str) -> int:
         """Return the number of a column of X that is named or numbered."""

@@ -258,9 +258,3 @@ def _logistic_correction(model: LogisticRegression, rows: NewRows, centre: Array
     with_mean = np.einsum("nab,nb->na", variance, centre)
     shared = 2.0 * (centre * with_mean).sum(axis=1) - (centre * own).sum(axis=1)
     return np.asarray(0.5 * centre * (own - 2.0 * with_mean + shared[:, None]))
-
-
-def as_probabilities(values: Array) -> Array:
-    """Keep probabilities in range after a correction."""
-    values = np.clip(values, 0.0, 1.0)
-    return np.asarray(values / values.sum(axis=1, keepdims=True))

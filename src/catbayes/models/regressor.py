@@ -31,41 +31,19 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     ----------
     estimator : regressor or Pipeline, optional
         What learns from the features; HistGradientBoostingRegressor if None. It gets an array of floats.
-    encoder : SamplingBayesianEncoder, optional
-        How categories are encoded. It is used as it is: only `family="auto"`, `columns="auto"` and `random_state=None`
-        are chosen for the target, the table and the model. None is `recommended_encoder(estimator)`. With
-        `columns="auto"`, the columns of an object array that hold no numbers are encoded, and none of a numeric array.
-    n_draws : int or None
-        K: copies or members to fit on. None is 3, fewer copies of tables of more than 33,000 rows, for
-        linear models of more than 3,300, and 2 members of CatBoost.
-    fit_with : "auto", "copies", "members", "rounds"
-        See `SamplingClassifier`.
-    predict_with : "draws", "mean", "taylor", or int
-        See `SamplingClassifier`.
+    encoder, n_draws, fit_with, predict_with
+        As for `SamplingClassifier`.
     calibrate : int, splitter or None
         Folds that are held out in turn, for `predict_interval`, `predict_quantiles` and `sample_targets`: the model is
         fitted once more without each of them. A number means shuffled folds, which keep groups together.
-    random_state : int, RandomState or None
-        Seed of the draws, and of the estimator if it has none.
-    n_jobs : int or None
-        Threads over members.
-    verbose : int, default=0
-        Print a line for each step of a long fit.
+    random_state, n_jobs, verbose
+        As for `SamplingClassifier`.
 
     Attributes
     ----------
-    encoder_ : SamplingBayesianEncoder or None
-        The fitted encoder; None if the table has no categorical column.
-    estimators_ : list
-        The fitted estimators: K for members, else one, which is also `estimator_`. Features of amounts are differences
-        from the encoding of an unseen category; rates are as they are.
-    fit_with_ : str
-        How it was fitted.
-    feature_importances_, coef_ : ndarray
-        Where the estimator has them, for each of `get_feature_names_out()`; `by_column` averages over the outputs of a
-        column.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    encoder_, estimators_, fit_with_, feature_importances_, coef_, n_features_in_, feature_names_in_
+        As for `SamplingClassifier`. Features of amounts are differences from the encoding of an unseen category; rates
+        are as they are.
 
     Examples
     --------
@@ -116,39 +94,6 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         """
         average = self._predict_average(X)
         return (average, self._predict_std(X)) if return_std else average
-
-    def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
-        """Predict intervals for the prediction that the model would have with the true means of the categories.
-
-        The interval has the uncertainty of the categories, which is large for rare ones, and neither that of the
-        estimator, except for the disagreement of members, nor the noise of a single target: for the next y, see
-        `predict_interval`. `predict` is always inside.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Like the one given to `fit`.
-        coverage : float from 0 to 1, default=0.9
-            Share of the posterior inside the interval.
-        n_draws : int, default=100
-            Draws to take quantiles of.
-
-        Returns
-        -------
-        lower, upper : ndarray of shape (n_rows,)
-            Bounds.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import Ridge
-        >>> from catbayes import SamplingRegressor
-        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
-        >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
-        >>> lower, upper = model.predict_category_interval([["a"], ["unseen"]])
-        >>> bool((upper - lower)[1] > (upper - lower)[0])
-        True
-        """
-        return self._predict_bounds(X, coverage, n_draws, self.predict(X))
 
     def predict_interval(self, X: TableLike, coverage: float = 0.9) -> tuple[Array, Array]:
         """Predict intervals that contain the next target with the probability `coverage`, for rare categories too.

@@ -296,7 +296,7 @@ def _unpack(kind: type[Any], header: Any, read: _Entries, trusted: set[str]) -> 
     if not header["fitted"]:
         raise ValueError("it holds no fitted estimator")
     estimators = [_read_estimator(record, read, trusted, n_classes) for record in header["fitted"]]
-    model._settle(fitted, estimators, header["fit_with"], classes, header["categories"])
+    model._settle(fitted, estimators, header["fit_with"], classes, categories=header["categories"])
     trees = None if header["scale"] is None else _read_estimator(header["scale"], read, trusted)
     model._calibration = _from_arrays(read(CALIBRATION), trees) if CALIBRATION in read else None
     return model
