@@ -7,7 +7,7 @@ quantiles are those of held-out rows with categories of about the same frequency
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -166,6 +166,18 @@ class Quantiles:
         return np.asarray(np.interp(levels, self.levels, self.values))
 
 
+def _quantile_arrays(quantiles: Sequence[Quantiles | None]) -> dict[str, Array]:
+    found = [(number, own) for number, own in enumerate(quantiles) if own is not None]
+    return {f"{name}_{number}": getattr(own, name) for number, own in found for name in ("values", "levels")}
+
+
+def _read_quantiles(arrays: Mapping[str, Any]) -> list[Quantiles | None]:
+    return [
+        Quantiles(arrays[f"values_{number}"], arrays[f"levels_{number}"]) if f"values_{number}" in arrays else None
+        for number in KINDS
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorScale:
     """Scale of the errors: √((noise · factor of the trees)² + (trust · spread)²).
@@ -254,6 +266,18 @@ class NextTarget:
         quantiles = [Quantiles.of(residual / scale, weights_for_kind(kind == number, weight)) for number in KINDS]
         extent = np.asarray(np.bincount(kind, weight * scale, len(KINDS)), dtype=np.float64)
         return cls(ErrorScale.of(predicted, residual, weight, seed), held.informative, quantiles, extent)
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return arrays for a file; the trees are a file of their own."""
+        own = {"noise": self.scale.noise, "trust": self.scale.trust, "extent": self.extent, "columns": self.columns}
+        return own | _quantile_arrays(self.quantiles)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], trees: Any) -> NextTarget:
+        """Read what `to_arrays` returned."""
+        scale = ErrorScale(float(arrays["noise"]), float(arrays["trust"]), trees)
+        quantiles: Any = _read_quantiles(arrays)
+        return cls(scale, arrays["columns"].astype(np.intp), quantiles, arrays["extent"])
 
     def tails(self, coverage: float) -> tuple[float, float]:
         """Return the levels of the shortest intervals with this coverage: targets may have one long tail."""
@@ -347,6 +371,18 @@ class NextClass:
                 _improbability(scalings[-1](predicted.response[own]), y[own], weight[own]) if own.any() else None
             )
         return cls(held.informative, scalings, quantiles)
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return arrays for a file."""
+        slopes, offsets = zip(*((scaling.slope, scaling.offsets) for scaling in self.scalings), strict=True)
+        own = {"slopes": np.array(slopes), "offsets": np.stack(offsets), "columns": self.columns}
+        return own | _quantile_arrays(self.quantiles)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], trees: Any) -> NextClass:
+        """Read what `to_arrays` returned."""
+        scalings = list(map(Scaling, arrays["slopes"].tolist(), arrays["offsets"]))
+        return cls(arrays["columns"].astype(np.intp), scalings, _read_quantiles(arrays))
 
     def probabilities(self, response: Array, seen: Array) -> Array:
         """Return calibrated probabilities of rows, (…, row, class)."""

@@ -10,7 +10,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Self
@@ -27,8 +27,7 @@ from catbayes.io.atomic import replacing
 from catbayes.io.save import require_regular, size_of
 from catbayes.io.settings import read_settings, read_value, write_settings, write_values
 from catbayes.models.backends import BACKENDS, backend_of
-from catbayes.models.backends.base import Backend
-from catbayes.models.calibration import ErrorScale, NextClass, NextTarget, Quantiles, Scaling
+from catbayes.models.calibration import NextClass, NextTarget
 
 FORMAT, VERSION = "catbayes model", 4
 HEADER, ENCODER, CALIBRATION = "model.json", "encoder.parquet", "calibration.npz"
@@ -169,7 +168,9 @@ def _pack(model: Any) -> bytes:
         files[ENCODER] = encoder.getvalue()
     calibration, trees = model._calibration, None
     if calibration is not None:
-        files[CALIBRATION] = _to_arrays(calibration)
+        arrays = io.BytesIO()
+        np.savez(arrays, **calibration.to_arrays())
+        files[CALIBRATION] = arrays.getvalue()
         scale = getattr(calibration, "scale", None)
         if scale is not None and scale.trees is not None:
             trees = _write_estimator(scale.trees, "fitted_scale", files)
@@ -204,13 +205,14 @@ def _pack(model: Any) -> bytes:
 
 def _write_estimator(estimator: Any, name: str, files: dict[str, bytes]) -> dict[str, Any]:
     """Describe an estimator, fitted if its name begins with that, and add its file, if it needs one, to `files`."""
-    backend, fitted = _own_format(estimator), name.startswith("fitted")
-    if backend is None:
+    backend, kind = backend_of(estimator), type(estimator)
+    params = {name: value for name, value in estimator.get_params(deep=False).items() if name not in LOCAL}
+    known = kind.__module__.split(".")[0] == backend.package and kind.__name__ in backend.saved_classes
+    if not (known and _is_plain(params) and params.keys() <= backend.parameters_of(kind)):
         files[f"{name}.skops"] = _skops().dumps(estimator)
         return {"file": f"{name}.skops"}
-    params = {name: value for name, value in estimator.get_params(deep=False).items() if name not in LOCAL}
-    record: dict[str, Any] = {"kind": type(estimator).__name__, "params": params}
-    if fitted:
+    record: dict[str, Any] = {"kind": kind.__name__, "params": params}
+    if name.startswith("fitted"):
         record["file"] = f"{name}.{backend.ending}"
         files[record["file"]] = backend.write(estimator)
         record["classes"] = np.asarray(estimator.classes_).tolist() if is_classifier(estimator) else None
@@ -284,7 +286,7 @@ def _unpack(kind: type[Any], header: Any, read: _Entries, trusted: set[str]) -> 
     if header["named"]:
         model.feature_names_in_ = np.array(inputs, dtype=object)
     classes = None
-    if (header["classes"] is not None) != issubclass(kind, ClassifierMixin):
+    if (header["classes"] is not None) != isinstance(model, ClassifierMixin):
         raise ValueError("classes are for classifiers")
     if header["classes"] is not None:
         labels = [read_value(pair) for pair in header["classes"]]
@@ -298,26 +300,37 @@ def _unpack(kind: type[Any], header: Any, read: _Entries, trusted: set[str]) -> 
     estimators = [_read_estimator(record, read, trusted, n_classes) for record in header["fitted"]]
     model._settle(fitted, estimators, header["fit_with"], classes, categories=header["categories"])
     trees = None if header["scale"] is None else _read_estimator(header["scale"], read, trusted)
-    model._calibration = _from_arrays(read(CALIBRATION), trees) if CALIBRATION in read else None
+    if CALIBRATION in read:
+        arrays = np.load(io.BytesIO(read(CALIBRATION)), allow_pickle=False)
+        model._calibration = (NextTarget if "noise" in arrays else NextClass).from_arrays(arrays, trees)
     return model
 
 
 def _read_estimator(record: Any, read: _Entries, trusted: set[str], n_classes: int | None = None) -> Any:
     if "kind" in record:
-        model, backend = _new_booster(record["kind"], record["params"])
-        _limit_threads(model)
+        name, params = record["kind"], record["params"]
+        backend = next(backend for backend in BACKENDS if name in backend.saved_classes)
+        kind = getattr(import_module(backend.package), name)
+        unknown = params.keys() - backend.parameters_of(kind)
+        if unknown:
+            raise ValueError(f"{name} has no parameters {sorted(unknown)}")
+        usual = kind().get_params()
+        for parameter, value in params.items():
+            if not _is_like(value, usual.get(parameter)):
+                raise ValueError(f"{parameter}={value!r} is no parameter of {name}")
+        model = _without_local(kind(**params))
         if "file" in record:
             backend.read(model, read(record["file"]), _read_classes(record["classes"], n_classes))
         return model
     content, skops = read(record["file"]), _skops()
-    unknown = set(skops.get_untrusted_types(data=content))
-    refused = sorted(unknown - trusted)
+    types = set(skops.get_untrusted_types(data=content))
+    refused = sorted(types - trusted)
     if refused:
         raise InputError(
             f"The estimator in the file is made of {', '.join(refused)}, which are not trusted types. If you trust "
             f"them, load it with trusted={refused!r}."
         )
-    return _limit_threads(_without_local(skops.loads(content, trusted=sorted(unknown))))
+    return _without_local(skops.loads(content, trusted=sorted(types)))
 
 
 def _read_classes(numbers: Any, n_classes: int | None) -> list[int] | None:
@@ -342,50 +355,18 @@ def _skops() -> Any:
     return skops.io
 
 
-# ------------------------------------------------------------------------------ boosters
-
-
-def _own_format(model: Any) -> Backend | None:
-    """Return the backend that saves a model; None if there is none, or a parameter is more than a plain value."""
-    backend, kind = backend_of(model), type(model)
-    if kind.__module__.split(".")[0] != backend.package or kind.__name__ not in backend.saved_classes:
-        return None
-    params = {name: value for name, value in model.get_params(deep=False).items() if name not in LOCAL}
-    return backend if _is_plain(params) and params.keys() <= backend.parameters_of(kind) else None
-
-
-def _new_booster(name: str, params: dict[str, Any]) -> tuple[Any, Backend]:
-    """Make a booster by the name of its class, with parameters of a file; return it with its backend."""
-    backend = next(backend for backend in BACKENDS if name in backend.saved_classes)
-    kind = getattr(import_module(backend.package), name)
-    unknown = params.keys() - backend.parameters_of(kind)
-    if unknown:
-        raise ValueError(f"{name} has no parameters {sorted(unknown)}")
-    usual = kind().get_params()
-    for parameter, value in params.items():
-        if not _is_like(value, usual.get(parameter)):
-            raise ValueError(f"{parameter}={value!r} is no parameter of {name}")
-    return kind(**params), backend
-
-
 def _without_local(estimator: Any) -> Any:
-    """Unset parameters that name machines, files or folders, in all parts of an estimator."""
-    for part in _parts(estimator):
-        params = part.get_params(deep=False)
-        named = {name: None for name in LOCAL if params.get(name) is not None}
-        if named:
-            part.set_params(**named)
-    return estimator
-
-
-def _limit_threads(estimator: Any) -> Any:
-    """Set all parts of an estimator to no more threads than this machine has cores."""
+    """Unset parameters that name machines, files or folders, and limit threads to the cores, in all parts."""
     most = os.cpu_count() or 1
     for part in _parts(estimator):
-        asked = {name: value for name, value in part.get_params(deep=False).items() if name in THREADS}
-        fine = {name for name, value in asked.items() if value is None or (type(value) is int and abs(value) <= most)}
-        if asked.keys() - fine:
-            part.set_params(**dict.fromkeys(asked.keys() - fine, most))
+        changed: dict[str, Any] = {}
+        for name, value in part.get_params(deep=False).items():
+            if name in LOCAL and value is not None:
+                changed[name] = None
+            elif name in THREADS and value is not None and not (type(value) is int and abs(value) <= most):
+                changed[name] = most
+        if changed:
+            part.set_params(**changed)
     return estimator
 
 
@@ -425,39 +406,3 @@ def _is_plain(value: Any) -> bool:
     if type(value) is list:
         return all(map(_is_plain, value))
     return value is None or type(value) in (str, bool, int, float)
-
-
-# ------------------------------------------------------------------------------ calibration
-
-
-def _to_arrays(found: NextClass | NextTarget) -> bytes:
-    """Write the arrays of a calibration in the format of numpy."""
-    arrays: dict[str, Any] = {"columns": found.columns, "kinds": len(found.quantiles)}
-    for number, own in enumerate(found.quantiles):
-        if own is not None:  # of kinds without a row there is none
-            arrays |= {f"values_{number}": own.values, f"levels_{number}": own.levels}
-    if isinstance(found, NextTarget):
-        arrays |= {"noise": found.scale.noise, "trust": found.scale.trust, "extent": found.extent}
-    else:
-        arrays |= {"slopes": [scaling.slope for scaling in found.scalings]}
-        arrays |= {"offsets": np.stack([scaling.offsets for scaling in found.scalings])}
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    return file.getvalue()
-
-
-def _from_arrays(content: bytes, trees: Any) -> NextClass | NextTarget:
-    """Read a calibration from its arrays, and from the trees of its scale if there are some."""
-    arrays: Mapping[str, Any] = np.load(io.BytesIO(content), allow_pickle=False)
-    if not 0 <= int(arrays["kinds"]) <= len(content):
-        raise ValueError("its kinds of rows are impossible")
-    columns = arrays["columns"].astype(np.intp)
-    quantiles: list[Any] = [
-        Quantiles(arrays[f"values_{number}"], arrays[f"levels_{number}"]) if f"values_{number}" in arrays else None
-        for number in range(int(arrays["kinds"]))
-    ]
-    if "noise" in arrays:
-        scale = ErrorScale(float(arrays["noise"]), float(arrays["trust"]), trees)
-        return NextTarget(scale, columns, quantiles, arrays["extent"])
-    pairs = zip(arrays["slopes"].tolist(), arrays["offsets"], strict=True)
-    return NextClass(columns, [Scaling(slope, offsets) for slope, offsets in pairs], quantiles)
