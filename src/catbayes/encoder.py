@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from narwhals.dependencies import is_into_dataframe
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from catbayes.core.category_outputs import KeepCategories
 from catbayes.core.config import Missing, Settings, Unseen, splitter_of
 from catbayes.core.evidence import Evidence, check_classes, settle_family, why_uninformative
-from catbayes.core.fitted import Fitted, TrainingDraws
+from catbayes.core.extra_outputs import KeepCategories
+from catbayes.core.fitted import Fitted, PosteriorFrames, TrainingDraws, interactions_frame
 from catbayes.core.leakage import Ordered, Strategy
-from catbayes.core.posterior_frames import PosteriorFrames, interactions_frame
 from catbayes.core.rows import Rows, read_rows, take_named
 from catbayes.core.slots import Sampler
 from catbayes.core.table import Table, make_frame, name_of
-from catbayes.core.training_guard import Seen
 from catbayes.core.types import (
     ByRow,
     ByRowOrName,
@@ -40,7 +39,7 @@ from catbayes.core.types import (
 )
 from catbayes.core.validation import Array, Codes, check_count, check_number
 from catbayes.effects.settings import EffectsLike
-from catbayes.errors import InputError
+from catbayes.errors import InputError, asked_by_user, warn
 from catbayes.estimator_input import input_names, library_of, new_seed, read_new, read_row_keys, read_table, read_y
 from catbayes.export.lookups import lookup_frames, lookups
 from catbayes.families import Family, find_family
@@ -52,6 +51,40 @@ from catbayes.priors import Prior
 
 PriorLike: TypeAlias = Literal["empirical"] | float | Prior | Family
 """What the parameter `prior` takes."""
+LOOKED_AT = 32
+"""Rows that are compared, where a table lies in the place of the other: places are given away again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The table that `fit` saw: its place in memory, its length, and the slots of a few rows."""
+
+    place: int
+    n_rows: int
+    slots: tuple[tuple[int, ...], ...]
+    warned: list[str] = field(default_factory=list, compare=False)  # one warning is enough
+
+    @classmethod
+    def of(cls, X: Any, rows: Rows, encoding: Fitted) -> _Seen:
+        """What to know a table by."""
+        some = _some(rows.table.n_rows)
+        return cls(id(X), rows.table.n_rows, tuple(tuple(own[some].tolist()) for own in encoding.slots_of(rows)))
+
+    def warn_of(self, X: Any, slots: Sequence[Codes], n_rows: int) -> None:
+        """Warn if it is the same table, and the user's own line asks for its features."""
+        if id(X) != self.place or n_rows != self.n_rows or self.warned:
+            return
+        some = _some(n_rows)
+        if tuple(tuple(found[some].tolist()) for found in slots) == self.slots and asked_by_user():
+            self.warned.append("transform")
+            warn(
+                "transform was given the very table that fit learnt from, so each row's own target is a part of its "
+                "features. To train a model on them, take fit_transform(X, y), or a Pipeline, which does."
+            )
+
+
+def _some(n_rows: int) -> Codes:
+    return np.unique(np.linspace(0, n_rows - 1, LOOKED_AT).astype(np.intp))
 
 
 class Augmented(NamedTuple):
@@ -183,7 +216,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     """
 
     encoding_: Fitted
-    _seen: Seen | None = None  # the table that `fit` was given
+    _seen: _Seen | None = None  # the table that `fit` was given
 
     def __init__(
         self,
@@ -268,7 +301,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
             encoding, rows = self._learn(X, y, sample_weight, exposure)
             self._keep(encoding)
             if encoding.settings.own_target.strategy != "include":
-                self._seen = Seen.of(X, rows, encoding)
+                self._seen = _Seen.of(X, rows, encoding)
             return self
         settings = self._settings()
         evidence = self._gather(settings, X, y, sample_weight, exposure)
@@ -918,7 +951,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     def _learn(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Fitted, Rows]:
         """Fit every column of a table in memory, without touching the encoder."""
         settings = self._settings()
-        if is_source(X):
+        if not is_into_dataframe(X) and is_source(X):
             raise InputError(
                 "X is not in memory: fit and partial_fit take it as it is, catbayes.encode encodes it where it is, and "
                 ".collect() or a reader brings it here."

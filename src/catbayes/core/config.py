@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from sklearn.model_selection import BaseCrossValidator, GroupKFold
 
-from catbayes.core.category_outputs import CategoryOutputs
+from catbayes.core.extra_outputs import CategoryOutputs
 from catbayes.core.leakage import Ordered, OwnTarget, Strategy, check_folds
 from catbayes.core.selection import Selection
 from catbayes.core.slots import Sampler

@@ -1,15 +1,31 @@
-"""Outputs of a column that are no functions of its posterior: effects, and the ids of categories."""
+"""Outputs of a column that are no functions of its posterior: effects, and the ids of categories.
+
+A posterior describes a category by the target alone. Two categories of the same mean, eight in the morning and five in
+the afternoon, are then the same to a model, though they differ together with other columns: the ids distinguish them.
+Of two shops with the same sales, one may lie in the expensive part of the town: what it adds by itself is its effect.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from catbayes.core.combinations import Index
+from catbayes.core.evidence import ColumnEvidence, Evidence
 from catbayes.core.validation import Array
+from catbayes.effects.settings import EffectTable
+from catbayes.errors import InputError
+from catbayes.mappings import Mapping
 
-__all__ = ["ExtraOutputs"]
+__all__ = ["CategoryOutputs", "ExtraOutputs", "KeepCategories", "effect_names", "effect_outputs"]
+
+KeepCategories = Literal["codes", "one_hot"]
+"""What the parameter `keep_categories` takes, besides None."""
+FEW = 30
+"""Categories of a column that are few, so that each of them has many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +73,70 @@ class ExtraOutputs:
             of_part = np.arange(own.shape[-1]) % (self.parts if self.parts == n_outputs else 1)
             found[..., n_outputs:] += height[..., of_part] * own
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryOutputs:
+    """Which columns give their categories as outputs too: informative ones, with at most so many categories.
+
+    Informative by themselves or together with another column of the table. The categories of others would only add
+    noise. `gather` does not find out which columns are informative: then all of them are taken.
+    """
+
+    kind: KeepCategories
+    max_categories: int | None
+
+    def applies(self, column: ColumnEvidence, evidence: Evidence) -> bool:
+        """Tell whether a column gives its categories."""
+        too_many = self.max_categories is not None and column.index.missing > self.max_categories
+        if column.is_interaction or too_many:
+            return False
+        return evidence.informative is None or column.name in evidence.informative
+
+    def shows_rare(self, column: ColumnEvidence, evidence: Evidence) -> bool:
+        """Tell whether the outputs show which one of many categories a row has, of a column or within a pair."""
+        parts = (seen for seen in evidence.columns if seen.position in column.parts)
+        shown = any(part.index.missing > FEW and self.applies(part, evidence) for part in parts)
+        return shown and column.index.missing > FEW
+
+    def replaces(self, column: ColumnEvidence, mapping: Mapping) -> bool:
+        """Tell whether the posterior has as many outputs as there are categories, and so adds nothing to them."""
+        return column.index.missing <= len(mapping.labels)
+
+    def table(self, column: ColumnEvidence, index: Index) -> ExtraOutputs:
+        """The outputs of every slot; the index may have slots above those that were counted."""
+        slots = np.minimum(np.arange(index.n_slots), index.unseen)[:, None]
+        if self.kind == "codes":
+            return ExtraOutputs.fixed(("code",), slots.astype(np.float64))
+        labels = [f"is_{label}" for label in index.labels()[: index.missing]]
+        if column.statistics.count[column.index.missing] > 0:
+            labels.append("is_missing")
+        return ExtraOutputs.fixed(tuple(labels), (slots == np.arange(len(labels))).astype(np.float64))
+
+
+def effect_outputs(
+    column: ColumnEvidence,
+    index: Index,
+    labels: Sequence[Any] | None,
+    temperature: float | None,
+    inputs: Sequence[Any],
+) -> ExtraOutputs:
+    """The effects of every slot; the index may have slots above those that were counted."""
+    if column.effects is None:
+        raise InputError(
+            "effects=True: effects given everything else are learnt from all rows at once, in memory, and not from "
+            "what was gathered, merged, taken out or forgotten. Fit on the table, or use effects=False."
+        )
+    effects, slots = column.effects, np.full(index.n_slots, column.index.unseen)
+    moved = index.moved(column.index)  # a table of parents may name categories between those that were seen
+    slots[moved] = np.arange(len(moved))
+    kinds = effect_names(effects, inputs)
+    parts = [None] if effects.n_parts == 1 else list(labels or range(effects.n_parts))
+    names = tuple(kind if part is None else f"{kind}_{part}" for kind in kinds for part in parts)
+    arrays = (effects.mean[slots], effects.sd[slots], effects.spread(temperature)[slots])
+    return ExtraOutputs(names, *arrays, parts=effects.n_parts)
+
+
+def effect_names(effects: EffectTable, inputs: Sequence[Any]) -> list[str]:
+    """What effects and slopes are called, whatever the part of the target."""
+    return ["effect", *(f"slope_{inputs[slope.position]}" for slope in effects.slopes)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import abc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from operator import add
 from typing import Any
@@ -15,25 +16,24 @@ from catbayes.core.arrays import TINY
 from catbayes.core.categories import Categories
 from catbayes.core.column import FittedColumn, draw_features, expect, links_of, stream_of, update_linked
 from catbayes.core.config import Settings
-from catbayes.core.evidence import ColumnEvidence, Evidence, settle_family
-from catbayes.core.extra_outputs import ExtraOutputs
+from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence, settle_family
+from catbayes.core.extra_outputs import ExtraOutputs, effect_names, effect_outputs
 from catbayes.core.layout import Layout
-from catbayes.core.leakage import ColumnRows, hides, known_slots, read_folds, split_rows, training_slots
+from catbayes.core.leakage import ColumnRows, Split, hides, known_slots, read_folds, split_rows, training_slots
 from catbayes.core.random import Purpose, stream
 from catbayes.core.random_keys import Keys
 from catbayes.core.rows import Rows
 from catbayes.core.slots import RowSlots, Slots
 from catbayes.core.statistics import Statistics
-from catbayes.core.table import Table
+from catbayes.core.table import Table, make_frame
 from catbayes.core.target import Target
 from catbayes.core.validation import Array, Codes
-from catbayes.effects.outputs import effect_outputs
 from catbayes.effects.slopes import Slope
 from catbayes.errors import InputError, warn
 from catbayes.families import Family
 from catbayes.mappings import Mean
 
-__all__ = ["Fitted", "TrainingDraws"]
+__all__ = ["Fitted", "PosteriorFrames", "TrainingDraws", "interactions_frame"]
 
 StoredPrior = tuple[Family, Family | tuple[float, ...]]
 """The prior of a column and that of slots without rows; or the root of linked slots, and the strengths of the links."""
@@ -181,54 +181,11 @@ class Fitted:
 
     def training_draws(self, rows: Rows, groups: Any = None) -> TrainingDraws:
         """Prepare draws of the training rows, their own targets left out; nothing is drawn yet."""
-        own_target = self.settings.own_target
         if isinstance(groups, str):
             raise InputError(
                 f"groups={groups!r}: expected the group of each row. Give the values, such as X[{groups!r}]."
             )
-        known = any(column.has_known for column in self.columns)
-        split = split_rows(own_target, rows, groups, seed=self.seed, hidden=self.hides, known=known)
-        slots = self.slots_of(rows)
-        by_column = [
-            ColumnRows(own, rows.target, rows.weight, self._roles(column, rows))
-            for column, own in zip(self.columns, slots, strict=True)
-        ]
-        cache: dict[int, tuple[RowSlots, RowSlots | None]] = {}
-
-        def find(number: int, k: int) -> tuple[RowSlots, RowSlots | None]:
-            if number in cache:
-                return cache[number]
-            column = self.columns[number]
-            drawn = training_slots(column, by_column[number], split, k)
-            known = known_slots(column, by_column[number], split, drawn) if column.has_known else None
-            # One draw has the slots of one column in memory at a time; more than one keep them all.
-            if k > 0 and not split.changes(column):
-                cache[number] = drawn, known
-            return drawn, known
-
-        effects: list[tuple[Array, Array]] = []
-        if rows.effects is not None:
-            folds = read_folds(own_target, rows, groups, self.seed)
-            effects = rows.effects.without(folds, self.settings.temperature)
-
-        def block(number: int, k: int) -> Array:
-            column, own = self.columns[number], slots[number]
-            drawn, known = find(number, k)
-            if column.is_flat:
-                features = column.usual(len(drawn))
-            else:
-                features = self._draw(column, drawn, (Purpose.TRAIN, column.stream, k), known=known)
-            whole = column.with_extra(features, own)
-            if number < len(effects):  # interactions, which have none, come last
-                mean, spread = effects[number]
-                noise = stream(self.seed, Purpose.EFFECTS, column.stream, k).standard_normal(mean.shape)
-                place = slice(features.shape[1], features.shape[1] + mean.shape[1])
-                whole[:, place] = (own < column.index.unseen)[:, None] * (mean + spread * noise)
-            return self._blanked(column, own, whole)
-
-        return TrainingDraws(
-            rows.table, self.layout, self.columns, lambda k: (block(number, k) for number in range(len(self.columns)))
-        )
+        return TrainingDraws(rows.table, self.layout, self.columns, _TrainingBlocks.of(self, rows, groups).draw)
 
     def _roles(self, column: FittedColumn, rows: Rows) -> tuple[Codes, ...]:
         """Find the slots that rows have in the other columns that share the column's categories."""
@@ -382,6 +339,62 @@ def _slope_places(
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class _TrainingBlocks:
+    """What draws of the training rows are made of; nothing is drawn yet."""
+
+    fitted: Fitted
+    split: Split
+    columns: list[ColumnRows]
+    effects: list[tuple[Array, Array]]  # mean and spread, of all columns but interactions, which come last
+    found: dict[int, tuple[RowSlots, RowSlots | None]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fitted: Fitted, rows: Rows, groups: Any) -> _TrainingBlocks:
+        """Split the rows, and find their slots in every column."""
+        own_target = fitted.settings.own_target
+        known = any(column.has_known for column in fitted.columns)
+        split = split_rows(own_target, rows, groups, seed=fitted.seed, hidden=fitted.hides, known=known)
+        columns = [
+            ColumnRows(own, rows.target, rows.weight, fitted._roles(column, rows))
+            for column, own in zip(fitted.columns, fitted.slots_of(rows), strict=True)
+        ]
+        effects: list[tuple[Array, Array]] = []
+        if rows.effects is not None:
+            folds = read_folds(own_target, rows, groups, fitted.seed)
+            effects = rows.effects.without(folds, fitted.settings.temperature)
+        return cls(fitted, split, columns, effects)
+
+    def draw(self, k: int) -> Iterator[Array]:
+        """Make draw k of every encoded column, (row, output) each."""
+        fitted = self.fitted
+        for number, (column, rows) in enumerate(zip(fitted.columns, self.columns, strict=True)):
+            drawn, known = self._find(number, k)
+            if column.is_flat:
+                features = column.usual(len(drawn))
+            else:
+                features = fitted._draw(column, drawn, (Purpose.TRAIN, column.stream, k), known=known)
+            whole = column.with_extra(features, rows.slots)
+            if number < len(self.effects):
+                mean, spread = self.effects[number]
+                noise = stream(fitted.seed, Purpose.EFFECTS, column.stream, k).standard_normal(mean.shape)
+                place = slice(features.shape[1], features.shape[1] + mean.shape[1])
+                whole[:, place] = (rows.slots < column.index.unseen)[:, None] * (mean + spread * noise)
+            yield fitted._blanked(column, rows.slots, whole)
+
+    def _find(self, number: int, k: int) -> tuple[RowSlots, RowSlots | None]:
+        """Find the posteriors that draw k of a column comes from, and those of outputs that are not drawn."""
+        if number in self.found:
+            return self.found[number]
+        column, rows = self.fitted.columns[number], self.columns[number]
+        drawn = training_slots(column, rows, self.split, k)
+        known = known_slots(column, rows, self.split, drawn) if column.has_known else None
+        # One draw has the slots of one column in memory at a time; more than one keep them all.
+        if k > 0 and not self.split.changes(column):
+            self.found[number] = drawn, known
+        return drawn, known
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class TrainingDraws:
     """Features of the training rows, draw by draw: `features(k)` is draw k, the same at every call.
 
@@ -441,6 +454,55 @@ class TrainingDraws:
                     chunks[k] = pyarrow.array(np.ascontiguousarray(values))
         names = [f"Column_{number}" for number in range(len(columns))]  # as LightGBM calls those of an array
         return pyarrow.table([pyarrow.chunked_array(chunks) for chunks in columns], names=names)
+
+
+class PosteriorFrames(abc.Mapping[Any, Any]):
+    """The posteriors of each encoded column, as a frame that is made when it is read."""
+
+    def __init__(self, encoding: Fitted) -> None:
+        self._encoding = encoding
+        self._columns = {column.name: column for column in encoding.columns}
+        effects = [column.effects if encoding.settings.effects else None for column in encoding.evidence.columns]
+        self._effects = dict(zip(self._columns, effects, strict=True))
+
+    def __getitem__(self, name: Any) -> Any:
+        """Frame of one column: a row per category, and per class if there are more than two."""
+        if name not in self._columns:
+            raise KeyError(f"{name!r} is not an encoded column; those are {list(self)}.")
+        classes = self._encoding.evidence.classes
+        column, effects = self._columns[name], self._effects[name]
+        record = column.record(None if classes is None else list(classes))
+        if effects is not None and column.extra is not None:
+            slots, n_parts = column.possible(), effects.n_parts
+            for number, kind in enumerate(effect_names(effects, self._encoding.evidence.inputs)):
+                own = slice(number * n_parts, (number + 1) * n_parts)
+                for heading, values in ((kind, column.extra.values), (f"{kind}_sd", column.extra.sd)):
+                    record[heading] = values[slots, own].reshape(-1)
+        return make_frame(record, self._encoding.library)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __repr__(self) -> str:
+        return f"posteriors of {list(self)}: [name] is a frame"
+
+
+def interactions_frame(encoding: Fitted) -> Any:
+    """Make a frame of interactions: their categories and, with "auto", their gain and whether they were kept."""
+    found = encoding.evidence.candidates or [
+        Candidate(column.name, np.nan, True) for column in encoding.evidence.columns if column.is_interaction
+    ]
+    sizes = {column.name: column.index.missing for column in encoding.evidence.columns}
+    record = {
+        "interaction": ["&".join(map(str, candidate.columns)) for candidate in found],
+        "categories": np.array([sizes.get(candidate.columns, np.nan) for candidate in found], dtype=np.float64),
+        "gain": np.array([candidate.gain for candidate in found], dtype=np.float64),
+        "kept": [candidate.kept for candidate in found],
+    }
+    return make_frame(record, encoding.library)
 
 
 @cache

@@ -8,7 +8,7 @@ near 1e8 they give a negative variance.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +70,11 @@ class Tally:
     """Weight of each class in each category, (category, class)."""
 
     weight: Array
+    count: Array = field(init=False, repr=False, compare=False)  # total weight of each category
+
+    def __post_init__(self) -> None:
+        """Sum over the classes, once."""
+        object.__setattr__(self, "count", row_sums(self.weight))
 
     @classmethod
     def zero(cls, n_slots: int, n_classes: int) -> Tally:
@@ -100,11 +105,6 @@ class Tally:
         """Count, for each row, the rows of its category that have a lower rank."""
         past, one = Past.of(codes, rank), np.ones(len(codes)) if weight is None else weight
         return cls(np.stack([past.sums(np.where(target == label, one, 0.0)) for label in range(n_classes)], axis=1))
-
-    @property
-    def count(self) -> Array:
-        """Total weight of each category."""
-        return row_sums(self.weight)
 
     @property
     def mean(self) -> Array:
