@@ -90,7 +90,7 @@ def models(repeat: int) -> tuple[list[str], list[str]]:
         "",
         "200 trees on four fifths of the rows, one thread, as multiples of the same on TargetEncoder, all included;",
         "*in LightGBM* is the part of a fit that is spent inside of its `train`, on as many rows as there are copies.",
-        "*Nine in ten* are predictions of rows so chosen that one in ten has a category in doubt.",
+        "*Nine in ten* are predictions of rows so chosen that one in ten has an uncertain category.",
         "",
         "| table | | `fit` | in LightGBM | `predict_proba` | nine in ten |",
         "|---|---|---|---|---|---|",
@@ -160,11 +160,11 @@ def in_lightgbm(fit: Any, repeat: int) -> float:
 
 
 def nine_in_ten(usual: Any, model: Any, rest: pandas.DataFrame, repeat: int) -> str:
-    """How long predictions take, against plain ones, where one row in ten has a category in doubt."""
+    """How long predictions take, against plain ones, where one row in ten has an uncertain category."""
     doubtful = model._read_new(rest).uncertain(model._draws)
     few = min(int(doubtful.sum()), int((~doubtful).sum()) // 9)
     if few < 50:
-        return "every row is in doubt"
+        return "all uncertain"
     some = rest.iloc[np.append(np.flatnonzero(doubtful)[:few], np.flatnonzero(~doubtful)[: 9 * few])]
     times = in_turn({"plain": partial(usual.predict_proba, some), "ours": partial(model.predict_proba, some)}, repeat)
     return f"{times['ours'] / times['plain']:.2f} ×"
