@@ -9,8 +9,9 @@ machine; forests and CatBoost have threads of their own, and use all cores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Self
@@ -51,14 +52,37 @@ one has two, its log-loss is above 1 with any encoding, and below 0.02 with it."
 CATBOOST_ROUNDS = 300  # of 1,000 by default, which take minutes; the others have their own default of 100
 
 
-@dataclass(frozen=True, slots=True)
-class Contestant:
-    """An encoder with a model, to be built for a table and a seed; `missing` is a library that is not installed."""
+@dataclass(slots=True, eq=False)
+class Cell:
+    """One encoder with one model: scores and times by fold, or why there are none.
+
+    `status` is "done", or begins with "failed", "not installed" or "not run" and gives the reason.
+
+    Examples
+    --------
+    >>> from catbayes.comparison import Cell
+    >>> cell = Cell("target", "ridge", status="not run: the time was up")
+    >>> cell.name, cell.done
+    ('target + ridge', False)
+    """
 
     encoder: str
     model: str
-    build: Callable[[Rows, int], Any]
-    missing: str | None = None
+    estimator: Any = None
+    status: str = "open"
+    scores: dict[int, dict[str, float]] = field(default_factory=dict)
+    fit_seconds: dict[int, float] = field(default_factory=dict)
+    predict_seconds: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Encoder and model."""
+        return f"{self.encoder} + {self.model}"
+
+    @property
+    def done(self) -> bool:
+        """Tell whether it went through all folds."""
+        return self.status == "done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,48 +165,17 @@ def as_text(X: Any) -> Any:
     return X.astype(object).where(X.notna(), "(missing)").astype(str)
 
 
-@dataclass(frozen=True, slots=True)
-class Native:
-    """A model that handles categories by itself: its library and class, its settings, and the input that it needs."""
-
-    library: str
-    name: str
-    settings: Callable[[Rows], dict[str, Any]]
-    categories: Callable[[], Any] = CategoryTypes
-
-    def make(self, rows: Rows, seed: int) -> Any:
-        """Return the model for a table."""
-        kind = "Regressor" if rows.classes is None else "Classifier"
-        return getattr(import_module(self.library), self.name + kind)(random_state=seed, **self.settings(rows))
-
-
 NATIVE = {
-    "LightGBM": Native("lightgbm", "LGBM", lambda rows: LIGHTGBM),
-    "CatBoost": Native(
-        "catboost",
-        "CatBoost",
-        lambda rows: {
-            "cat_features": list(rows.categorical),
-            "iterations": CATBOOST_ROUNDS,
-            "verbose": 0,
-            "allow_writing_files": False,
-        },
-        categories=lambda: FunctionTransformer(as_text, feature_names_out="one-to-one"),
-    ),
-    "HistGradient": Native(
-        "sklearn.ensemble", "HistGradientBoosting", lambda rows: {"categorical_features": "from_dtype"}
-    ),
-    "XGBoost": Native("xgboost", "XGB", lambda rows: {"enable_categorical": True, "verbosity": 0, "n_jobs": 1}),
+    "LightGBM": ("lightgbm", "LGBM"),
+    "CatBoost": ("catboost", "CatBoost"),
+    "HistGradient": ("sklearn.ensemble", "HistGradientBoosting"),
+    "XGBoost": ("xgboost", "XGB"),
 }
-"""By their names: ordered target statistics (CatBoost), Fisher's grouping (LightGBM), and so on."""
+"""Models that handle categories by themselves, with their libraries and what the names of their classes begin with:
+ordered target statistics (CatBoost), Fisher's grouping (LightGBM), and so on."""
 
 
 # ------------------------------------------------------------------------------------------------ encoders
-
-
-def family_of(rows: Rows) -> Any:
-    """Return the family for our models: a classifier counts the classes of its own rows, which may be fewer."""
-    return rows.family if rows.classes is None else "auto"
 
 
 def _recommended(rows: Rows, seed: int) -> Any:
@@ -190,7 +183,8 @@ def _recommended(rows: Rows, seed: int) -> Any:
 
 
 def _columns_and_family(rows: Rows) -> dict[str, Any]:
-    return {"columns": list(rows.categorical), "family": family_of(rows)}
+    # A classifier counts the classes of its own rows, which may be fewer.
+    return {"columns": list(rows.categorical), "family": rows.family if rows.classes is None else "auto"}
 
 
 def _as_in_the_paper(rows: Rows, seed: int) -> Any:
@@ -284,26 +278,46 @@ ENCODERS: dict[str, Encoder] = {
 """By the names that `compare` takes, the most useful first, and the slowest last."""
 
 
-def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Contestant]:
-    """Return all pairs to compare, the most useful first."""
+def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Cell]:
+    """Return all pairs to compare, the most useful first, each with its estimator or why there is none."""
     chosen = models_for(rows, models, seed)
     own = isinstance(encoders, Mapping)
     names = list(encoders) if own else _names("encoders", encoders, ENCODERS)
-    found = []
+    found: list[Cell] = []
     for name in names:
         if not own and name == "native":
             if models is None or "boosting" in models:
-                found += [_native(model) for model in NATIVE]
+                for model, (library, _) in NATIVE.items():
+                    found.append(_cell(name, model, [library], partial(_native, model, rows, seed)))
             elif names == ["native"]:
                 raise InputError('encoders names only "native", which needs "boosting" among models. Add it.')
             continue
         entry = _own(encoders[name]) if own else ENCODERS[name]
-        missing = next((library for library in entry.libraries if not find_spec(library)), None)
-        found += [Contestant(name, model.name, _builder(entry, model), missing) for model in chosen]
+        for each in chosen:
+            found.append(_cell(name, each.name, entry.libraries, partial(_pipeline, entry, each, rows, seed)))
     return _in_order(found, names[:N_FIRST], [model.name for model in chosen])
 
 
-def _in_order(found: list[Contestant], first: list[str], models: list[str]) -> list[Contestant]:
+def _cell(encoder: str, model: str, libraries: Sequence[str], build: Callable[[], Any]) -> Cell:
+    cell = Cell(encoder, model)
+    missing = next((library for library in libraries if not find_spec(library)), None)
+    if missing is not None:
+        cell.status = f"not installed: pip install {missing}"
+        return cell
+    try:
+        cell.estimator = build()
+    except Exception as error:
+        cell.status = failure(error)
+    return cell
+
+
+def failure(error: Exception) -> str:
+    """Return the status of a contestant that failed."""
+    first = next(iter(str(error).splitlines()), "")
+    return f"failed: {type(error).__name__}: {first}"[:300]
+
+
+def _in_order(found: list[Cell], first: list[str], models: list[str]) -> list[Cell]:
     """Sort: the first encoders model by model, so that they can be compared soon; then the others encoder by encoder.
 
     Models that handle categories by themselves come after the first model: they are what encoders have to beat.
@@ -326,17 +340,28 @@ def _own(given: Any) -> Encoder:
     )
 
 
-def _native(model: str) -> Contestant:
-    def build(rows: Rows, seed: int) -> Any:
-        parts = [
-            ("categories", NATIVE[model].categories(), list(rows.categorical)),
-            ("numbers", "passthrough", [*rows.numeric, *rows.dates]),
-        ]
-        encode = ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="pandas")
-        return _joined(rows, [("encode", encode), ("model", NATIVE[model].make(rows, seed))])
-
-    library = NATIVE[model].library.partition(".")[0]
-    return Contestant("native", model, build, None if find_spec(library) else library)
+def _native(name: str, rows: Rows, seed: int) -> Any:
+    """Return a model that handles categories by itself, with the input that it needs."""
+    settings: dict[str, Any] = {
+        "LightGBM": LIGHTGBM,
+        "CatBoost": {
+            "cat_features": list(rows.categorical),
+            "iterations": CATBOOST_ROUNDS,
+            "verbose": 0,
+            "allow_writing_files": False,
+        },
+        "HistGradient": {"categorical_features": "from_dtype"},
+        "XGBoost": {"enable_categorical": True, "verbosity": 0, "n_jobs": 1},
+    }
+    library, start = NATIVE[name]
+    booster = getattr(import_module(library), start + ("Regressor" if rows.classes is None else "Classifier"))
+    text = FunctionTransformer(as_text, feature_names_out="one-to-one")
+    parts = [
+        ("categories", text if name == "CatBoost" else CategoryTypes(), list(rows.categorical)),
+        ("numbers", "passthrough", [*rows.numeric, *rows.dates]),
+    ]
+    encode = ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="pandas")
+    return _joined(rows, [("encode", encode), ("model", booster(random_state=seed, **settings[name]))])
 
 
 def _names(parameter: str, chosen: Any, known: Mapping[str, Any]) -> list[str]:
@@ -382,36 +407,32 @@ def _filled() -> SimpleImputer:
     return SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
 
 
-def _builder(encoder: Encoder, model: Model) -> Callable[[Rows, int], Any]:
-    """Return how to build the pipeline of an encoder and a model for a table and a seed."""
-
-    def build(rows: Rows, seed: int) -> Any:
-        made, estimator = encoder.make(rows, seed), clone(model.estimator)
-        one_hot = isinstance(made, OneHotEncoder)
-        if one_hot and not get_tags(estimator).input_tags.sparse:
-            made.set_params(sparse_output=False, max_categories=255)
-        up: list[Any] = []
-        if model.scaled:
-            if rows.classes is None and not one_hot:  # zeros and ones keep their scale
-                log = encoder.follows_family and rows.family.log_target
-                up, down = [TargetUnits(1, log)], [TargetUnits(-1, log)]
-                estimator = make_pipeline(*down, estimator)
-            if not one_hot:  # an encoder may leave gaps
-                estimator = make_pipeline(_filled(), estimator)
-            made = make_pipeline(made, StandardScaler(), *up) if encoder.codes else made
-        # Sparse one-hot columns admit no gaps.
-        numbers = [_filled(), StandardScaler(), *up] if model.scaled else [_filled()] if one_hot else []
-        before = _numbers(rows, numbers) if numbers and (rows.numeric or rows.dates) else []
-        if encoder.whole:
-            made.set_params(estimator=estimator)
-            if encoder.parameters is not None:
-                own = recommended_encoder(estimator, made.fit_with, **encoder.parameters(rows))
-                made.set_params(encoder=own)
-            return _joined(rows, [*before, ("model", made)])
-        encode = ColumnTransformer([("categories", made, list(rows.categorical))], remainder="passthrough")
-        return _joined(rows, [*before, ("encode", encode), ("model", estimator)])
-
-    return build
+def _pipeline(encoder: Encoder, model: Model, rows: Rows, seed: int) -> Any:
+    """Return the pipeline of an encoder and a model for a table and a seed."""
+    made, estimator = encoder.make(rows, seed), clone(model.estimator)
+    one_hot = isinstance(made, OneHotEncoder)
+    if one_hot and not get_tags(estimator).input_tags.sparse:
+        made.set_params(sparse_output=False, max_categories=255)
+    up: list[Any] = []
+    if model.scaled:
+        if rows.classes is None and not one_hot:  # zeros and ones keep their scale
+            log = encoder.follows_family and rows.family.log_target
+            up, down = [TargetUnits(1, log)], [TargetUnits(-1, log)]
+            estimator = make_pipeline(*down, estimator)
+        if not one_hot:  # an encoder may leave gaps
+            estimator = make_pipeline(_filled(), estimator)
+        made = make_pipeline(made, StandardScaler(), *up) if encoder.codes else made
+    # Sparse one-hot columns admit no gaps.
+    numbers = [_filled(), StandardScaler(), *up] if model.scaled else [_filled()] if one_hot else []
+    before = _numbers(rows, numbers) if numbers and (rows.numeric or rows.dates) else []
+    if encoder.whole:
+        made.set_params(estimator=estimator)
+        if encoder.parameters is not None:
+            own = recommended_encoder(estimator, made.fit_with, **encoder.parameters(rows))
+            made.set_params(encoder=own)
+        return _joined(rows, [*before, ("model", made)])
+    encode = ColumnTransformer([("categories", made, list(rows.categorical))], remainder="passthrough")
+    return _joined(rows, [*before, ("encode", encode), ("model", estimator)])
 
 
 def _numbers(rows: Rows, steps: list[Any]) -> list[Any]:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from catbayes import InputError
+from catbayes.comparison.contestants import Cell
 from catbayes.comparison.rows import Rows
-from catbayes.comparison.running import TIME_UP, Cell
+from catbayes.comparison.running import TIME_UP
 from catbayes.comparison.scores import MEASURES, OF_TASK, corrected_interval, formatted
 
 

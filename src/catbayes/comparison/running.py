@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time as clock
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from sklearn.model_selection import GroupKFold, RepeatedKFold, RepeatedStratifie
 from threadpoolctl import threadpool_limits
 
 from catbayes import InputError
-from catbayes.comparison.contestants import Contestant, contestants
+from catbayes.comparison.contestants import Cell, contestants, failure
 from catbayes.comparison.rows import Rows, read_rows
 from catbayes.comparison.scores import OF_TASK, predict, score
 from catbayes.errors import warn
@@ -30,39 +29,6 @@ TIME_UP = "the time was up"
 Progress = Callable[[int, int, str], None]
 Codes = NDArray[np.intp]
 Folds = list[tuple[Codes, Codes]]
-
-
-@dataclass(slots=True, eq=False)
-class Cell:
-    """One encoder with one model: scores and times by fold, or why there are none.
-
-    `status` is "done", or begins with "failed", "not installed" or "not run" and gives the reason.
-
-    Examples
-    --------
-    >>> from catbayes.comparison import Cell
-    >>> cell = Cell("target", "ridge", status="not run: the time was up")
-    >>> cell.name, cell.done
-    ('target + ridge', False)
-    """
-
-    encoder: str
-    model: str
-    estimator: Any = None
-    status: str = "open"
-    scores: dict[int, dict[str, float]] = field(default_factory=dict)
-    fit_seconds: dict[int, float] = field(default_factory=dict)
-    predict_seconds: dict[int, float] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """Encoder and model."""
-        return f"{self.encoder} + {self.model}"
-
-    @property
-    def done(self) -> bool:
-        """Tell whether it went through all folds."""
-        return self.status == "done"
 
 
 def compare(
@@ -161,9 +127,9 @@ def compare(
     if by is not None and by not in OF_TASK[rows.task]:
         raise InputError(f"by={by!r}: expected one of {', '.join(OF_TASK[rows.task])}.")
     folds, folding = make_folds(rows, cv, repeats, random_state)
-    found = contestants(rows, encoders, models, random_state)
+    cells = contestants(rows, encoders, models, random_state)
     end = np.inf if time_budget is None else start + time_budget
-    cells, interrupted = _run(rows, found, folds, random_state, end, progress)
+    interrupted = _run(rows, cells, folds, end, progress)
     result = Comparison(
         rows=rows,
         by=by or OF_TASK[rows.task][0],
@@ -222,16 +188,8 @@ def _plan_folds(rows: Rows, cv: Any, repeats: int | None, seed: int) -> tuple[li
     return [found[start : start + cv] for start in range(0, len(found), cv)], name
 
 
-def _run(
-    rows: Rows,
-    found: Sequence[Contestant],
-    repeats: list[Folds],
-    seed: int,
-    end: float,
-    progress: Progress | None,
-) -> tuple[list[Cell], bool]:
-    """Fit and score every contestant on the same folds; return the cells, and whether somebody interrupted."""
-    cells = [_cell(contestant, rows, seed) for contestant in found]
+def _run(rows: Rows, cells: list[Cell], repeats: list[Folds], end: float, progress: Progress | None) -> bool:
+    """Fit and score every contestant on the same folds; return whether somebody interrupted."""
     first, why = 0, TIME_UP
     try:
         with threadpool_limits(1, "openmp"):
@@ -251,19 +209,7 @@ def _run(
     for cell in cells:
         if cell.status == "open":  # it counts if it went through all folds once
             cell.status = "done" if len(cell.scores) >= len(repeats[0]) else f"not run: {why}"
-    return cells, why == "interrupted"
-
-
-def _cell(contestant: Contestant, rows: Rows, seed: int) -> Cell:
-    cell = Cell(contestant.encoder, contestant.model)
-    if contestant.missing is not None:
-        cell.status = f"not installed: pip install {contestant.missing}"
-        return cell
-    try:
-        cell.estimator = contestant.build(rows, seed)
-    except Exception as error:
-        cell.status = _failure(error)
-    return cell
+    return why == "interrupted"
 
 
 def _run_fold(cell: Cell, fold: int, rows: Rows, train: Codes, test: Codes) -> None:
@@ -279,9 +225,4 @@ def _run_fold(cell: Cell, fold: int, rows: Rows, train: Codes, test: Codes) -> N
             cell.fit_seconds[fold] = fitted - start
             cell.scores[fold] = score(rows.y[test], predicted)
     except Exception as error:
-        cell.status = _failure(error)
-
-
-def _failure(error: Exception) -> str:
-    first = next(iter(str(error).splitlines()), "")
-    return f"failed: {type(error).__name__}: {first}"[:300]
+        cell.status = failure(error)

@@ -8,8 +8,7 @@ from catbayes.inspect._leakage import LeakageDisplay, leakage
 from catbayes.inspect._loss import DecompositionDisplay, decompose_loss
 from catbayes.inspect._monitor import Changes, monitor
 from catbayes.inspect._posterior import PosteriorDisplay
-from catbayes.inspect._prior import PriorDisplay
-from catbayes.inspect._scores import DrawsDisplay
+from catbayes.inspect._scores import DrawsDisplay, PriorDisplay
 from catbayes.inspect._shrinkage import ShrinkageDisplay, shrinkage
 
 __all__ = [
