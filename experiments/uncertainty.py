@@ -219,16 +219,16 @@ def measure(
 @click.option("--tables", metavar="NAMES", help="Some of the tables, with commas; all by default.")
 @click.option("--rows", type=click.IntRange(300), default=N_ROWS, show_default=True, help="Rows of a table, at most.")
 @click.option("--folds", type=click.IntRange(1, N_FOLDS), default=N_FOLDS, show_default=True, help="How many to run.")
-@click.option("--folder", default="catbayes-results", show_default=True, help="Where results are kept.")
+@click.option("--folder", default="catbayes-results", show_default=True, help="Folder of the results.")
 @click.option("--page", "pages", multiple=True, metavar="FILE", help="Page to write as well, if nothing is missing.")
 @click.option("--no-run", is_flag=True, help="Only write down what is in the folder already.")
 @click.option("--again", is_flag=True, help="Run ours anew where it is finished: the library has changed.")
 def command(
     tables: str | None, rows: int, folds: int, folder: str, pages: tuple[str, ...], no_run: bool, again: bool
 ) -> None:
-    """Measure how often the next target lies where it was said to, by how well known its categories are.
+    """Measure how often the next target lies in its interval, by the frequency of its rarest category.
 
-    Tables come from the folder that CATBAYES_DATA names. What is finished is kept in the folder and not run again.
+    Tables come from the folder that CATBAYES_DATA names. A finished trial does not run again.
     """
     known = (*TABLES, *OF_CLASSES)
     chosen = known if tables is None else tuple(tables.split(","))

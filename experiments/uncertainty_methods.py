@@ -1,4 +1,4 @@
-"""Who says how sure a prediction is: ours with three models, and what other libraries have to say."""
+"""Methods that predict intervals or sets of classes: catbayes with three models, and other libraries."""
 
 from __future__ import annotations
 
