@@ -130,7 +130,7 @@ def test_the_variances_of_a_parent_and_of_its_children_add_up():
 
 def fit(index, links, family, y, codes):
     statistics = gather(family, y, codes=codes, n_slots=index.n_slots)
-    return links.fit(index, statistics, FAMILIES[family], Empirical(), statistics)
+    return links.fit(index, statistics, Empirical().fit(FAMILIES[family], statistics), True)
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "categorical", "normal", "poisson", "negative_binomial", "binomial"])
@@ -188,6 +188,6 @@ def test_a_tie_between_roles_is_found():
     theta = random.multivariate_normal([0.0, 0.0], covariance, 600).T
     codes, index = np.repeat(np.arange(600), 20), Shared().index(index_of(range(600)), "home")
     own, other = (gather("normal", one[codes] + random.normal(size=12_000), codes=codes, n_slots=602) for one in theta)
-    links = Roles.fit(index, own, NormalGamma, Empirical(), own, others=(other,))
+    links = Roles.fit(index, own, Empirical().fit(NormalGamma, own), True, (other,))
     assert links.strengths[0] == pytest.approx(2.0, rel=0.35)
     assert links.root.strength == pytest.approx(0.5, rel=0.35)

@@ -43,7 +43,7 @@ from catbayes.errors import InputError, asked_by_user, warn
 from catbayes.estimator_input import input_names, library_of, new_seed, read_new, read_row_keys, read_table, read_y
 from catbayes.export.lookups import lookup_frames, lookups
 from catbayes.families import Family, find_family
-from catbayes.io.gathering import Given, gather_selected
+from catbayes.io.gathering import gather_selected
 from catbayes.io.save import load_encoder, save_encoder
 from catbayes.io.sources import is_source
 from catbayes.mappings import MappingLike
@@ -991,8 +991,9 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
             X = table.native
             if like is not None:
                 validate_data(self, X, reset=False, skip_check_array=True)
-        given = Given(y, sample_weight, exposure, settings.family, classes)
-        return replace(gather_selected(X, settings.selection, given, like), target=target)
+        given = {"target": y, "weight": sample_weight, "exposure": exposure}
+        given |= {"family": settings.family, "classes": classes}
+        return replace(gather_selected(X, settings.selection, like, **given), target=target)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Table, Any, Any, Any]:
         """Wrap a table in memory, with its target, weights and exposure; those given by name are taken out of it."""

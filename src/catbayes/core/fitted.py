@@ -32,6 +32,7 @@ from catbayes.effects.slopes import Slope
 from catbayes.errors import InputError, warn
 from catbayes.families import Family
 from catbayes.mappings import Mean
+from catbayes.priors import Empirical
 
 __all__ = ["Fitted", "PosteriorFrames", "TrainingDraws", "interactions_frame"]
 
@@ -291,7 +292,10 @@ def _fit_column(
             root, strengths = stored
             links = kind.of(index, root, strengths, others)
         else:
-            links = kind.fit(index, statistics, family, settings.prior, informative, evidence.row_units, others)
+            if kind.joins and statistics.varies():  # an engine may have counted every spelling by itself
+                informative = statistics
+            priors = settings.prior.fit(family, informative, evidence.row_units)
+            links = kind.fit(index, statistics, priors, isinstance(settings.prior, Empirical), others)
         prior, empty, posterior = update_linked(links, index, statistics)
 
     labels = None if evidence.classes is None else [str(label) for label in evidence.classes]

@@ -14,7 +14,7 @@ from catbayes.core.table import Table, make_frame
 from catbayes.core.validation import Array, Codes, check_number
 from catbayes.errors import InputError
 from catbayes.estimator_input import fitted_encoding, read_table
-from catbayes.io.gathering import Given, gather_selected
+from catbayes.io.gathering import gather_selected
 from catbayes.io.sources import is_source
 
 STRENGTHS = (4.0, 16.0, 64.0)
@@ -194,7 +194,8 @@ def monitor(
         X = X if is_source(X) else read_table(X, encoder).native
         if y is None:
             has_target, y, exposure = False, *_no_target(known, X)
-        batch = gather_selected(X, encoding.settings.selection, Given(y, sample_weight, exposure), known)
+        given = {"target": y, "weight": sample_weight, "exposure": exposure}
+        batch = gather_selected(X, encoding.settings.selection, known, **given)
     if known.classes is not None and batch.classes is not None:
         new = [label for label in batch.classes.tolist() if label not in known.classes.tolist()]
         if new:

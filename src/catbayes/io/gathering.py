@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -102,38 +102,29 @@ def gather(
            [0.5 ]])
     """
     selection = Selection(columns, interactions, kinds=kinds)
-    given = Given(target, weight, exposure, family, classes)
-    found = gather_selected(source, selection, given, like, engine, memory_limit, progress)
+    given = {"target": target, "weight": weight, "exposure": exposure, "family": family, "classes": classes}
+    found = gather_selected(source, selection, like, engine, memory_limit, progress, **given)
     return replace(found, target=name_of(target))
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The target, weight and exposure of a source, and what is known of the target."""
-
-    target: Any
-    weight: Any = None
-    exposure: Any = None
-    family: Any = "auto"
-    classes: Any = None
-    is_text: Mapping[Any, bool] = field(default_factory=dict)  # of columns that were read before
 
 
 def gather_selected(
     source: Any,
     selection: Selection,
-    given: Given,
     like: Evidence | None = None,
     engine: Engine = "auto",
     memory_limit: str | None = None,
     progress: Progress | None = None,
+    **given: Any,
 ) -> Evidence:
-    """Gather from any source what a selection asks for; with `like`, what was gathered before decides."""
+    """Gather from any source what a selection asks for; with `like`, what was gathered before decides.
+
+    `given` are the target, weight, exposure, family and classes, as in `gather`.
+    """
     check_option("engine", engine, ENGINES)
     if like is not None:
         selection, given = _as_before(like, selection, given)
     if not is_source(source):
-        return _gather_memory(Table.of(source), selection, given)
+        return _gather_memory(Table.of(source), selection, **given)
     if is_reader(source):
         return _gather_batches(source, selection, given)
     for column, kind in selection.kinds.items():
@@ -142,31 +133,23 @@ def gather_selected(
                 f"kinds: {type(kind).__name__} of {column!r} looks at rows in memory, and this table stays where it "
                 "is. Read it, or give a reader of Arrow record batches."
             )
-    with _lazy_frame(source, given, engine, memory_limit) as frame:
+    is_text = {} if like is None else like.is_text
+    if are_files(source) and (labels := given.get("classes")) is not None:
+        is_text |= {given["target"]: True} if all(isinstance(label, str) for label in labels) else {}
+    opened = Files.of(source).scan(engine, memory_limit, is_text) if are_files(source) else nullcontext(source)
+    with opened as native:
+        frame = nw.from_native(native).lazy()
         candidates, informative = tuple[Candidate, ...](), None
         if selection.weigh or selection.is_auto:
             sample = _weigh_sample(frame, selection, given)
             candidates, informative = sample.candidates, sample.informative
         if selection.is_auto:
             selection = replace(selection, interactions=[found.columns for found in candidates if found.kept])
-        found = _gather_lazy(frame, selection, given, progress or (lambda done, total: None))
+        found = _gather_lazy(frame, selection, progress or (lambda done, total: None), **given)
         return replace(found, candidates=candidates, informative=informative)
 
 
-@contextmanager
-def _lazy_frame(source: Any, given: Given, engine: str, memory_limit: str | None) -> Iterator[nw.LazyFrame[Any]]:
-    """Open files as a lazy frame of an engine; another source is one."""
-    if not are_files(source):
-        yield nw.from_native(source).lazy()
-        return
-    is_text = dict(given.is_text)
-    if given.classes is not None and all(isinstance(label, str) for label in given.classes):
-        is_text[given.target] = True
-    with Files.of(source).scan(engine, memory_limit, is_text) as frame:
-        yield frame
-
-
-def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Selection, Given]:
+def _as_before(like: Evidence, selection: Selection, given: dict[str, Any]) -> tuple[Selection, dict[str, Any]]:
     """Ask for the columns, kind of target and classes of earlier evidence, and for classes that were named since."""
     names = [column.name for column in like.columns if not column.is_interaction]
     interactions = [column.name for column in like.columns if column.is_interaction]
@@ -180,28 +163,37 @@ def _as_before(like: Evidence, selection: Selection, given: Given) -> tuple[Sele
             kinds[columns] = kind
     selection = Selection(names, interactions, selection.aside, kinds=kinds)
     if like.classes is None:
-        return selection, replace(given, family=like.family, classes=None, is_text=like.is_text)
-    classes = [*like.classes.tolist(), *(given.classes if given.classes is not None else ())]
-    return selection, replace(given, classes=classes, is_text=like.is_text)
+        return selection, given | {"family": like.family, "classes": None}
+    more = given.get("classes")
+    return selection, given | {"classes": [*like.classes.tolist(), *(more if more is not None else ())]}
 
 
-def _gather_memory(table: Table, selection: Selection, given: Given, whole: bool = True) -> Evidence:
-    table, y, weight, exposure = take_named(table, given.target, given.weight, given.exposure)
+def _gather_memory(
+    table: Table, selection: Selection, target: Any, weight: Any = None, exposure: Any = None, **about: Any
+) -> Evidence:
+    table, y, weight, exposure = take_named(table, target, weight, exposure)
     if y is None:
         raise InputError("target: expected the name of a column of the table, or the values of the target.")
-    about = {"family": given.family, "classes": given.classes, "whole": whole}
     return read_rows(table, selection, np.asarray(y), weight, exposure, **about).evidence
 
 
-def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, progress: Progress) -> Evidence:
+def _gather_lazy(
+    frame: nw.LazyFrame[Any],
+    selection: Selection,
+    progress: Progress,
+    target: Any,
+    weight: Any = None,
+    exposure: Any = None,
+    family: Any = "auto",
+    classes: Any = None,
+) -> Evidence:
     """Let the engine group: one query a column, and one or two to look at the target."""
-    target, weight, units = given.target, given.weight, 1.0
-    wanted = resolve_family(given.family)
-    if given.exposure is not None:
-        frame, weight, units = per_unit_lazily(frame, target, weight, given.exposure, given.family)
+    wanted, units = resolve_family(family), 1.0
+    if exposure is not None:
+        frame, weight, units = per_unit_lazily(frame, target, weight, exposure, wanted)
     elif wanted is not None:
         wanted.check_unexposed()
-    query, schema = Query.of(frame, target, weight, given.family, given.classes), frame.collect_schema()
+    query, schema = Query.of(frame, target, weight, wanted, classes), frame.collect_schema()
     inputs = [name for name in schema.names() if name not in (target, weight)]
     categorical = categorical_columns([schema[name] for name in inputs])
     specs = selection.specs(inputs, categorical)
@@ -215,9 +207,9 @@ def _gather_lazy(frame: nw.LazyFrame[Any], selection: Selection, given: Given, p
     return Evidence(columns, query.family, query.classes, tuple(inputs), query.squares, weight is not None, units)
 
 
-def _weigh_sample(frame: nw.LazyFrame[Any], selection: Selection, given: Given) -> Evidence:
+def _weigh_sample(frame: nw.LazyFrame[Any], selection: Selection, given: dict[str, Any]) -> Evidence:
     """Weigh columns and interactions on some rows, in memory."""
-    named = [name for name in (given.target, given.weight, given.exposure) if name is not None]
+    named = [given[what] for what in ("target", "weight", "exposure") if given.get(what) is not None]
     schema = frame.collect_schema()
     inputs = [name for name in schema.names() if name not in named]
     categorical = categorical_columns([schema[name] for name in inputs])
@@ -225,10 +217,10 @@ def _weigh_sample(frame: nw.LazyFrame[Any], selection: Selection, given: Given) 
     needed = [name for name in inputs if name in columns or schema[name].is_numeric()]
     sample = Table.of(some_rows(frame.select(*needed, *named), SAMPLE_ROWS))
     chosen = "auto" if selection.is_auto else None
-    return _gather_memory(sample, Selection(columns, chosen, aside=selection.aside, weigh=True), given, whole=False)
+    return _gather_memory(sample, Selection(columns, chosen, aside=selection.aside, weigh=True), whole=False, **given)
 
 
-def _gather_batches(reader: Any, selection: Selection, given: Given) -> Evidence:
+def _gather_batches(reader: Any, selection: Selection, given: dict[str, Any]) -> Evidence:
     """Read a stream once, a million rows at a time; the first ones settle the family and the columns."""
     import pyarrow
 
@@ -239,8 +231,9 @@ def _gather_batches(reader: Any, selection: Selection, given: Given) -> Evidence
         table = Table.of(pyarrow.concat_tables(parts))
         parts.clear()
         if evidence is None:
-            return _gather_memory(table, selection, given, whole=False)
-        return evidence + _gather_memory(table, *_as_before(evidence, selection, given), whole=False)
+            return _gather_memory(table, selection, whole=False, **given)
+        again, known = _as_before(evidence, selection, given)
+        return evidence + _gather_memory(table, again, whole=False, **known)
 
     for batch in batches(reader):
         parts.append(batch.table)

@@ -32,7 +32,6 @@ from catbayes.families import (
     check_numbers_as_classes,
     family_of_classes,
     family_of_numbers,
-    resolve_family,
 )
 
 KEY, TARGET, WEIGHT = "catbayes_key", "catbayes_target", "catbayes_weight"
@@ -98,10 +97,10 @@ def how_many(counted: float | None, total: float | None) -> float | str:
 
 
 def per_unit_lazily(
-    frame: nw.LazyFrame[Any], target: Any, weight: Any, exposure: Any, family: Any
+    frame: nw.LazyFrame[Any], target: Any, weight: Any, exposure: Any, wanted: type[Family] | None
 ) -> tuple[nw.LazyFrame[Any], str, float]:
     """Divide events by their exposure: the target becomes a rate, and the column of the exposure the weight."""
-    wanted, schema = resolve_family(family), frame.collect_schema()
+    schema = frame.collect_schema()
     check_exposed(wanted)
     assert wanted is not None
     check_names(frame, list(schema.names()), target=target, weight=weight, exposure=exposure)
@@ -145,9 +144,9 @@ class Query:
     squares: float
 
     @classmethod
-    def of(cls, frame: nw.LazyFrame[Any], target: Any, weight: Any, family: Any, known: Any) -> Query:
+    def of(cls, frame: nw.LazyFrame[Any], target: Any, weight: Any, wanted: type[Family] | None, known: Any) -> Query:
         """Look at the target and the weight once, in one query or two."""
-        wanted, schema = resolve_family(family), frame.collect_schema()
+        schema = frame.collect_schema()
         check_names(frame, list(schema.names()), target=target, weight=weight)
         dtype = schema[target]
         y = read_column(target, dtype, wanted, known)

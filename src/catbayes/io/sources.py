@@ -96,7 +96,7 @@ class Files:
         return int(pyarrow.dataset.dataset(list(map(str, self.paths)), format=kind).count_rows())
 
     @contextmanager
-    def scan(self, engine: str, memory_limit: str | None, is_text: Mapping[Any, bool]) -> Iterator[nw.LazyFrame[Any]]:
+    def scan(self, engine: str, memory_limit: str | None, is_text: Mapping[Any, bool]) -> Iterator[Any]:
         """Open the files as one lazy frame of an engine.
 
         CSV is first written as Parquet, in a temporary folder: there is a query for each column, and each one would
@@ -104,7 +104,7 @@ class Files:
         """
         if not self.texts:
             with scan(list(map(str, self.paths)), self.kind, engine, memory_limit) as native:
-                yield nw.from_native(native).lazy()
+                yield native
             return
         import pyarrow.parquet
 
@@ -116,7 +116,7 @@ class Files:
                     for part in text.batches(types):
                         writer.write_batch(part)
             with scan([copy], "Parquet", engine, memory_limit) as native:
-                yield nw.from_native(native).lazy()
+                yield native
 
 
 def find_files(source: Any) -> list[Path]:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.optimize import minimize
@@ -18,15 +18,17 @@ from scipy.optimize import minimize
 from catbayes.core.combinations import Index
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.validation import Array
-from catbayes.families import Family
 from catbayes.families.arithmetic import no_signal
-from catbayes.priors import Empirical, Prior
 
 LOWEST = 1e-3
 """Strengths κ and ω, in rows, below which a link has no effect."""
 
 STARTS = 7
 """The search starts at the best point of a grid of this many κ and ω."""
+
+
+Priors = tuple[Any, Any]
+"""The prior of a column, and the distribution that an unseen category draws from."""
 
 
 class SlotPriors(NamedTuple):
@@ -44,6 +46,8 @@ class Links(ABC):
     root: Any
     strengths: tuple[float, ...]
 
+    joins: ClassVar[bool] = False  # whether several categories may become one slot
+
     @classmethod
     def of(cls, index: Index, root: Any, strengths: tuple[float, ...], others: Sequence[Statistics] = ()) -> Self:
         """Make links of known strengths, as read from a file."""
@@ -52,29 +56,11 @@ class Links(ABC):
     @classmethod
     @abstractmethod
     def fit(
-        cls,
-        index: Index,
-        statistics: Statistics,
-        family: type[Family],
-        prior: Prior,
-        column: Statistics,
-        units: float = 1.0,
-        others: Sequence[Statistics] = (),
+        cls, index: Index, statistics: Statistics, priors: Priors, free: bool, others: Sequence[Statistics] = ()
     ) -> Self:
-        """Estimate the strengths by marginal likelihood; a prior with given parameters fixes them.
+        """Estimate the strengths by marginal likelihood, if they are `free`; otherwise the prior fixes them.
 
-        Parameters
-        ----------
-        index, statistics
-            The slots of the column, and the statistics of their rows.
-        family, prior
-            Of the target.
-        column : Statistics
-            What the prior is made from: those of the column, or of the target if the column has no data.
-        units : float, default=1.0
-            Exposure of a row.
-        others : sequence of Statistics
-            Those of the same categories in other columns.
+        `others` are the statistics of the same categories in other columns.
         """
 
     @abstractmethod
@@ -91,14 +77,13 @@ class Links(ABC):
 
 
 def fit_root_and_strength(
-    fitted: tuple[Any, Any], prior: Prior, total: float, cost: Callable[[Any, float], float]
+    priors: Priors, free: bool, total: float, cost: Callable[[Any, float], float]
 ) -> tuple[Any, float]:
-    """Find the root, of strength κ, and the ω of least cost; a `prior` with given parameters fixes κ.
+    """Find the root, of strength κ, and the ω of least cost; κ stays that of the prior unless it is `free`.
 
     Where nothing is better than a root so strong that all categories equal it, that is the answer.
     """
-    base, proper = fitted
-    free = isinstance(prior, Empirical)
+    base, proper = priors
     low, high = np.log(LOWEST), np.log(no_signal(total))
 
     def at(x: Any) -> tuple[Any, float]:

@@ -29,10 +29,10 @@ from catbayes.core.combinations import Index
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
-from catbayes.families import Family
 from catbayes.kinds.links import (
     LOWEST,
     Links,
+    Priors,
     SlotPriors,
     centre_of,
     fit_root_and_strength,
@@ -40,7 +40,6 @@ from catbayes.kinds.links import (
     repeated,
     shifted_priors,
 )
-from catbayes.priors import Empirical, Prior
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +53,23 @@ class RandomWalk(Links):
 
     @classmethod
     def fit(
-        cls,
-        index: Index,
-        statistics: Statistics,
-        family: type[Family],
-        prior: Prior,
-        column: Statistics,
-        units: float = 1.0,
-        others: Sequence[Statistics] = (),
+        cls, index: Index, statistics: Statistics, priors: Priors, free: bool, others: Sequence[Statistics] = ()
     ) -> RandomWalk:
-        """Find the likeliest κ and ω; a prior with given parameters fixes κ."""
-        if index.kind.monotone is not None and family.classes and not family.binary:
+        """Find the likeliest κ and ω; a prior that is not free fixes κ."""
+        root, proper = priors
+        if index.kind.monotone is not None and root.classes and not root.binary:
             raise InputError(
                 f"monotone={index.kind.monotone!r}: three classes or more do not rise and fall together. Leave it out."
             )
-        fitted = prior.fit(family, column, units)
         seen = np.flatnonzero(statistics.count[: index.missing] > 0)
         if len(seen) < 2:
-            return cls(fitted[0] if isinstance(prior, Empirical) else fitted[1], (LOWEST,))
+            return cls(root if free else proper, (LOWEST,))
         own, path = statistics.take(seen), _Path.of(index)
 
         def cost(root: Any, step: float) -> float:
             return -cls(root, (step,))._log_marginal(path, own, seen)
 
-        root, step = fit_root_and_strength(fitted, prior, float(statistics.count.sum()), cost)
+        root, step = fit_root_and_strength(priors, free, float(statistics.count.sum()), cost)
         return cls(root, (step,))
 
     def _log_marginal(self, path: _Path, own: Statistics, seen: Any) -> float:

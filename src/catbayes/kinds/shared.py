@@ -22,18 +22,17 @@ from catbayes.core.combinations import Index
 from catbayes.core.statistics import Statistics
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
-from catbayes.families import Family
 from catbayes.kinds.kind import Kind
 from catbayes.kinds.links import (
     LOWEST,
     Links,
+    Priors,
     SlotPriors,
     fit_root_and_strength,
     means_of,
     repeated,
     shifted_priors,
 )
-from catbayes.priors import Prior
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +50,10 @@ class Roles(Links):
 
     @classmethod
     def fit(
-        cls,
-        index: Index,
-        statistics: Statistics,
-        family: type[Family],
-        prior: Prior,
-        column: Statistics,
-        units: float = 1.0,
-        others: Sequence[Statistics] = (),
+        cls, index: Index, statistics: Statistics, priors: Priors, free: bool, others: Sequence[Statistics] = ()
     ) -> Self:
         """Find the κ and ω that make the rows of this role most likely given those of the others."""
-        if index.kind.opposed and family.classes and not family.binary:
+        if index.kind.opposed and priors[0].classes and not priors[0].binary:
             raise InputError(
                 "Shared(opposed=True): of three classes or more none is the opposite of another. Leave it out."
             )
@@ -72,8 +64,7 @@ class Roles(Links):
             prior, _ = cls.of(index, root, (tie,), others).by_category(index)
             return -float(prior.take(seen).log_marginal(own).sum())
 
-        fitted = prior.fit(family, column, units)
-        root, tie = fit_root_and_strength(fitted, prior, float(statistics.count.sum()), cost)
+        root, tie = fit_root_and_strength(priors, free, float(statistics.count.sum()), cost)
         return cls.of(index, root, (tie,), others)
 
     def given(self, others: Sequence[Statistics]) -> Self:

@@ -28,12 +28,12 @@ from catbayes.core.combinations import Index
 from catbayes.core.statistics import Moments, Statistics
 from catbayes.core.validation import Array, Codes
 from catbayes.errors import InputError
-from catbayes.families import Family
 from catbayes.families.arithmetic import no_signal
 from catbayes.kinds.kind import Kind, Read
 from catbayes.kinds.links import (
     LOWEST,
     Links,
+    Priors,
     SlotPriors,
     centre_of,
     means_of,
@@ -41,7 +41,6 @@ from catbayes.kinds.links import (
     repeated,
     shifted_priors,
 )
-from catbayes.priors import Empirical, Prior
 
 MOST_MEMBERS = 500
 """Members with an effect of their own; rarer ones count as members of which nothing is known."""
@@ -56,20 +55,13 @@ class Members(Links):
 
     @classmethod
     def fit(
-        cls,
-        index: Index,
-        statistics: Statistics,
-        family: type[Family],
-        prior: Prior,
-        column: Statistics,
-        units: float = 1.0,
-        others: Sequence[Statistics] = (),
+        cls, index: Index, statistics: Statistics, priors: Priors, free: bool, others: Sequence[Statistics] = ()
     ) -> Self:
         """Find the likeliest κ and ω, for sums and for means; of a prior that is given, both are its strength."""
-        base, proper = prior.fit(family, column, units)
+        base, proper = priors
         low, highest = np.log(LOWEST), np.log(no_signal(statistics.count.sum()))
         designs = [_Design.of(index, averaged) for averaged in (0.0, 1.0)]
-        if not isinstance(prior, Empirical) or not statistics.count[: index.missing].any():
+        if not free or not statistics.count[: index.missing].any():
             return cls(proper, (float(proper.strength), float(proper.strength), 1.0))
 
         sets = statistics.take(np.arange(index.missing))

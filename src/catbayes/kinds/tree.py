@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -33,8 +33,7 @@ from catbayes.core.statistics import Statistics
 from catbayes.core.validation import Array
 from catbayes.families import Family
 from catbayes.families.arithmetic import around, likeliest_strength, no_signal
-from catbayes.kinds.links import Links, SlotPriors, minimise, repeated
-from catbayes.priors import Empirical, Prior
+from catbayes.kinds.links import Links, Priors, SlotPriors, minimise, repeated
 
 LOWEST = np.log(1e-2)
 """The least strength, as a logarithm."""
@@ -49,23 +48,16 @@ class Tree(Links):
 
     @classmethod
     def fit(
-        cls,
-        index: Index,
-        statistics: Statistics,
-        family: type[Family],
-        prior: Prior,
-        column: Statistics,
-        units: float = 1.0,
-        others: Sequence[Statistics] = (),
+        cls, index: Index, statistics: Statistics, priors: Priors, free: bool, others: Sequence[Statistics] = ()
     ) -> Self:
         """Find the strengths that make the tree most likely, or take that of a prior that is given for all of them."""
-        base, proper = prior.fit(family, column, units)
+        base, proper = priors
         n_levels = len(index.levels) + 1
-        if not isinstance(prior, Empirical):
+        if not free:
             return cls(proper, (float(proper.strength),) * n_levels)
         links = cls(base, (float(base.strength),) * n_levels)
         for _ in range(SWEEPS):
-            links = links._improved(index, statistics, family)
+            links = links._improved(index, statistics)
         return links
 
     def slot_priors(self, index: Index, statistics: Any) -> SlotPriors:
@@ -129,10 +121,10 @@ class Tree(Links):
             top = top + each.place(place, sum(sizes)) if len(place) else top
         return top
 
-    def _improved(self, index: Index, statistics: Any, family: type[Family]) -> Self:
+    def _improved(self, index: Index, statistics: Any) -> Self:
         """Better strengths, each given the others."""
         levels = self._propagate(index, statistics)
-        root = family.of_nodes(self._top(index, levels), self.root)
+        root = self.root.of_nodes(self._top(index, levels), self.root)
         strengths = [float(root.strength)]
         for level in reversed(levels[:-1]):
             strengths.insert(0, likeliest_strength(level.cavity, level.statistics, root))
@@ -148,22 +140,16 @@ class Likeness(Tree):
     leaf is to be as likely as can be given the others.
     """
 
+    joins: ClassVar[bool] = True
+
     @classmethod
     def fit(
-        cls,
-        index: Index,
-        statistics: Statistics,
-        family: type[Family],
-        prior: Prior,
-        column: Statistics,
-        units: float = 1.0,
-        others: Sequence[Statistics] = (),
+        cls, index: Index, statistics: Statistics, priors: Priors, free: bool, others: Sequence[Statistics] = ()
     ) -> Likeness:
         """Find all strengths at once; of a prior that is given, all have its own."""
-        known = statistics if statistics.varies() else column  # an engine may have counted every spelling by itself
-        base, proper = prior.fit(family, known, units)
+        base, proper = priors
         n_levels = len(index.levels) + 1
-        if not isinstance(prior, Empirical):
+        if not free:
             return cls(proper, (float(proper.strength),) * n_levels)
         leaves = np.flatnonzero(statistics.count[: index.missing] > 0)
         own, highest = statistics.take(leaves), np.log(no_signal(statistics.count.sum()))
