@@ -27,7 +27,6 @@ import pandas
 import polars
 import pyarrow
 import pyarrow.parquet
-import pytest
 from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import given as hypothesis_given
 from hypothesis import strategies as st
@@ -194,25 +193,6 @@ class Life(RuleBasedStateMachine):
             file = io.BytesIO()
             self.encoder.save(file)
             self.encoder = load(io.BytesIO(file.getvalue()))
-
-    @precondition(lambda self: self.rows)
-    @rule(wrong=st.sampled_from(["target", "weight", "columns", "lengths"]))
-    def err(self, wrong):
-        """What cannot be used is refused, and changes nothing."""
-        TRIED["mistakes"] += 1
-        before, rows = self.encoder.evidence_, self.table(self.rows[:1] * 2)
-        if wrong == "target":
-            rows = rows.assign(y=[None, None])
-        if wrong == "weight":
-            rows = rows.assign(w=[-1.0, 1.0])
-        if wrong == "columns":
-            rows = rows.drop(columns="c")
-        y = "y"
-        if wrong == "lengths":
-            rows, y = rows.drop(columns="y"), self.table(self.rows[:1])["y"]
-        with pytest.raises(ValueError if wrong == "columns" else InputError):  # scikit-learn tells of missing columns
-            self.encoder.partial_fit(rows, y, sample_weight="w")
-        assert self.encoder.evidence_ is before
 
     def says_something(self, rows):
         return len({row[2] for row in rows if row[3] > 0}) > 1

@@ -357,12 +357,6 @@ def test_robust_means_are_nearer_to_the_truth_where_tails_are_heavy(tails, worst
 # ----------------------------------------------------------------------------------- given priors
 
 
-def test_parameters_are_floats_whatever_numbers_were_given():
-    for two in (2, [2], np.array([2]), np.array([2.0], dtype=np.float32)):
-        prior = BetaBernoulli(alpha=two, beta=two)
-        assert prior.alpha.dtype == prior.beta.dtype == np.float64
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

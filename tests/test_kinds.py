@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lightgbm import LGBMRegressor
-from scipy.stats import kstest
 from sklearn.base import clone
 
 import catbayes
@@ -258,24 +257,6 @@ def test_ranks_of_the_truth_among_draws_are_uniform(name):
     for some in map(np.concatenate, ranks.values()):
         assert abs(some.mean() - 0.5) < 0.05
         assert abs(some.var() - 1 / 12) < 0.02
-
-
-@pytest.mark.calibration
-def test_ranks_of_a_chance_that_walks_and_of_chances_in_groups_are_uniform():
-    """Not normal: chances that vary about their parent as a Beta does, of which one child in four has no rows."""
-    random = np.random.default_rng(0)
-    parent = random.beta(3.0, 7.0, 2_000)
-    child = random.beta(20.0 * np.repeat(parent, 4), 20.0 * (1.0 - np.repeat(parent, 4)))
-    codes = np.repeat(np.arange(8_000), 5)
-    codes = codes[codes % 4 != 3]
-    table = pd.DataFrame({"c": codes, "parent": codes // 4}).astype(str)
-    make = SamplingBayesianEncoder(["c"], kinds={"c": Nested(["parent"])}, temperature=1.0, random_state=0)
-    make.fit(table, random.binomial(1, child[codes]))
-    for missing in (True, False):
-        which = np.arange(8_000)[(np.arange(8_000) % 4 == 3) == missing]
-        new = pd.DataFrame({"c": which, "parent": which // 4}).astype(str)
-        rank = (make.sample(new, 99)[:, :, 0].astype(float) < child[which]).mean(axis=0)
-        assert kstest(rank[:: 1 if missing else 3], "uniform").pvalue > 1e-3
 
 
 # --------------------------------------------------------------------------------- levels in an order

@@ -50,17 +50,6 @@ def test_every_source_gives_the_same_statistics(name, family, weight, folder):
     np.testing.assert_allclose(found.columns[1].statistics.count[:-2], by_hand)
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("name", OFTEN)
-def test_every_source_divides_by_the_exposure(name, weight, folder):
-    source, engine = open_source(name, folder)
-    how = {"family": "poisson", "weight": weight, "exposure": "lognormal"}
-    found = gather(source, COLUMNS, "poisson", engine=engine, **how)
-    same_statistics(gather(TABLE, COLUMNS, "poisson", **how), found)
-    weights = TABLE["lognormal"] * (TABLE["weight"] if weight else 1.0)
-    np.testing.assert_allclose(found.columns[1].statistics.count[:-2], weights.groupby(TABLE["zip"]).sum())
-
-
 @pytest.mark.parametrize("family", ["categorical", "normal"])
 @pytest.mark.parametrize("name", OFTEN)
 def test_an_encoder_fitted_on_any_source_has_the_same_posteriors(name, family, folder):
