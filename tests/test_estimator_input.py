@@ -10,7 +10,7 @@ from catboost import CatBoostClassifier, CatBoostRegressor
 from scipy.stats import uniform
 from sklearn import config_context
 from sklearn.cluster import KMeans
-from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -28,12 +28,11 @@ from catbayes import (
     SamplingRegressor,
     recommended_encoder,
 )
-from catbayes.families import NormalGamma
 from sales import PLAIN, SILENT, WAYS, make_table
 
 
 @pytest.mark.parametrize("fit_with", WAYS)
-@pytest.mark.parametrize("labels", [["no", "yes"], ["a", "b", "c"], [False, True], [1.0, 2.0], [7, 3, 5]])
+@pytest.mark.parametrize("labels", [["no", "yes"], ["a", "b", "c"], [False, True], [1.0, 2.0], [7, 3, 5], ["9", "10"]])
 def test_labels_of_any_kind(labels, fit_with):
     X, y = make_table()
     y = np.array(labels)[np.searchsorted(np.quantile(y, np.arange(1, len(labels)) / len(labels)), y)]
@@ -43,15 +42,6 @@ def test_labels_of_any_kind(labels, fit_with):
     assert model.classes_.tolist() == sorted(set(labels))
     np.testing.assert_array_equal(model.predict(X), model.classes_[probability.argmax(axis=1)])
     assert model.score(X, y) > 0.6
-
-
-@pytest.mark.parametrize("labels", [["9", "10"], ["8", "9", "10", "11", "100"], ["+1", "-1"]])
-def test_labels_that_look_like_numbers_keep_their_order(labels):
-    """CatBoost sorts them as numbers."""
-    X, y = make_table()
-    named = np.array(labels)[np.searchsorted(np.quantile(y, np.arange(1, len(labels)) / len(labels)), y)]
-    booster = CatBoostClassifier(iterations=40, learning_rate=0.3, **SILENT)
-    assert SamplingClassifier(booster, n_draws=2, random_state=0).fit(X, named).score(X, named) > 1.5 / len(labels)
 
 
 @pytest.mark.parametrize("fit_with", WAYS)
@@ -114,23 +104,11 @@ def test_a_column_that_is_neither_category_nor_number_is_named():
         SamplingRegressor(Ridge(), SamplingBayesianEncoder(["city"])).fit(X[["city", "shop"]], y)
 
 
-def test_small_weights_are_told_once():
-    X, y = make_table()
-    with pytest.warns(InputWarning) as caught:
-        SamplingRegressor(Ridge(), random_state=0).fit(X, y, sample_weight=np.full(len(y), 1e-4))
-    assert len([one for one in caught if "has a mean of" in str(one.message)]) == 1
-
-
 def test_one_class_is_not_enough():
     X, y = make_table(100)
-    for table in (X, X[["number"]].to_numpy()):
-        with pytest.raises(InputError, match="only one class"):
-            SamplingClassifier().fit(table, y > 0, sample_weight=(y > 0).astype(float))
-        with pytest.raises(InputError, match="only one class"):
-            SamplingClassifier().fit(table, np.full(100, "same"))
-    for y, label in ((np.ones(100, dtype=bool), "True:"), (np.ones(100, dtype=int), "1:")):
-        with pytest.raises(InputError, match=f"only one class, {label}"):
-            SamplingClassifier(LogisticRegression()).fit(X, y)
+    for labels, weight in ((y > 0, (y > 0).astype(float)), (np.ones(100, dtype=bool), None)):
+        with pytest.raises(InputError, match="only one class, True:"):
+            SamplingClassifier().fit(X, labels, sample_weight=weight)
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC(), KNeighborsClassifier()], ids=repr)
@@ -155,7 +133,6 @@ def test_weights_of_classes_go_by_the_labels_in_searches_too():
     weights = [{"yes": 10.0, "no": 1.0}]
     searches = [
         LogisticRegression(class_weight=weights[0]),
-        GridSearchCV(inner, {"class_weight": weights}, cv=2, error_score="raise"),
         GridSearchCV(inner, [{"C": [1.0]}, {"class_weight": weights}], cv=2, error_score="raise", scoring=share_of_yes),
         RandomizedSearchCV(inner, {"class_weight": weights, "C": uniform(1, 2)}, n_iter=1, cv=2, error_score="raise"),
         GridSearchCV(steps, {"logisticregression__class_weight": weights}, cv=2, error_score="raise"),
@@ -186,7 +163,6 @@ def test_a_part_of_the_rows_may_lack_a_class_that_has_a_weight():
     [
         XGBRegressor(objective="reg:quantileerror", quantile_alpha=[0.1, 0.9], n_estimators=2),
         CatBoostRegressor(loss_function="MultiQuantile:alpha=0.1,0.9", iterations=2, **SILENT),
-        CatBoostRegressor(loss_function="RMSEWithUncertainty", iterations=2, **SILENT),
     ],
 )
 def test_estimators_of_several_numbers_a_row_are_refused_before_anybody_predicts(estimator):
@@ -282,12 +258,9 @@ def test_importances_and_coefficients_have_names_and_can_be_averaged_by_column()
         ({"estimator": Ridge}, "expected a scikit-learn estimator or Pipeline"),
         ({"encoder": StandardScaler()}, "expected a SamplingBayesianEncoder"),
         ({"encoder": SamplingBayesianEncoder(family="normal")}, "a classifier has classes"),
-        ({"encoder": SamplingBayesianEncoder(family=NormalGamma)}, "a classifier has classes"),
         ({"estimator": Ridge()}, "does the other task"),
         ({"estimator": FixedThresholdClassifier(LogisticRegression(), threshold=0.1)}, "Put it around the model"),
         ({"estimator": KMeans()}, r"KMeans\(\), which predicts no target: expected a classifier"),
-        ({"estimator": IsolationForest()}, "predicts no target"),
-        ({"estimator": StandardScaler()}, "predicts no target"),
         ({"estimator": CatBoostClassifier(class_weights=[1, 2])}, r"give a tuple, such as class_weights=\(1, 2\)"),
         ({"estimator": CatBoostClassifier(class_names=("a", "b"))}, r"class_names=….*leave it out"),
         ({"estimator": LogisticRegression(class_weight={"no": 2})}, r"names 'no', which y does not hold: .*\[False, T"),

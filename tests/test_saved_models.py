@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -42,7 +41,6 @@ CLASSIFIERS = [
     CatBoostClassifier(iterations=5, **SILENT),
     LogisticRegression(),
     LinearSVC(),
-    KNeighborsClassifier(),
     RandomForestClassifier(5),
     make_pipeline(StandardScaler(), LGBMClassifier(n_estimators=5, verbose=-1)),
     make_pipeline(StandardScaler(), XGBClassifier(n_estimators=5)),
@@ -115,23 +113,23 @@ def test_all_settings_come_back():
     np.testing.assert_array_equal(loaded.predict(pl.from_pandas(X)), model.predict(pl.from_pandas(X)))
 
 
-@pytest.mark.parametrize("n_rows", [150, 900], ids=["plain scale", "scale by trees"])
-def test_intervals_of_the_next_target_come_back(n_rows):
+@pytest.mark.parametrize(
+    ("model", "n_rows", "method"),
+    [
+        (SamplingRegressor(Ridge(), recommended_encoder(Ridge(), effects=False)), 150, "predict_interval"),
+        (SamplingRegressor(Ridge(), recommended_encoder(Ridge(), effects=False)), 900, "predict_interval"),
+        (SamplingClassifier(LogisticRegression()), 300, "predict_proba"),
+        (SamplingClassifier(LogisticRegression()), 300, "predict_set"),
+    ],
+    ids=["plain scale", "scale by trees", "probabilities", "sets"],
+)
+def test_calibrated_predictions_come_back(model, n_rows, method):
     X, y = make_table(n_rows)
-    model = SamplingRegressor(Ridge(), recommended_encoder(Ridge(), effects=False), calibrate=3, random_state=0).fit(
-        X, y
-    )
+    y = np.digitize(y, [-1, 1]) if isinstance(model, SamplingClassifier) else y
+    model.set_params(calibrate=3, random_state=0).fit(X, y)
     loaded = through_a_file(model)
-    np.testing.assert_array_equal(loaded.predict_interval(X), model.predict_interval(X))
+    np.testing.assert_array_equal(getattr(loaded, method)(X), getattr(model, method)(X))
     assert vars(loaded).keys() == vars(model).keys()
-
-
-def test_calibrated_probabilities_and_sets_come_back():
-    X, y = make_table()
-    model = SamplingClassifier(LogisticRegression(), calibrate=3, random_state=0).fit(X, np.digitize(y, [-1, 1]))
-    loaded = through_a_file(model)
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(loaded.predict_set(X), model.predict_set(X))
 
 
 def test_arrays_without_names_and_tables_without_categories_come_back():
@@ -175,40 +173,22 @@ def test_files_hold_no_pickle():
                 list(pickletools.genops(archive.read(name)))
 
 
-def test_damaged_foreign_and_newer_files_are_refused(tmp_path):
+def test_damaged_and_foreign_files_are_refused(tmp_path):
     X, y = make_table()
     path = tmp_path / "model.catbayes"
     SamplingRegressor(Ridge(), random_state=0).fit(X, y).save(path)
     content = path.read_bytes()
-    (tmp_path / "cut").write_bytes(content[: len(content) // 2])
-    with pytest.raises(InputError, match="damaged, cut short, or no catbayes encoder"):
-        catbayes.load(tmp_path / "cut")
-    with pytest.raises(InputError, match="damaged, cut short, or no catbayes model"):
-        SamplingRegressor.load(tmp_path / "cut")
     flipped = bytearray(content)
     flipped[len(content) // 2] ^= 255
-    (tmp_path / "flipped").write_bytes(flipped)
-    with pytest.raises(InputError, match="damaged"):
-        catbayes.load(tmp_path / "flipped")
+    for name, damaged in (("cut", content[: len(content) // 2]), ("flipped", flipped)):
+        (tmp_path / name).write_bytes(damaged)
+        for load in (catbayes.load, SamplingRegressor.load):
+            with pytest.raises(InputError, match="damaged"):
+                load(tmp_path / name)
     with pytest.raises(InputError, match="holds a 'SamplingRegressor': expected one of SamplingClassifier"):
         SamplingClassifier.load(path)
     with pytest.raises(InputError, match="There is no file"):
         SamplingClassifier.load(tmp_path / "none")
-
-    def changed(**entries):
-        file = io.BytesIO()
-        with zipfile.ZipFile(path) as old, zipfile.ZipFile(file, "w") as new:
-            for name in old.namelist():
-                text = old.read(name)
-                new.writestr(name, json.dumps(json.loads(text) | entries) if name == "model.json" else text)
-        return file
-
-    with pytest.raises(InputError, match="written in version 99 of the format"):
-        catbayes.load(changed(version=99))
-    with pytest.raises(InputError, match="is no catbayes model, but 'other'"):
-        catbayes.load(changed(format="other"))
-    with pytest.raises(InputError, match="damaged"):
-        catbayes.load(changed(fitted=[{"kind": "os.system", "params": {}}]))
 
 
 def crafted(model, entries=None, **header):
@@ -241,6 +221,9 @@ NETWORK = {"machines": "127.0.0.1:12401,127.0.0.1:12402", "num_machines": 2, "lo
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        ({"version": 99}, "written in version 99 of the format"),
+        ({"format": "other"}, "is no catbayes model, but 'other'"),
+        ({"fitted": {"kind": "os.system", "params": {}}}, "damaged"),
         ({"fitted": {"params": NETWORK}}, r"no parameters \['local_listen_port', 'machines', 'num_machines'\]"),
         ({"settings": {"predict_with": 10**7}}, "predict_with=10000000 is too many"),
         ({"inputs": ["city", "city"]}, "two of its columns have one name"),
@@ -264,7 +247,7 @@ def test_files_that_somebody_made_up_are_refused_before_anything_is_fitted(small
     file = crafted(small, **copy.deepcopy(given))
     seen = []
     monkeypatch.setattr(lightgbm.Booster, "set_network", lambda *given: seen.append(given))
-    with pytest.raises(InputError, match=f"damaged.*{message}"):
+    with pytest.raises(InputError, match=message):
         catbayes.load(file)
     assert not seen
 

@@ -103,11 +103,10 @@ def test_tables_without_categories_and_arrays_are_taken():
     assert model.partial_fit(array, y).predict(array).shape == (600,)
 
 
-def test_who_cannot_go_on_says_so():
-    X, y = make_table()
+def test_an_estimator_without_partial_fit_is_refused():
     assert not hasattr(SamplingRegressor(LGBMRegressor()), "partial_fit")
     with pytest.raises(AttributeError) as raised:
-        SamplingRegressor(LGBMRegressor()).partial_fit(X, y)
+        SamplingRegressor(LGBMRegressor()).partial_fit(*make_table())
     assert "LGBMRegressor has no partial_fit, so that it cannot learn from more rows" in str(raised.value.__cause__)
 
 
