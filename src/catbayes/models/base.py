@@ -31,7 +31,7 @@ from catbayes.models import fitting
 from catbayes.models.backends import last_step
 from catbayes.models.calibration import HeldOut, Predicted
 from catbayes.models.columns import Columns, refuse_columns
-from catbayes.models.fitting import TrainingRows, from_origins, read_training, recommended_encoder, wordy_columns
+from catbayes.models.fitting import TrainingRows, from_origins, read_training, recommended_encoder
 from catbayes.models.prediction import (
     DrawnTable,
     NewRows,
@@ -279,7 +279,11 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
             encoder.set_params(random_state=seed)
         if not isinstance(encoder.columns, str) or encoder.columns != "auto":
             return encoder
-        found = table.categorical() if table.frame is not None else wordy_columns(table)
+        found = (
+            table.categorical()
+            if table.frame is not None
+            else [n for n in range(len(table.names)) if table.numbers(n) is None]
+        )
         found = sorted({*found, *Selection(kinds=encoder.kinds).kinds_at(table.names)})
         if not found:
             warn(

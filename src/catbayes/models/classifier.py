@@ -26,13 +26,8 @@ MANY_CLASSES = 50
 """Classes beyond which a tree for each in every round takes long."""
 
 
-def _has(name: str) -> Any:
-    def check(self: SamplingClassifier) -> bool:
-        if "estimators_" in vars(self):
-            return hasattr(self.estimators_[0], name)
-        return hasattr(self._chosen_estimator(), name)
-
-    return check
+def _has_probabilities(model: SamplingClassifier) -> bool:
+    return hasattr(vars(model).get("estimators_", [model._chosen_estimator()])[0], "predict_proba")
 
 
 def _scores_classes(model: Any) -> bool:
@@ -40,9 +35,9 @@ def _scores_classes(model: Any) -> bool:
     return hasattr(model, "decision_function") and getattr(last_step(model), "decision_function_shape", None) != "ovo"
 
 
-def _only_scores(self: SamplingClassifier) -> bool:
-    fitted = vars(self).get("estimators_", [self.estimator])[0]
-    return _scores_classes(fitted) and not _has("predict_proba")(self)
+def _only_scores(model: SamplingClassifier) -> bool:
+    fitted = vars(model).get("estimators_", [model.estimator])[0]
+    return _scores_classes(fitted) and not _has_probabilities(model)
 
 
 class SamplingClassifier(ClassifierMixin, SamplingModel):
@@ -154,7 +149,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         best = average.argmax(axis=1) if average.ndim == 2 else (average > 0).astype(int)
         return np.asarray(self.classes_[best])
 
-    @available_if(_has("predict_proba"))
+    @available_if(_has_probabilities)
     def predict_proba(self, X: TableLike, return_std: bool = False) -> Any:
         """Predict class probabilities, averaged over draws, and their spread over draws.
 
@@ -187,7 +182,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         average = self._predict_calibrated(X)
         return (average, self._predict_std(X)) if return_std else average
 
-    @available_if(_has("predict_proba"))
+    @available_if(_has_probabilities)
     def predict_set(self, X: TableLike, coverage: float = 0.9) -> npt.NDArray[np.bool_]:
         """Predict sets of classes that contain the next one with the probability `coverage` or more.
 
@@ -250,7 +245,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         none = np.zeros(len(average))
         return Predicted(response, none, rows.seen(), none[:, None])
 
-    @available_if(_has("predict_proba"))
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X: TableLike) -> Array:
         """Predict logarithms of the averaged probabilities.
 

@@ -110,10 +110,8 @@ class Columns:
             return int(name)
         if isinstance(name, str) and name in self.inputs:
             return self.inputs.index(name)
-        raise InputError(f"{parameter} names {name!r}, which is no feature: expected some of {self._known()}.")
-
-    def _known(self) -> list[Any]:
-        return list(dict.fromkeys([*self.inputs, *self.names]))
+        known = list(dict.fromkeys([*self.inputs, *self.names]))
+        raise InputError(f"{parameter} names {name!r}, which is no feature: expected some of {known}.")
 
     def features(self, name: Any, parameter: str) -> range:
         """Return the places of all features of a column, or of the feature of that name."""
@@ -153,19 +151,6 @@ class Columns:
         kinds = self.by_column(value, parameter, "c")
         return self.named_categories([column for column, kind in kinds.items() if kind == "c"], parameter)
 
-    def mapped(self, role: str, value: Any, parameter: str) -> list[Any]:
-        """Map a parameter of one of the roles "signs", "groups" and "amounts"."""
-        if role != "signs":
-            return self.groups(value, parameter) if role == "groups" else self.amounts(value, parameter)
-        signs = self.signs(value, parameter)
-        for place in self.categories:
-            if signs[place]:
-                raise InputError(
-                    f"{parameter} has a sign for {self.names[place]!r}, which is a category of the booster: expected "
-                    "signs for numbers."
-                )
-        return signs
-
     def signs(self, value: Any, parameter: str) -> list[int]:
         """Return a sign for each feature; that of a column is for the mean of its categories."""
         signs = [0] * len(self.names)
@@ -173,7 +158,13 @@ class Columns:
             if not (isinstance(sign, int | np.integer) and sign in (-1, 0, 1)):
                 raise InputError(f"{parameter} is {sign!r} for {name!r}: expected -1, 0 or 1.")
             if sign:
-                signs[self._mean(name, parameter)] = int(sign)
+                place = self._mean(name, parameter)
+                if place in self.categories:
+                    raise InputError(
+                        f"{parameter} has a sign for {self.names[place]!r}, which is a category of the booster: "
+                        "expected signs for numbers."
+                    )
+                signs[place] = int(sign)
         return signs
 
     def _mean(self, name: Any, parameter: str) -> int:
@@ -190,10 +181,10 @@ class Columns:
         """Return groups of features: those of their columns, and of combinations of columns of one group."""
         if value == "no_interactions":
             value = [[number] for number in range(len(self.inputs))]
-        if isinstance(value, str) or not hasattr(value, "__iter__") or any(not _is_group(group) for group in value):
+        if isinstance(value, str) or any(isinstance(group, str) or not hasattr(group, "__iter__") for group in value):
             raise InputError(f"{parameter}={value!r}: expected lists of columns, such as [[{self.inputs[0]!r}]].")
-        columns = [{self._parent(name, parameter) for name in group} for group in value]
         found = [{place for name in group for place in self.features(name, parameter)} for group in value]
+        columns = [{n for n, places in enumerate(self.places) if group.intersection(places)} for group in found]
         for parts, places in self.pairs:
             holding = [group for group, own in zip(found, columns, strict=True) if own.issuperset(parts)]
             if not holding:
@@ -205,10 +196,6 @@ class Columns:
                 group.update(places)
         return [sorted(group) for group in found]
 
-    def _parent(self, name: Any, parameter: str) -> int | None:
-        place = self.features(name, parameter).start
-        return next((number for number, places in enumerate(self.places) if place in places), None)
-
     def amounts(self, value: Any, parameter: str) -> list[float]:
         """Return a number for each feature, that of its column, or 1."""
         amounts = [1.0] * len(self.names)
@@ -218,7 +205,3 @@ class Columns:
             for place in self.features(name, parameter):
                 amounts[place] = float(amount)
         return amounts
-
-
-def _is_group(group: Any) -> bool:
-    return hasattr(group, "__iter__") and not isinstance(group, str)

@@ -116,7 +116,7 @@ class TrainingRows:
             features = as_numbers(self.draws.copies(self.n_draws, self.index), self.draws)
         weight = np.ones(len(self)) if self.weight is None else self.weight
         row = np.tile(np.arange(len(self)), self.n_draws)
-        return features, self.y[row], weight[row] / self.n_draws, self._params(row)
+        return features, self.y[row], weight[row] / self.n_draws, params_of(self.fit_params, len(self), row)
 
     def hold_out(self, share: Any) -> tuple[TrainingRows, TrainingRows]:
         """Split the rows, and with each row all of its draws; by groups if there are any, else by classes."""
@@ -126,28 +126,25 @@ class TrainingRows:
             splitter = GroupShuffleSplit(1, test_size=share, random_state=random)
             train, valid = next(splitter.split(every, groups=self.groups))
         else:
-            labels = self.y if self.classes is not None and self._has_enough(share) else None
+            labels = None
+            if self.classes is not None:
+                _, counts = np.unique(self.y, return_counts=True)
+                size = np.ceil(share * len(self)) if share < 1 else share
+                if counts.min() > 1 and len(counts) <= size <= len(self) - len(counts):
+                    labels = self.y  # both parts can have rows of every class
             train, valid = train_test_split(every, test_size=share, random_state=random, stratify=labels)
         if self.classes is not None:  # a class that only the held-out rows have could not be scored
             stray = ~np.isin(self.y[valid], self.y[train])
             train, valid = np.concatenate([train, valid[stray]]), valid[~stray]
         return self.take(train), self.take(valid)
 
-    def _has_enough(self, share: Any) -> bool:
-        """Tell whether both parts of a split can have rows of every class."""
-        _, counts = np.unique(self.y, return_counts=True)
-        size = np.ceil(share * len(self)) if share < 1 else share
-        return bool(counts.min() > 1 and len(counts) <= size <= len(self) - len(counts))
-
     def take(self, row: Any) -> TrainingRows:
         """Return some of the rows."""
         weight = None if self.weight is None else self.weight[row]
         groups = None if self.groups is None else np.asarray(self.groups)[row]
         index = row if isinstance(self.index, slice) else self.index[row]
-        return replace(self, y=self.y[row], weight=weight, groups=groups, fit_params=self._params(row), index=index)
-
-    def _params(self, row: Any) -> dict[str, Any]:
-        return params_of(self.fit_params, len(self), row)
+        params = params_of(self.fit_params, len(self), row)
+        return replace(self, y=self.y[row], weight=weight, groups=groups, fit_params=params, index=index)
 
 
 def params_of(fit_params: dict[str, Any], n_rows: int, row: Any) -> dict[str, Any]:
@@ -214,11 +211,6 @@ def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
                 "or name it among the columns of the encoder."
             ) from error
     return features.astype(np.float64)
-
-
-def wordy_columns(table: Table) -> list[int]:
-    """Find the columns of an array that hold no numbers."""
-    return [position for position in range(len(table.names)) if table.numbers(position) is None]
 
 
 COPIED_ROWS, SUMMED_ROWS = 100_000, 10_000
@@ -438,7 +430,10 @@ def _fit_copies(model: Any, rows: TrainingRows) -> Any:
     train, valid = rows.hold_out(share)
     X, y, weight, params = train.copies()
     rows.report(f"fitting on {rows.n_draws} copies of {len(train)} rows, with {len(valid)} rows held out")
-    steps = Job.steps_for_copies(last)
+    params_of_last = last.get_params(deep=False)
+    steps = 1  # other models than GradientBoosting stop by themselves
+    if "n_estimators" in params_of_last:
+        steps = 2 * params_of_last["n_estimators"] // params_of_last["n_iter_no_change"]
     job = Job(lambda k: X, y, weight, valid.copies()[:3], rows.n_draws, rows.report, params, steps=steps)
     return grow(model, job)
 

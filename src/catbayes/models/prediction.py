@@ -216,13 +216,17 @@ def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
     if not rows.columns:
         return centre
     linear = all(column.mapping.linear for column in rows.columns)
-    if linear and type(model) is LogisticRegression and _is_softmax(model):
+    softmax = type(model) is LogisticRegression and (len(model.classes_) == 2 or model.solver != "liblinear")
+    if linear and softmax:
         return centre + _logistic_correction(model, rows, centre)
     correction = np.zeros_like(centre)
     for number, column in enumerate(rows.columns):
         posterior = column.family
         factor = column.posterior.factor(column.temperature)[:, None]
-        for direction in _roots(posterior.covariance()):  # C = Σ_j l_j l_jᵀ, so tr(H C) = Σ_j l_jᵀ H l_j
+        covariance = posterior.covariance()
+        value, vector = np.linalg.eigh(np.where(np.isfinite(covariance), covariance, 0.0))
+        roots = np.moveaxis(vector * np.sqrt(np.maximum(value, 0.0))[..., None, :], -1, 0)
+        for direction in roots:  # C = Σ_j l_j l_jᵀ, so tr(H C) = Σ_j l_jᵀ H l_j
             around = -2.0 * centre
             for side in (-STEP, STEP):
                 moved = column.mapping.outputs(posterior.mean() + side * factor * direction, posterior)
@@ -230,17 +234,6 @@ def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
                 around += respond(model, rows.features(beside))
             correction += around / STEP**2 / 2.0
     return np.asarray(centre + correction)
-
-
-def _roots(covariance: Array) -> Array:
-    """Vectors l_j with C = Σ_j l_j l_jᵀ, (j, slot, parameter); a variance that does not exist counts as none."""
-    covariance = np.where(np.isfinite(covariance), covariance, 0.0)
-    value, vector = np.linalg.eigh(covariance)
-    return np.moveaxis(vector * np.sqrt(np.maximum(value, 0.0))[..., None, :], -1, 0)
-
-
-def _is_softmax(model: LogisticRegression) -> bool:
-    return len(model.classes_) == 2 or model.solver != "liblinear"
 
 
 def _logistic_correction(model: LogisticRegression, rows: NewRows, centre: Array) -> Array:

@@ -42,12 +42,6 @@ class Job:
     fit_params: dict[str, Any]
     steps: int | None = None  # at most; None is one for each draw
 
-    @staticmethod
-    def steps_for_copies(model: Any) -> int:
-        """Return steps after which GradientBoosting may stop early; other models stop by themselves."""
-        params = model.get_params(deep=False)
-        return 2 * params["n_estimators"] // params["n_iter_no_change"] if "n_estimators" in params else 1
-
     def sizes(self, total: int, draws: int) -> list[int]:
         """Return the size of the model after each step."""
         steps = min(total, self.steps or max(draws, self.n_draws))

@@ -58,7 +58,7 @@ class Backend:
         params = model.get_params(deep=False)
         for role in ("signs", "groups", "amounts"):
             for name, value in self.given(role, params).items():
-                model.set_params(**{name: self.as_written(role, columns.mapped(role, value, name))})
+                model.set_params(**{name: self.as_written(role, getattr(columns, role)(value, name))})
         amounts = {name: columns.amounts(value, name) for name, value in self.given("amounts", fit_params).items()}
         named = [*self.given("categories", {**params, **fit_params}), *self.given("types", params)]
         fit_params = {name: value for name, value in fit_params.items() if name not in named} | amounts
