@@ -117,12 +117,6 @@ def test_mappings_are_those_of_the_encoder(family, mapping):
     assert embedding.n_outputs == mean.shape[1]
 
 
-def test_draws_follow_the_generator():
-    encoder, X, _ = make_encoder("bernoulli")
-    one, two = (PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(3)) for _ in range(2))
-    torch.testing.assert_close(one(one.codes(X)), two(two.codes(X)))
-
-
 def test_evaluation_over_draws_gives_an_axis_to_average():
     encoder, X, _ = make_encoder("bernoulli")
     embedding = PosteriorEmbedding(encoder, eval_draws=50).eval()

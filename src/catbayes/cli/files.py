@@ -55,10 +55,6 @@ def fit(
     target: str,
     output: str,
     weight: str | None,
-    prior: str,
-    mapping: Any,
-    keep_categories: Any,
-    random_state: int,
     engine: Any,
     memory_limit: str | None,
     force: bool,
@@ -72,11 +68,11 @@ def fit(
     settings["columns"] = split_names(settings["columns"])
     settings["interactions"] = _interactions(settings["interactions"])
     settings["kinds"] = _hierarchy(settings.pop("hierarchy"))
-    how = {"prior": _prior(prior), "mapping": mapping, "keep_categories": keep_categories}
-    encoder = SamplingBayesianEncoder(**settings, **how, random_state=random_state)
+    encoder = SamplingBayesianEncoder(**settings | {"prior": _prior(settings["prior"])})
     read = {"target": target, "weight": weight, "engine": engine, "memory_limit": memory_limit}
+    read |= {name: settings[name] for name in ("columns", "family", "interactions", "kinds")}
     with bar("counting") as progress:
-        evidence = gather(list(tables), **read, **settings, progress=progress)
+        evidence = gather(list(tables), **read, progress=progress)
     encoder.fit(evidence)
     encoder.save(output)
     _report(encoder, output)
@@ -112,13 +108,7 @@ def encode(tables: tuple[str, ...], model: str, output: str, force: bool, **sett
 @click.option("--forget", type=click.FloatRange(0.0, 1.0, max_open=True), default=0.0, help="First discount old rows.")
 @_force
 def update(
-    tables: tuple[str, ...],
-    model: str,
-    output: str | None,
-    remove: bool,
-    forget: float,
-    force: bool,
-    **settings: Any,
+    tables: tuple[str, ...], model: str, output: str | None, remove: bool, forget: float, force: bool, **settings: Any
 ) -> None:
     """Add the rows of files to a fitted encoder, or remove them."""
     output = output or model

@@ -68,10 +68,8 @@ class Comparison:
     >>> from catbayes.datasets import make_transactions
     >>> payments = make_transactions(500, target="amount")
     >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], repeats=1)
-    >>> result.best.name
-    'target + ridge'
-    >>> result.measures
-    ('r2', 'mae', 'rmse')
+    >>> result.best.name, result.measures
+    ('target + ridge', ('r2', 'mae', 'rmse'))
     """
 
     rows: Rows
@@ -166,13 +164,7 @@ class Comparison:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON takes it: settings, the table as it was read, and each cell with its scores.
-
-        Returns
-        -------
-        dict
-            Texts, numbers, lists and None.
-        """
+        """Return everything as JSON takes it: settings, the table as it was read, and each cell with its scores."""
         cells = [
             {name: _plain(value) for name, value in record.items()}
             | {"scores": {name: [_plain(fold[name]) for fold in cell.scores.values()] for name in self.measures}}
@@ -200,11 +192,6 @@ class Comparison:
 
         `behind` is the mean difference to the best on the same folds (positive is worse), `standard_error` its standard
         error, and `verdict` is "tie" if its 95 % interval reaches zero. Times are seconds per fold.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row for each encoder and model.
         """
         import pandas
 

@@ -120,7 +120,7 @@ def read_rows(
 
     likelihood, classes, values = _read_target(labels, target, family)
     whole = classes is not None and all(isinstance(label, int) for label in classes)
-    if classes is not None and whole and len(classes) > MANY_CLASSES and isinstance(family, str) and family == "auto":
+    if classes is not None and whole and len(classes) > MANY_CLASSES and family == "auto":
         notes.append(
             f"The {len(classes)} different whole numbers of {target!r} are taken for classes, as the encoders do: "
             'set family="normal" for an amount, "poisson" for a count.'

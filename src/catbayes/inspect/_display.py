@@ -22,13 +22,7 @@ class Display(ABC):
     target: str | None
 
     def frame(self) -> Any:
-        """Return the numbers as a frame, in the library of the table.
-
-        Returns
-        -------
-        frame
-            Of pandas, polars or pyarrow.
-        """
+        """Return the numbers as a frame of pandas, polars or pyarrow, as the table was."""
         return make_frame(self._record(), self.library)
 
     def plot(self, ax: Any = None, **style: Any) -> Self:

@@ -53,15 +53,11 @@ class Changes:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from catbayes import SamplingBayesianEncoder
     >>> from catbayes.inspect import monitor
-    >>> shops = np.repeat(["north", "south", "west"], 400)[:, None]
-    >>> encoder = SamplingBayesianEncoder().fit(shops, np.tile([0, 0, 0, 1], 300))
-    >>> batch = np.repeat(["north", "south", "new"], [200, 200, 100])[:, None]
-    >>> found = monitor(encoder, batch, np.append(np.tile([0, 0, 0, 1], 50), np.tile([0, 1], 150)))
-    >>> found.unseen.tolist(), found.changed().tolist()
-    ([0.2], ['south'])
+    >>> encoder = SamplingBayesianEncoder().fit([["north"], ["south"]] * 400, [0, 0, 0, 0, 0, 0, 1, 1] * 100)
+    >>> monitor(encoder, [["north"], ["south"]] * 200, [0, 1, 0, 0, 0, 1, 1, 1] * 50).changed().tolist()
+    ['south']
     """
 
     columns: list[Any]
@@ -90,26 +86,13 @@ class Changes:
         return np.lexsort((-self.bayes_factors, self.chances))
 
     def changed(self) -> Any:
-        """Return the categories that have changed, the surest first.
-
-        Returns
-        -------
-        ndarray of object
-            Their names.
-        """
+        """Return the categories that have changed as an array, the surest first."""
         names = np.empty(len(self.categories), dtype=object)
         names[:] = self.categories
         return names[self.surest[: int(self.alarms.sum())]]
 
     def frame(self) -> Any:
-        """Return all compared categories as a frame, the surest changes first.
-
-        Returns
-        -------
-        frame
-            Column, category, rows, both means, Bayes factor, chance, and whether it has changed; in the library of the
-            table.
-        """
+        """Return all compared categories as a frame in the library of the table, the surest changes first."""
         order = self.surest
         record = {
             "column": [self.columns[self.of_column[i]] for i in order],
@@ -124,14 +107,7 @@ class Changes:
         return make_frame(record, self.library)
 
     def by_column(self) -> Any:
-        """Return the shares of all columns as a frame.
-
-        Returns
-        -------
-        frame
-            Column, shares of unseen and missing values, share of missing values at fit, and the numbers of categories
-            that are compared and that have changed.
-        """
+        """Return the shares of all columns, with the numbers of categories that are compared and that have changed."""
         n_columns = len(self.columns)
         record = {
             "column": self.columns,
