@@ -1,4 +1,4 @@
-"""Categories that are kept beside their posteriors: of which columns, in which form, and what models make of it."""
+"""Categories as outputs after their posteriors: of which columns, in which form, and how models use them."""
 
 import io
 
@@ -28,7 +28,7 @@ CITIES = ["Bonn", "Kyiv", "Oslo", "Rome"]
 
 
 def make_table(n_rows=600, seed=0):
-    """A column that speaks, one of noise, two that speak together only, and one of many categories."""
+    """An informative column, one of noise, two that are informative together only, and one of many categories."""
     random = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -51,7 +51,7 @@ def fitted(kind, **settings):
     return encoder.fit(X[["city", "age"]], y), X[["city", "age"]], y
 
 
-def test_codes_follow_the_order_of_the_categories_and_the_unseen_come_behind():
+def test_codes_follow_the_order_of_the_categories_and_unseen_ones_come_last():
     encoder, _, _ = fitted("codes")
     new = pd.DataFrame({"city": ["Rome", "Bonn", None, "Paris"], "age": 0.0})
     assert encoder.get_feature_names_out().tolist() == ["city", "city_code", "age"]
@@ -68,7 +68,7 @@ def test_one_hot_columns_are_those_of_the_categories_and_of_missing_values_that_
     assert names.tolist() == ["city", "city_is_Kyiv", "city_is_Oslo", "city_is_Rome", "city_is_missing", "age"]
 
 
-def test_only_columns_of_few_categories_that_have_a_say_keep_them():
+def test_only_informative_columns_of_few_categories_have_category_outputs():
     X, y = make_table(2_000)
     names = SamplingBayesianEncoder(keep_categories="codes").fit(X, y).get_feature_names_out().tolist()
     assert [name for name in names if name.endswith("_code")] == ["city_code", "user_code", "door_code"]
@@ -77,7 +77,7 @@ def test_only_columns_of_few_categories_that_have_a_say_keep_them():
 
 
 @pytest.mark.parametrize("interactions", ["pairs", [("city", "user")], [("city", "street")]], ids=str)
-def test_categories_are_kept_beside_interactions_that_were_named(interactions):
+def test_named_interactions_leave_category_outputs_as_they_are(interactions):
     X, y = make_table(2_000)
     encoder = SamplingBayesianEncoder(["city", "user"], interactions=interactions, keep_categories="codes")
     names = encoder.fit(X.drop(columns=["noise", "door"]), y).get_feature_names_out().tolist()
@@ -85,7 +85,7 @@ def test_categories_are_kept_beside_interactions_that_were_named(interactions):
     assert any("&" in name for name in names)
 
 
-def test_a_column_that_matters_beside_a_number_only_is_kept():
+def test_a_column_that_is_informative_with_a_number_only_has_category_outputs():
     random = np.random.default_rng(3)
     X = pd.DataFrame({"shop": random.choice(list("abc"), 3_000), "age": random.normal(size=3_000)})
     y = X["shop"].map({"a": -1.0, "b": 0.0, "c": 1.0}) * X["age"] + random.normal(size=3_000)
@@ -93,7 +93,7 @@ def test_a_column_that_matters_beside_a_number_only_is_kept():
 
 
 @pytest.mark.parametrize("kind", ["codes", "one_hot"])
-def test_training_rows_new_rows_and_draws_have_the_same_kept_categories(kind):
+def test_training_rows_new_rows_and_draws_have_the_same_category_outputs(kind):
     encoder, X, y = fitted(kind)
     kept = encoder.transform(X)[:, 1:-1]
     np.testing.assert_array_equal(encoder.fit_transform(X, y)[:, 1:-1], kept)
@@ -132,7 +132,7 @@ def test_files_queries_graphs_and_saved_encoders_agree(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["codes", "one_hot", "instead"])
-def test_torch_layers_have_the_same_kept_categories(kind, torch):
+def test_torch_layers_have_the_same_category_outputs(kind, torch):
     from catbayes.torch import PosteriorEmbedding
 
     encoder, X, y = fitted("codes" if kind == "instead" else kind)
@@ -149,7 +149,7 @@ def test_torch_layers_have_the_same_kept_categories(kind, torch):
 @pytest.mark.parametrize(
     "settings", [{"keep_categories": "hash"}, {"keep_categories": ["codes"]}, {"max_categories": 0}], ids=str
 )
-def test_other_ways_to_keep_categories_are_refused(settings):
+def test_unknown_category_outputs_raise_an_error(settings):
     with pytest.raises(InputError, match=next(iter(settings))):
         SamplingBayesianEncoder(**settings).fit([["a"], ["b"]] * 4, [0, 1] * 4)
 
@@ -161,7 +161,7 @@ def coded(model):
     return [name for name in model.get_feature_names_out() if name.endswith("_code")]
 
 
-def test_the_estimator_says_how_categories_are_kept():
+def test_the_estimator_determines_the_form_of_category_outputs():
     X, y = make_table()
     forest = SamplingClassifier(RandomForestClassifier(5), random_state=0).fit(X, y)
     assert coded(forest) == ["city_code", "user_code", "door_code"]
@@ -173,7 +173,7 @@ def test_the_estimator_says_how_categories_are_kept():
     assert "street_code" not in coded(SamplingClassifier(RandomForestClassifier(5), own).fit(X, y))  # has no say
 
 
-def test_codes_stand_instead_of_posteriors_that_say_no_more_in_more_numbers():
+def test_codes_replace_posteriors_with_as_many_outputs_as_categories():
     X, y = make_table(2_000)
     y = y + (X["age"] > 0)
     forest = SamplingClassifier(
@@ -187,7 +187,7 @@ def test_codes_stand_instead_of_posteriors_that_say_no_more_in_more_numbers():
     assert forest.predict_draws(X[:50], columns=["city"]).std(axis=0).max() > 0
 
 
-def test_boosters_know_codes_for_categories():
+def test_boosters_treat_codes_as_categories():
     X, y = make_table()
     for fit_with in ("copies", "members"):
         model = SamplingClassifier(LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1), fit_with=fit_with, n_draws=2)
@@ -211,7 +211,7 @@ def test_boosters_know_codes_for_categories():
     assert coded(many) == ["street_code"]
 
 
-def test_what_two_categories_of_one_mean_have_apart_is_learnt():
+def test_two_categories_with_equal_means_can_be_distinguished():
     """Eight in the morning and five in the afternoon: as many on average, and on other days."""
     random = np.random.default_rng(0)
     hour, working = random.integers(0, 12, 6_000), random.integers(0, 2, 6_000)
@@ -224,7 +224,8 @@ def test_what_two_categories_of_one_mean_have_apart_is_learnt():
         assert low < model.score(X[4_000:], y[4_000:]) < high
 
 
-def test_one_draw_to_learn_from_is_the_cheap_and_good_way():
+@pytest.mark.calibration
+def test_one_training_draw_is_as_good_as_five():
     """The prediction is over draws all the same."""
     random = np.random.default_rng(2)
     effect, code = random.normal(size=500), random.integers(0, 500, 6_000)
@@ -240,6 +241,7 @@ def test_one_draw_to_learn_from_is_the_cheap_and_good_way():
     assert loss[1, "draws"] < loss[5, "draws"] + 0.02
 
 
+@pytest.mark.calibration
 @pytest.mark.parametrize("rows", [20, 250, 1_000])
 def test_ten_columns_of_noise_cost_no_more_than_leaving_them_out(rows):
     """Whether a category has few rows or many: there is no step."""

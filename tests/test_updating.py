@@ -132,7 +132,7 @@ def test_a_category_that_is_forgotten_for_long_becomes_unseen(family):
     assert np.isfinite(stream.transform(X)).all()
 
 
-def test_fading_drops_what_it_forgets_for_good():
+def test_fading_drops_categories_of_negligible_weight():
     days = [pandas.DataFrame({"c": ["a", "b", "b"], "y": [0, 1, 0]})] * 60
     days[0] = days[0].replace({"c": {"a": "closed"}})
     found = fade([gather(day, ["c"], "y") for day in days], half_life=1.0)
@@ -161,12 +161,6 @@ def test_rows_may_come_one_by_one(family):
     assert_same(encoder(family).fit(X, y), stream)
 
 
-def test_classes_that_were_named_stay():
-    X, y, _ = make_rows("bernoulli")
-    told = SamplingBayesianEncoder(["c"], random_state=0).partial_fit(X, y, classes=[0, 1, 2])
-    assert told.remove(X[:5], y[:5]).classes_.tolist() == [0, 1, 2]
-
-
 @pytest.mark.parametrize("family", PRIORS)
 def test_batches_of_one_value_each_are_evidence(family, tmp_path):
     """Sorted by its target, a table comes in parts of which none says anything by itself."""
@@ -192,8 +186,10 @@ def test_batches_of_one_value_each_are_evidence(family, tmp_path):
     assert_same(make().fit(X, y), make().partial_fit(X[parts[0]], y[parts[0]]).fit(X, y))
 
 
-def test_a_first_batch_of_one_class_may_be_told_the_others():
+def test_a_first_batch_of_one_class_may_name_the_others():
     X, y, _ = make_rows("bernoulli")
+    named = SamplingBayesianEncoder(["c"], random_state=0).partial_fit(X, y, classes=[0, 1, 2])
+    assert named.remove(X[:5], y[:5]).classes_.tolist() == [0, 1, 2]
     ones = y == 1
     make = lambda: SamplingBayesianEncoder(["c", "n"], random_state=0)  # noqa: E731
     told = make().partial_fit(X[ones], y[ones], classes=[0, 1]).partial_fit(X[~ones], y[~ones])

@@ -69,10 +69,10 @@ class Settings:
         check_option("sampler", self.sampler, get_args(Sampler))
         if self.own_target.strategy != "ordered":
             return
-        if linked := self.selection.linked:
+        if kinds := self.selection.kinds:
             raise InputError(
-                f'own_target="ordered" with kinds: a category of {linked[0]!r} is linked to others, whose rows come at '
-                'all times. Use own_target="exclude" or "cross_fit".'
+                f'own_target="ordered" with kinds: a category of {next(iter(kinds))!r} is linked to others, whose rows '
+                'come at all times. Use own_target="exclude" or "cross_fit".'
             )
         if self.effects:
             raise InputError('effects go with folds, and own_target="ordered" has none: use "exclude".')

@@ -60,11 +60,6 @@ class Selection:
         """Whether interactions are chosen by their gain on the rows."""
         return isinstance(self.interactions, str) and self.interactions == "auto"
 
-    @property
-    def linked(self) -> tuple[Any, ...]:
-        """Columns with linked categories."""
-        return tuple(self.kinds)
-
     def kinds_at(self, names: list[Any]) -> dict[int, Kind]:
         """The kinds of columns, by position."""
         found: dict[int, Kind] = {}

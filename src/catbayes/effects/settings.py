@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from catbayes.effects.mixed import Components, Crossed
 from catbayes.effects.parts import Part, Terms, functions_of
 from catbayes.effects.scale import scale_of
 from catbayes.effects.slopes import Slope, gain, most_telling, worth_a_slope
-from catbayes.effects.weighed import Weighed
 from catbayes.interactions import Coding, beyond_chance
 
 __all__ = ["EffectTable", "Effects", "RowEffects"]
@@ -33,6 +32,8 @@ ARRAYS = ("mean", "sd", "known", "scale")
 
 EffectsLike: TypeAlias = bool | Literal["slopes"] | Mapping[Any, Sequence[Any]]
 """What the parameter `effects` takes."""
+ALWAYS = 2
+"""The last slots, of missing and of unseen ones, stay: they are there whatever the rows are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,34 @@ class EffectTable:
         """
         factor = np.sqrt(self.known) if temperature is None else temperature
         return np.asarray(factor * np.sqrt(1.0 - self.known) * self.scale)
+
+
+class Weighed(NamedTuple):
+    """Rows of a table, and the slots of each column numbered anew, without categories that have no weight.
+
+    A sampler that drew their effects would go another way than in a table without them.
+    """
+
+    rows: Codes
+    columns: tuple[Coding, ...]  # of these rows
+    places: tuple[Codes, ...]  # the new slot of each slot of the table; one without weight is as the last, unseen
+    slots: tuple[Codes, ...]  # of all rows of the table, as they were
+
+    @classmethod
+    def of(cls, columns: Sequence[Coding], weight: Array) -> Weighed:
+        """Leave out what has no weight, unless nothing has any."""
+        used = weight > 0 if weight.any() else np.ones(len(weight), dtype=bool)
+        rows = np.flatnonzero(used)
+        taken, places = list[Coding](), list[Codes]()
+        for slots, size in columns:
+            own = slots if used.all() else slots[rows]
+            has_rows = np.bincount(own, minlength=size) > 0
+            has_rows[-ALWAYS:] = True
+            n_used = int(has_rows.sum())
+            place = np.where(has_rows, np.cumsum(has_rows) - 1, n_used - 1)
+            taken.append((own if n_used == size else place[own], n_used))
+            places.append(place)
+        return cls(rows, tuple(taken), tuple(places), tuple(slots for slots, _ in columns))
 
 
 @dataclass(frozen=True, slots=True)
