@@ -178,18 +178,13 @@ ordered target statistics (CatBoost), Fisher's grouping (LightGBM), and so on.""
 # ------------------------------------------------------------------------------------------------ encoders
 
 
-def _recommended(rows: Rows, seed: int) -> Any:
-    return (SamplingRegressor if rows.classes is None else SamplingClassifier)(random_state=seed)
+def _sampling(rows: Rows, seed: int, **settings: Any) -> Any:
+    return (SamplingRegressor if rows.classes is None else SamplingClassifier)(random_state=seed, **settings)
 
 
 def _columns_and_family(rows: Rows) -> dict[str, Any]:
     # A classifier counts the classes of its own rows, which may be fewer.
     return {"columns": list(rows.categorical), "family": rows.family if rows.classes is None else "auto"}
-
-
-def _as_in_the_paper(rows: Rows, seed: int) -> Any:
-    sampling = SamplingRegressor if rows.classes is None else SamplingClassifier
-    return sampling(n_draws=N_DRAWS_OF_THE_PAPER, fit_with="copies", random_state=seed)
 
 
 def _parameters_of_the_paper(rows: Rows) -> dict[str, Any]:
@@ -219,8 +214,8 @@ def _seeded(encoder: Any, classes: bool, seed: int) -> Any:
     return encoder
 
 
-def _peer(name: str, seeded: bool = False) -> Callable[[Rows, int], Any]:
-    """Return how to build an encoder of category_encoders, one class against the rest if there are several."""
+def _peer(name: str, seeded: bool = False, *more: str) -> Encoder:
+    """Return the entry of an encoder of category_encoders, one class against the rest if there are several."""
 
     def make(rows: Rows, seed: int) -> Any:
         import category_encoders
@@ -230,14 +225,14 @@ def _peer(name: str, seeded: bool = False) -> Callable[[Rows, int], Any]:
         encoder = getattr(category_encoders, name)(cols=list(rows.categorical), **seeds)
         return PolynomialWrapper(encoder) if rows.task == "multiclass" else encoder
 
-    return make
+    return Encoder(f"category_encoders' {name}", make, ("category_encoders", *more))
 
 
 ENCODERS: dict[str, Encoder] = {
     "target": Encoder("scikit-learn's TargetEncoder", _target),
     "sampling": Encoder(
         "catbayes: draws from the posterior, with its defaults",
-        _recommended,
+        _sampling,
         whole=True,
         follows_family=True,
         parameters=_columns_and_family,
@@ -253,13 +248,11 @@ ENCODERS: dict[str, Encoder] = {
         ),
         codes=True,
     ),
-    "leave-one-out": Encoder(
-        "category_encoders' LeaveOneOutEncoder", _peer("LeaveOneOutEncoder", True), ("category_encoders",)
-    ),
-    "ordered": Encoder("category_encoders' CatBoostEncoder", _peer("CatBoostEncoder", True), ("category_encoders",)),
-    "smoothed": Encoder("category_encoders' TargetEncoder", _peer("TargetEncoder"), ("category_encoders",)),
-    "james-stein": Encoder("category_encoders' JamesSteinEncoder", _peer("JamesSteinEncoder"), ("category_encoders",)),
-    "quantile": Encoder("category_encoders' QuantileEncoder", _peer("QuantileEncoder"), ("category_encoders",)),
+    "leave-one-out": _peer("LeaveOneOutEncoder", True),
+    "ordered": _peer("CatBoostEncoder", True),
+    "smoothed": _peer("TargetEncoder"),
+    "james-stein": _peer("JamesSteinEncoder"),
+    "quantile": _peer("QuantileEncoder"),
     "moments": Encoder(
         "catbayes: mean and variance of the posterior (Slakey et al.; with two classes, the beta encoder)",
         _moments,
@@ -268,12 +261,12 @@ ENCODERS: dict[str, Encoder] = {
     "paper": Encoder(
         f"catbayes: draws as in the paper (own target included, γ = {GAMMA_OF_THE_PAPER:g}, "
         f"{N_DRAWS_OF_THE_PAPER} copies)",
-        _as_in_the_paper,
+        partial(_sampling, n_draws=N_DRAWS_OF_THE_PAPER, fit_with="copies"),
         whole=True,
         follows_family=True,
         parameters=_parameters_of_the_paper,
     ),
-    "glmm": Encoder("category_encoders' GLMMEncoder", _peer("GLMMEncoder", True), ("category_encoders", "statsmodels")),
+    "glmm": _peer("GLMMEncoder", True, "statsmodels"),
 }
 """By the names that `compare` takes, the most useful first, and the slowest last."""
 
