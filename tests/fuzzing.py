@@ -48,18 +48,6 @@ TRIED: Counter[str] = Counter()
 
 # ------------------------------------------------------------------------------------------ containers and engines
 
-CONTAINERS = {
-    "pandas": lambda table, folder: table,
-    "polars": lambda table, folder: polars.DataFrame(plain(table)),
-    "pyarrow": lambda table, folder: pyarrow.table(plain(table)),
-    "reader": lambda table, folder: pyarrow.table(plain(table)).to_reader(3),
-    "polars lazy": lambda table, folder: polars.DataFrame(plain(table)).lazy(),
-    "Parquet by DuckDB": lambda table, folder: parquet(table, folder),
-    "Parquet by polars": lambda table, folder: parquet(table, folder),
-    "CSV by DuckDB": lambda table, folder: text(table, folder),
-    "CSV by polars": lambda table, folder: text(table, folder),
-}
-
 
 def plain(table):
     """Columns as lists, missing text as None."""
@@ -77,6 +65,17 @@ def text(table, folder):
     path = Path(folder, "rows.csv")
     table.to_csv(path, index=False)
     return path
+
+
+CONTAINERS = {
+    "pandas": lambda table, folder: table,
+    "polars": lambda table, folder: polars.DataFrame(plain(table)),
+    "pyarrow": lambda table, folder: pyarrow.table(plain(table)),
+    "reader": lambda table, folder: pyarrow.table(plain(table)).to_reader(3),
+    "polars lazy": lambda table, folder: polars.DataFrame(plain(table)).lazy(),
+    **dict.fromkeys(["Parquet by DuckDB", "Parquet by polars"], parquet),
+    **dict.fromkeys(["CSV by DuckDB", "CSV by polars"], text),
+}
 
 
 # ------------------------------------------------------------------------------------------ the life of an encoder
@@ -117,8 +116,8 @@ class Life(RuleBasedStateMachine):
         return SamplingBayesianEncoder(["c", "d"], interactions=TOGETHER, **how)
 
     def table(self, rows):
-        told = pandas.DataFrame([row[:2] for row in rows], columns=["c", "d"], dtype=object)
-        return told.assign(y=[row[2] for row in rows], w=[row[3] for row in rows])
+        table = pandas.DataFrame([row[:2] for row in rows], columns=["c", "d"], dtype=object)
+        return table.assign(y=[row[2] for row in rows], w=[row[3] for row in rows])
 
     def call(self, method, container, rows):
         """Tell an encoder of some rows; by what polars counted, where a file is to be read by it."""

@@ -125,14 +125,6 @@ def per_unit_lazily(
     return frame, exposure, total / n_rows if n_rows > 0 else 1.0
 
 
-def _with_weight(frame: nw.LazyFrame[Any], weight: str, dtype: Any) -> nw.LazyFrame[Any]:
-    check_numeric("sample_weight", weight, dtype)
-    frame = frame.with_columns(nw.col(weight).cast(nw.Float64).alias(WEIGHT))
-    w = nw.col(WEIGHT)
-    bad = unusable(w) | (w < 0.0)
-    return frame.with_columns(bad.cast(nw.Int64).alias(BAD), (w * w).alias(SQUARE))
-
-
 @dataclass(frozen=True, slots=True)
 class Query:
     """A lazy frame with the target and the weight checked, ready to be grouped."""
@@ -149,10 +141,12 @@ class Query:
         schema = frame.collect_schema()
         check_names(frame, list(schema.names()), target=target, weight=weight)
         dtype = schema[target]
-        y = read_column(target, dtype, wanted, known)
-        frame = frame.with_columns(y.alias(TARGET))
+        frame = frame.with_columns(read_column(target, dtype, wanted, known).alias(TARGET))
         if weight is not None:
-            frame = _with_weight(frame, weight, schema[weight])
+            check_numeric("sample_weight", weight, schema[weight])
+            w = nw.col(weight).cast(nw.Float64)
+            bad = unusable(w) | (w < 0.0)
+            frame = frame.with_columns(w.alias(WEIGHT), bad.cast(nw.Int64).alias(BAD), (w * w).alias(SQUARE))
         numeric = dtype.is_float() or isinstance(dtype, nw.Decimal) or (wanted is not None and not wanted.classes)
         facts = cls._look_at_numbers(frame, weight) if numeric else {}
         if wanted is None and facts.get("fractions"):

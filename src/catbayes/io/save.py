@@ -55,7 +55,7 @@ def save_encoder(parameters: dict[str, Any], encoding: Fitted, path: Any) -> Non
     """Write a fitted encoder to a path, or to an open binary file."""
     parquet = _parquet()
     try:
-        table = encoder_table(parameters, encoding)
+        table = _write_table(parameters, encoding)
     except UnicodeEncodeError as error:
         raise InputError(f"A category cannot be saved, because it is no proper text: {error}.") from error
     options = {"compression": "zstd", "write_page_checksum": True}
@@ -87,7 +87,8 @@ def load_encoder(path: Any, build: Build) -> Any:
         first = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"{name} is damaged, cut short, or no catbayes encoder: {first}") from error
     try:
-        return build_encoder(build, header, table)
+        evidence = _read_evidence(header, table)
+        return build(read_settings(header["settings"]), lambda settings: _fit(settings, evidence, header))
     except Exception as error:
         raise InputError(f"{name} is damaged: its table does not fit its header ({error}).") from error
 
@@ -135,7 +136,7 @@ def _read_header(metadata: dict[bytes, bytes], name: str) -> Any:
 # ------------------------------------------------------------------------------ writing
 
 
-def encoder_table(parameters: dict[str, Any], encoding: Fitted) -> Any:
+def _write_table(parameters: dict[str, Any], encoding: Fitted) -> Any:
     """A row for each category, and all else in the header."""
     import pyarrow
 
@@ -170,13 +171,9 @@ def encoder_table(parameters: dict[str, Any], encoding: Fitted) -> Any:
             for column, seen, part in zip(encoding.columns, evidence.columns, parts, strict=True)
         ],
     }
-    return with_header(pyarrow.concat_tables(parts), header)
-
-
-def with_header(table: Any, header: dict[str, Any]) -> Any:
-    """The table with a header and its checksum."""
     text = json.dumps(header, allow_nan=False).encode()
-    return table.replace_schema_metadata({HEADER: text, DIGEST: sha256(text).hexdigest().encode()})
+    metadata = {HEADER: text, DIGEST: sha256(text).hexdigest().encode()}
+    return pyarrow.concat_tables(parts).replace_schema_metadata(metadata)
 
 
 def _write_prior(column: FittedColumn) -> dict[str, Any]:
@@ -253,23 +250,17 @@ def _write_tuples(index: Index, what: str) -> list[tuple[str, str]]:
 # ------------------------------------------------------------------------------ reading
 
 
-def build_encoder(build: Build, header: Any, table: Any) -> Any:
-    """Make a fitted encoder of what was read."""
-    evidence, records = _read_evidence(header, table), header["columns"]
-
-    def fit(settings: Settings) -> Fitted:
-        family = settle_family(settings.family, evidence)
-        wanted = family.scaled(evidence.total, 0.0)
-
-        def read_prior(record: dict[str, Any]) -> StoredPrior:
-            if "root" in record:
-                strengths = tuple(_amount("strengths", strength) for strength in record["strengths"])
-                return _read_prior(record["root"], wanted), strengths
-            return _read_prior(record["prior"], wanted), _read_prior(record["unseen"], wanted)
-
-        return Fitted.fit(settings, evidence, int(header["seed"]), stored=[read_prior(record) for record in records])
-
-    return build(read_settings(header["settings"]), fit)
+def _fit(settings: Settings, evidence: Evidence, header: Any) -> Fitted:
+    """Make the posteriors of what was read, with the priors in the header."""
+    wanted = settle_family(settings.family, evidence).scaled(evidence.total, 0.0)
+    stored: list[StoredPrior] = []
+    for record in header["columns"]:
+        if "root" in record:
+            strengths = tuple(_amount("strengths", strength) for strength in record["strengths"])
+            stored.append((_read_prior(record["root"], wanted), strengths))
+        else:
+            stored.append((_read_prior(record["prior"], wanted), _read_prior(record["unseen"], wanted)))
+    return Fitted.fit(settings, evidence, int(header["seed"]), stored=stored)
 
 
 def _read_prior(record: Any, wanted: Any) -> Any:

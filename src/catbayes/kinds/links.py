@@ -137,6 +137,13 @@ def shifted_priors(root: Any, worth: Array, gap: Array, kind: type[Statistics]) 
     return repeated(root, len(rows)).update(more).varying_as(root)
 
 
+def append_unseen(own: Any, variance: Array, root: Any, strength: float) -> SlotPriors:
+    """Append the priors of missing and unseen values to those of the categories: of this strength about the root."""
+    outer = root.take(np.newaxis).worth(np.array([strength]))
+    every = own.join([repeated(outer.take(0), 2)]).varying_as(root)
+    return SlotPriors(every, np.append(variance, np.zeros(2)), outer.take(0))
+
+
 def means_of(statistics: Any) -> Array:
     """Means of the categories, (category, class), or of one column for numbers; undefined where there are no rows."""
     return np.asarray(statistics.mean if statistics.mean.ndim > 1 else statistics.mean[:, None])

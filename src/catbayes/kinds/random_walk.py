@@ -34,10 +34,10 @@ from catbayes.kinds.links import (
     Links,
     Priors,
     SlotPriors,
+    append_unseen,
     centre_of,
     fit_root_and_strength,
     means_of,
-    repeated,
     shifted_priors,
 )
 
@@ -92,7 +92,6 @@ class RandomWalk(Links):
         """Condition each level on the rows of the others; missing and unseen vary about the mean as levels do."""
         path, levels = _Path.of(index), statistics.take(np.arange(index.missing))
         count = levels.count
-        outer = self.root.take(np.newaxis).worth(np.array([1.0 / path.apart(self)]))
         inverse = np.linalg.inv(path.precision(self) + np.diag(count))
         known = np.diagonal(inverse)
         share = inverse / known[:, None]
@@ -101,8 +100,7 @@ class RandomWalk(Links):
         own = shifted_priors(self.root, worth, share @ gap - gap, type(levels))
         others = (share**2) @ count - count
         variance = np.maximum(others, 0.0) / (worth * np.maximum(worth - own.curvature, LOWEST))
-        every = own.join([repeated(outer.take(0), 2)]).varying_as(self.root)
-        return SlotPriors(every, np.append(variance, np.zeros(2)), outer.take(0))
+        return append_unseen(own, variance, self.root, 1.0 / path.apart(self))
 
     def constrain(self, posterior: Any, root: Any, index: Index) -> Any:
         """Make the means rise or fall along the levels by isotonic regression; strengths stay.

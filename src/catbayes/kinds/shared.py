@@ -28,9 +28,9 @@ from catbayes.kinds.links import (
     Links,
     Priors,
     SlotPriors,
+    append_unseen,
     fit_root_and_strength,
     means_of,
-    repeated,
     shifted_priors,
 )
 
@@ -90,9 +90,7 @@ class Roles(Links):
         """Condition each category on its rows in the other roles."""
         own, variance = self.by_category(index)
         root, tie, n_roles = float(self.root.strength), self.strengths[0], len(self.others) + 1
-        outer = self.root.take(np.newaxis).worth(np.array([root * (root + tie * n_roles) / (root + tie)]))
-        every = own.join([repeated(outer.take(0), 2)]).varying_as(self.root)
-        return SlotPriors(every, np.append(variance, np.zeros(2)), outer.take(0))
+        return append_unseen(own, variance, self.root, root * (root + tie * n_roles) / (root + tie))
 
 
 def _centre(role: Any) -> Array:

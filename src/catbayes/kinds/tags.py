@@ -35,10 +35,10 @@ from catbayes.kinds.links import (
     Links,
     Priors,
     SlotPriors,
+    append_unseen,
     centre_of,
     means_of,
     minimise,
-    repeated,
     shifted_priors,
 )
 
@@ -123,10 +123,7 @@ class Members(Links):
         design = _Design.of(index, self.strengths[2])
         own, variance = self._own_priors(design, statistics.take(np.arange(index.missing)))
         member, alone, _ = self.strengths
-        usual = design.usual()
-        outer = self.root.take(np.newaxis).worth(np.array([1.0 / (usual / member + 1.0 / alone)]))
-        every = own.join([repeated(outer.take(0), 2)]).varying_as(self.root)
-        return SlotPriors(every, np.append(variance, np.zeros(2)), outer.take(0))
+        return append_unseen(own, variance, self.root, 1.0 / (design.usual() / member + 1.0 / alone))
 
 
 @dataclass(frozen=True, slots=True)
