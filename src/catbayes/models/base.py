@@ -509,8 +509,6 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         >>> X = pd.DataFrame({"home city": ["Oslo", "Rome", "Oslo", "Rome", "Kyiv"] * 20, "age": range(100)})
         >>> y = [10.0, 2.0, 11.0, 3.0, 5.5] * 20
         >>> model = SamplingRegressor(LGBMRegressor(verbose=-1), random_state=0).fit(X, y)
-        >>> model.estimator_.feature_name_
-        ['home_city', 'home_city_effect', 'home_city_code', 'age']
         >>> model.features(X).columns.tolist()
         ['home_city', 'home_city_effect', 'home_city_code', 'age']
         """

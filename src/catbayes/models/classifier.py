@@ -168,16 +168,6 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         -------
         probabilities : ndarray of shape (n_rows, n_classes), or a pair of such
             Columns in the order of `classes_`.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from catbayes import SamplingClassifier
-        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [0, 1, 1, 0] * 10
-        >>> model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, y)
-        >>> probabilities, spread = model.predict_proba([["a"], ["unseen"]], return_std=True)
-        >>> probabilities.shape, bool(spread[1, 1] > spread[0, 1])
-        ((2, 2), True)
         """
         average = self._predict_calibrated(X)
         return (average, self._predict_std(X)) if return_std else average

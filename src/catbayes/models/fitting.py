@@ -188,28 +188,20 @@ def from_origins(draws: TrainingDraws) -> TrainingDraws:
 def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
     """Require numbers in the columns that are not encoded, and name the one that holds none."""
     table, passing = draws.table, draws.layout.passing
+    advice = "Turn it into numbers, drop it, or name it among the columns of the encoder."
     for position in passing if table.frame is not None and not table.numeric(passing) else ():
         if not table.numeric([position]):
             if table.frame[:, position].dtype.is_temporal():
-                raise InputError(
-                    f"Column {table.names[position]!r} holds dates or times. Turn it into numbers, such as days since "
-                    "a fixed date, which is what compare does by itself, drop it, or name it among the columns of the "
-                    "encoder."
-                )
-            raise InputError(
-                f"Column {table.names[position]!r} is not encoded and holds no numbers. Turn it into numbers, drop it, "
-                "or name it among the columns of the encoder."
-            )
+                advice = "Turn it into days since a fixed date, as compare does, or name it among those of the encoder."
+                raise InputError(f"Column {table.names[position]!r} holds dates or times. {advice}")
+            raise InputError(f"Column {table.names[position]!r} is not encoded and holds no numbers. {advice}")
     if features.dtype != object:
         return features
     for position in passing:
         try:
             features[:, draws.layout.places[position].start].astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise InputError(
-                f"Column {position} is not encoded and holds no numbers ({error}). Turn it into numbers, drop it, "
-                "or name it among the columns of the encoder."
-            ) from error
+            raise InputError(f"Column {position} is not encoded and holds no numbers ({error}). {advice}") from error
     return features.astype(np.float64)
 
 

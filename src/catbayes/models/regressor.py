@@ -128,6 +128,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         >>> lower, upper = model.predict_interval(X)
         >>> bool(0.85 < np.mean((lower <= y) & (y <= upper)) < 0.95)
         True
+        >>> model.predict_quantiles(X[:2], [0.1, 0.9]).shape, model.sample_targets(X[:2], n_draws=7).shape
+        ((2, 2), (7, 2))
         """
         coverage = check_number("coverage", coverage, 0.0, 1.0)
         lower, upper = self._quantiles("predict_interval", X, self._calibrated("predict_interval").tails(coverage))
@@ -147,15 +149,6 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         -------
         quantiles : ndarray of shape (n_rows, n_levels)
             Needs `calibrate`, as `predict_interval` does.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import Ridge
-        >>> from catbayes import SamplingRegressor
-        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
-        >>> model = SamplingRegressor(Ridge(), calibrate=5, random_state=0).fit(X, y)
-        >>> model.predict_quantiles(X[:2], [0.1, 0.9]).shape
-        (2, 2)
         """
         chosen = [check_number("levels", level, 0.0, 1.0) for level in np.atleast_1d(levels)]
         return self._quantiles("predict_quantiles", X, chosen).T
@@ -176,15 +169,6 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         -------
         targets : ndarray of shape (n_draws, n_rows)
             Independent of each other. Needs `calibrate`, as `predict_interval` does.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import Ridge
-        >>> from catbayes import SamplingRegressor
-        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
-        >>> model = SamplingRegressor(Ridge(), calibrate=5, random_state=0).fit(X, y)
-        >>> model.sample_targets(X[:2], n_draws=7, random_state=0).shape
-        (7, 2)
         """
         calibration, predicted = self._calibrated("sample_targets"), self._predict_for_calibration(X)
         random = stream(new_seed(random_state), Purpose.NEXT_TARGET)

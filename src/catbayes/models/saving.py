@@ -109,17 +109,6 @@ class SavedModel:
         -------
         model
             With the same settings and the same predictions.
-
-        Examples
-        --------
-        >>> import io
-        >>> from sklearn.linear_model import Ridge
-        >>> from catbayes import SamplingRegressor
-        >>> file = io.BytesIO()
-        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 10
-        >>> SamplingRegressor(Ridge(), random_state=0).fit(X, y).save(file)
-        >>> SamplingRegressor.load(file)
-        SamplingRegressor(estimator=Ridge(), random_state=0)
         """
         found: Self = load_model(path, (cls,), trusted)
         return found

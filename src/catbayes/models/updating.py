@@ -72,7 +72,16 @@ class UpdatedModel:
         [120.0]
         """
         model: Any = self
-        _check_parameters(model)
+        model._check(model._chosen_estimator())
+        if model.fit_with not in ("auto", "rounds"):
+            raise InputError(
+                f'fit_with={model.fit_with!r} fits once and for all: partial_fit needs "auto" or "rounds".'
+            )
+        if model.calibrate is not None:
+            raise InputError(f"calibrate={model.calibrate!r} needs all rows at once: partial_fit needs calibrate=None.")
+        for name in ("effects", "keep_categories"):
+            if model.encoder is not None and getattr(model.encoder, name):
+                raise InputError(f"The encoder has {name}: partial_fit needs one without, for more rows will come.")
         first = not hasattr(model, "estimators_")
         X, table, named, weight = read_training(X, y, sample_weight, model)
         table = table if first else read_new(X, model)
@@ -111,17 +120,6 @@ class UpdatedModel:
             encoder.partial_fit(X, named, weight)
         model._settle(encoder, model.estimators_, model.fit_with_, known)
         return self
-
-
-def _check_parameters(model: Any) -> None:
-    model._check(model._chosen_estimator())
-    if model.fit_with not in ("auto", "rounds"):
-        raise InputError(f'fit_with={model.fit_with!r} fits once and for all: partial_fit needs "auto" or "rounds".')
-    if model.calibrate is not None:
-        raise InputError(f"calibrate={model.calibrate!r} needs all rows at once: partial_fit needs calibrate=None.")
-    for name in ("effects", "keep_categories"):
-        if model.encoder is not None and getattr(model.encoder, name):
-            raise InputError(f"The encoder has {name}: partial_fit needs one without, for more rows will come.")
 
 
 def _draws_before(encoder: Any, table: Table, layout: Layout) -> TrainingDraws:

@@ -143,8 +143,3 @@ def plain_names(names: Sequence[str]) -> tuple[str, ...]:
             number, free = number + 1, f"{name}_{number + 1}"
         taken[free] = None
     return tuple(taken)
-
-
-def is_category(columns: Columns) -> list[bool]:
-    """Tell of each feature whether it is the number of a category."""
-    return [place in columns.categories for place in range(len(columns.names))]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from catbayes.models.backends.base import Backend, is_category
+from catbayes.models.backends.base import Backend
 
 if TYPE_CHECKING:
     from catbayes.models.columns import Columns
@@ -32,7 +32,7 @@ class XGBoost(Backend):
     ) -> tuple[Any, dict[str, Any]]:
         """Set the types of the features."""
         if columns.categories or named:
-            kinds = ["c" if category else "q" for category in is_category(columns)]
+            kinds = ["c" if place in columns.categories else "q" for place in range(len(columns.names))]
             model.set_params(feature_types=kinds, enable_categorical=True)
         return model, fit_params
 
