@@ -171,13 +171,10 @@ def test_derived_classes_are_mapped_like_their_bases():
 def test_a_column_goes_before_a_feature_of_the_same_name():
     table = X.rename(columns={"code": "city_code"})
     booster = XGBRegressor(n_estimators=20, monotone_constraints={"city_code": 1})
-    model = SamplingRegressor(booster, SamplingBayesianEncoder(), random_state=0).fit(table, Y)
-    moved = table.assign(city_code=table["city_code"] + 1)
-    assert (model.predict(moved) >= model.predict(table) - 1e-6).all()
-    renamed = SamplingRegressor(booster, SamplingBayesianEncoder(keep_categories="codes"), random_state=0).fit(table, Y)
+    model = SamplingRegressor(booster, SamplingBayesianEncoder(keep_categories="codes"), random_state=0).fit(table, Y)
     with pytest.raises(InputError, match="Two outputs would be called 'city_code'"):
-        renamed.get_feature_names_out()
-    assert renamed.estimator_.get_params()["monotone_constraints"] == (0, 0, 1, 0)
+        model.get_feature_names_out()
+    assert model.estimator_.get_params()["monotone_constraints"] == (0, 0, 1, 0)
 
 
 def test_the_sign_of_an_encoded_column_is_for_its_mean_in_arrays_too():
@@ -187,16 +184,20 @@ def test_the_sign_of_an_encoded_column_is_for_its_mean_in_arrays_too():
         assert model.estimator_.get_params()["monotone_constraints"] == (1, 0, 0, 0)
 
 
-def test_columns_that_are_kept_apart_are_not_combined():
-    both = X.assign(shop=np.where(X["code"] % 2, "a", "b"))
-    for booster in (
+@pytest.mark.parametrize(
+    "booster",
+    [
         XGBRegressor(n_estimators=5, interaction_constraints=[["city"], ["shop", "code", "age"]]),
         HistGradientBoostingRegressor(max_iter=5, interaction_cst="no_interactions"),
-    ):
-        model = SamplingRegressor(booster, recommended_encoder(booster, interactions="pairs", effects=False))
-        with pytest.raises(InputError, match=r"keeps \['city', 'shop'\] apart, and the encoder combines them"):
-            model.fit(both, Y)
-        model.set_params(encoder__interactions=None).fit(both, Y)
+    ],
+    ids=["groups", "no interactions"],
+)
+def test_columns_of_different_groups_are_not_combined(booster):
+    both = X.assign(shop=np.where(X["code"] % 2, "a", "b"))
+    model = SamplingRegressor(booster, recommended_encoder(booster, interactions="pairs", effects=False))
+    with pytest.raises(InputError, match=r"keeps \['city', 'shop'\] apart, and the encoder combines them"):
+        model.fit(both, Y)
+    model.set_params(encoder__interactions=None).fit(both, Y)
 
 
 def test_gaps_in_a_category_of_catboost_are_new_categories():

@@ -119,16 +119,7 @@ def test_estimators_that_would_part_copies_are_refused_and_auto_avoids_them():
     assert SamplingRegressor(inside, n_draws=2).fit(X, y).fit_with_ == "members"
 
 
-@pytest.mark.parametrize(
-    ("estimator", "way"),
-    [
-        (Ridge(), "copies"),
-        (LGBMRegressor(verbose=-1), "copies"),
-        (SGDRegressor(), "rounds"),
-        (MLPRegressor(), "rounds"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("estimator", "way"), [(Ridge(), "copies"), (SGDRegressor(), "rounds")], ids=str)
 def test_auto_is_copies_but_for_models_that_pass_over_the_table_many_times(estimator, way):
     assert SamplingRegressor(estimator, random_state=0).fit(*make_table(100)).fit_with_ == way
 
@@ -172,9 +163,9 @@ def test_a_row_of_weight_zero_does_not_count(fit_with):
 def test_weights_reach_the_last_step_of_a_pipeline():
     X, y = make_table(300)
     weight = np.random.default_rng(0).uniform(0.1, 5, 300)
-    piped = SamplingRegressor(make_pipeline(StandardScaler(), Ridge(1e-9)), n_draws=2, random_state=0)
-    plain = SamplingRegressor(Ridge(1e-9), n_draws=2, random_state=0)
-    np.testing.assert_allclose(piped.fit(X, y, weight).predict(X), plain.fit(X, y, weight).predict(X), rtol=1e-6)
+    estimators = (make_pipeline(StandardScaler(), Ridge(1e-9)), Ridge(1e-9))
+    models = [SamplingRegressor(one, n_draws=2, random_state=0).fit(X, y, weight) for one in estimators]
+    np.testing.assert_allclose(*(model.predict(X) for model in models), rtol=1e-6)
 
 
 @pytest.mark.parametrize("fit_with", WAYS)

@@ -20,7 +20,6 @@ from catbayes import (
     SamplingClassifier,
     SamplingRegressor,
     Scaled,
-    recommended_encoder,
 )
 from sales import make_table
 
@@ -110,20 +109,24 @@ def test_an_estimator_without_partial_fit_is_refused():
     assert "LGBMRegressor has no partial_fit, so that it cannot learn from more rows" in str(raised.value.__cause__)
 
 
-def test_what_does_not_go_with_batches_is_refused():
+@pytest.mark.parametrize(
+    ("settings", "classes", "message"),
+    [
+        ({"fit_with": "members"}, None, 'partial_fit needs "auto" or "rounds"'),
+        ({"encoder": SamplingBayesianEncoder(keep_categories="one_hot")}, None, "The encoder has keep_categories"),
+        ({}, ["no", "perhaps", "yes"], r"The first batch has no rows of \['perhaps'\]"),
+    ],
+    ids=str,
+)
+def test_settings_that_need_all_rows_at_once_are_refused(settings, classes, message):
+    with pytest.raises(InputError, match=message):
+        SamplingClassifier(ESTIMATORS[0], **settings).partial_fit(*labelled(400), classes=classes)
+
+
+def test_batches_that_do_not_go_with_the_first_are_refused():
     X, y = labelled(400)
-    sgd = SGDClassifier(loss="log_loss")
-    with pytest.raises(InputError, match='partial_fit needs "auto" or "rounds"'):
-        SamplingClassifier(sgd, fit_with="members").partial_fit(X, y)
-    with pytest.raises(InputError, match="The encoder has keep_categories"):
-        SamplingClassifier(sgd, recommended_encoder(sgd, keep_categories="one_hot")).partial_fit(X, y)
-    with pytest.raises(InputError, match=r"The first batch has no rows of \['perhaps'\]"):
-        SamplingClassifier(sgd).partial_fit(X, y, classes=["no", "perhaps", "yes"])
-    model = SamplingClassifier(sgd, random_state=0).partial_fit(X, y)
+    model = SamplingClassifier(ESTIMATORS[0], random_state=0).partial_fit(X, y)
     with pytest.raises(InputError, match=r"y holds \['perhaps'\], which the first batch had not"):
         model.partial_fit(X[:2], ["perhaps", "no"])
-    with pytest.raises(InputError, match="y has 2 values and X has 400 rows"):
-        model.partial_fit(X, y[:2])
-    fitted = SamplingClassifier(sgd, random_state=0).fit(X, y)
     with pytest.raises(InputError, match="start with partial_fit"):
-        fitted.partial_fit(X, y)
+        model.fit(X, y).partial_fit(X, y)
