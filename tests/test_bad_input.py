@@ -71,12 +71,9 @@ BAD_SETTINGS = {
     "unknown mapping": ({"mapping": "median"}, "mapping='median': expected one of"),
     "mapping of the wrong shape": ({"mapping": lambda theta: theta[:1]}, "leading axes"),
     "weight of evidence of a number": ({"mapping": "weight_of_evidence", "family": "normal"}, "class target"),
-    "unknown own_target": ({"own_target": "loo"}, 'own_target=.loo.: expected one of "exclude"'),
-    "temperature by a word": ({"temperature": "wide"}, 'temperature=.wide.: expected "auto" or a number'),
     "one fold": ({"own_target": "cross_fit", "cv": 1}, "cv=1: expected a whole number ≥ 2"),
     "unknown unseen": ({"unseen": "ignore"}, "unseen"),
     "unknown missing": ({"missing": "drop"}, "missing"),
-    "temperature above one": ({"temperature": 2}, "temperature=2: expected .* a number from 0 to 1"),
     "two classes wanted, three given": ({"family": "bernoulli", "labels": 3}, 'use "categorical"'),
     "amounts wanted, zero given": ({"family": "lognormal"}, "takes amounts > 0, and y holds 0: use"),
     "log-normal prior for a normal target": (
