@@ -262,3 +262,22 @@ def test_hours_are_encoded_alike_in_every_zone_file_and_engine(six_hours, tmp_pa
 def test_times_are_exact_to_the_microsecond(make):
     when = np.array([1_700_000_000_000_001_000, 1_700_000_000_000_001_999, 1_700_000_000_000_002_000]).view("M8[ns]")
     assert [value.microsecond for value in categories_of(make(when))] == [1, 2]
+
+
+def test_a_column_without_values_takes_many_new_words_as_unseen():
+    known = pyarrow.table({"c": pyarrow.array([None] * 40, pyarrow.string()), "d": ["a", "b"] * 20})
+    encoder = SamplingBayesianEncoder(random_state=0).fit(known, np.arange(40) // 2 % 2)
+    new = pyarrow.table({"c": [f"word {number}" for number in range(1500)], "d": ["a", "b"] * 750})
+    encoded = encoder.transform(new)[:, 0]
+    assert (encoded == encoded[0]).all()
+    assert np.isfinite(encoded).all()
+
+
+@pytest.mark.parametrize("spelling", ["user_{1:07d}", "{0:08d} and a long middle {1}", "é{1}ß"])
+def test_many_new_words_are_found_among_the_known_ones(spelling):
+    known, new = np.arange(3000), np.arange(1000, 5000)
+    encoder = SamplingBayesianEncoder(prior=Scaled(0), random_state=0)
+    words = [spelling.format(number % 3, number) for number in known]
+    encoder.fit(pyarrow.table({"c": words}), known % 7 == 0)
+    encoded = encoder.transform(pyarrow.table({"c": [spelling.format(number % 3, number) for number in new]}))[:, 0]
+    np.testing.assert_allclose(encoded, np.where(new < 3000, np.where(new % 7 == 0, 2 / 3, 1 / 3), 1 / 2))

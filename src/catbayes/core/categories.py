@@ -109,9 +109,10 @@ class Categories:
     def codes(self, column: Any) -> Codes:
         """Slot of each row of another column."""
         codes, values = _number(column)
-        if len(values) < MANY or not isinstance(self.values, Text) or not hasattr(values, "to_pylist"):
+        known = self.values if isinstance(self.values, Text) and self.values else None
+        if known is None or len(values) < MANY or not hasattr(values, "to_pylist"):
             return self._place(codes, canonical_list(values))
-        found, undecided = self.values.find(values)
+        found, undecided = known.find(values)
         slots = np.append(np.where(found < 0, self.unseen, found), self.missing).astype(np.int32)
         if undecided.any():
             words = values.filter(undecided).to_pylist()
