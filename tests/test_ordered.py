@@ -117,7 +117,7 @@ def test_the_column_of_time_is_not_among_the_outputs():
 
 def test_what_cannot_be_ordered_is_refused(tmp_path):
     table, y = pd.DataFrame({"city": CITY, "day": DAY}), TARGETS["bernoulli"]
-    with pytest.raises(InputError, match="Column 'day', which tells the time, is missing in 1 rows"):
+    with pytest.raises(InputError, match="Column 'day', which orders the rows, is missing in 1 rows"):
         SamplingBayesianEncoder(own_target=Ordered("day")).fit_transform(table.assign(day=[np.nan, *DAY[1:]]), y)
     with pytest.raises(InputError, match="no such column"):
         SamplingBayesianEncoder(own_target=Ordered("hour")).fit(table, y)

@@ -23,7 +23,7 @@ class Line(NamedTuple):
     file: str
     number: int
     module: str
-    told: dict[Any, Any]
+    registry: dict[Any, Any]
 
 
 class InputError(ValueError):
@@ -78,8 +78,8 @@ def caller() -> Line:
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
         frame = frame.f_back
-    told = frame.f_globals.setdefault("__warningregistry__", {})
-    return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""), told)
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""), registry)
 
 
 def asked_by_user() -> bool:

@@ -95,11 +95,11 @@ def read_rows(
         target, labels = str(getattr(y, "name", None) or "y"), pandas.Series(_values(y, len(X), "y"), index=X.index)
     chosen = [columns] if isinstance(columns, str) and columns not in ("auto", "all") else columns
     _require(X, [*drop, *(chosen if isinstance(chosen, list | tuple) else ())])
-    notes, told = [], []
+    notes, warned = [], []
 
     known = labels.notna()
     if not known.all():
-        told.append(f"{(~known).sum():,} of {len(known):,} rows are left out: their {target!r} is missing.")
+        warned.append(f"{(~known).sum():,} of {len(known):,} rows are left out: their {target!r} is missing.")
     if groups is not None:
         if isinstance(groups, str):
             _require(X, [groups])
@@ -126,8 +126,10 @@ def read_rows(
             'set family="normal" for an amount, "poisson" for a count.'
         )
     X, roles, more = _with_roles(X, chosen)
-    told += _suspicious(X, *roles[:2])
-    return Rows(X, values, target, likelihood, classes, *roles, groups, time is not None, (*notes, *more), tuple(told))
+    warned += _suspicious(X, *roles[:2])
+    return Rows(
+        X, values, target, likelihood, classes, *roles, groups, time is not None, (*notes, *more), tuple(warned)
+    )
 
 
 def _read(table: Any) -> Any:

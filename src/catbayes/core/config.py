@@ -30,7 +30,7 @@ class Settings:
     """The parameters of an encoder, read and checked."""
 
     selection: Selection
-    family: type[Family] | None  # None where the target is to tell
+    family: type[Family] | None  # None where the target decides
     prior: Prior
     mapping: Mapping
     own_target: OwnTarget
@@ -90,10 +90,10 @@ class Settings:
                 f'Column {name!r} is missing in {count:g} rows. Fill them, or set missing="category" or "prior".'
             )
 
-    def refuse_unseen(self, strangers: list[object], name: object) -> None:
+    def refuse_unseen(self, values: list[object], name: object) -> None:
         """Raise an error for categories that were not seen, which `unseen="error"` calls for."""
         raise InputError(
-            f"Column {name!r} holds categories that fit never saw, such as {strangers}. "
+            f"Column {name!r} holds categories that fit never saw, such as {values}. "
             'Fit on them, or set unseen="prior" to encode them by the prior.'
         )
 

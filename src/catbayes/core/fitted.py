@@ -525,11 +525,11 @@ def _settle_missing(column: ColumnEvidence, settings: Settings) -> Statistics:
 
 
 def _warn_of_no_level(levels: Categories, values: Any, name: Any) -> None:
-    """Say so where values have no place in an order, in which their neighbours would tell of them."""
-    strangers = levels.unseen_values(values)
-    if strangers and levels.values:
+    """Warn of values that are no levels: adjacent levels would inform their prior."""
+    unknown = levels.unseen_values(values)
+    if unknown and levels.values:
         warn(
-            f"Column {name!r} holds {strangers}, none of its levels: such rows are encoded by the prior. Name all "
+            f"Column {name!r} holds {unknown}, none of its levels: such rows are encoded by the prior. Name all "
             "levels in Ordinal(levels)."
         )
 

@@ -43,7 +43,7 @@ class Ordered:
     Parameters
     ----------
     column : name or position of a column, or None
-        The column that tells the time of a row; it is not among the outputs, and rows of one time do not know each
+        The column with the time of each row; it is not among the outputs, and rows of one time do not know each
         other. None is a new random order for each draw.
 
     Examples
@@ -198,7 +198,7 @@ def read_order(table: Table, column: Any) -> Codes:
     missing = codes == categories.missing
     if missing.any():
         raise InputError(
-            f"Column {column!r}, which tells the time, is missing in {missing.sum()} rows. Drop those rows."
+            f"Column {column!r}, which orders the rows, is missing in {missing.sum()} rows. Drop those rows."
         )
     return codes
 

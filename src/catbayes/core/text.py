@@ -100,7 +100,7 @@ def _numbers(words: Any, skip: int) -> Numbers:
 def order_of_text(words: Any) -> Codes:
     """Sort distinct text, an Arrow array of large strings without gaps: the order of bytes is that of the text.
 
-    If numbers do not tell all texts apart, Arrow sorts.
+    If two texts have the same number, Arrow sorts.
     """
     import pyarrow.compute
 

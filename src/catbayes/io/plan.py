@@ -181,6 +181,6 @@ def read_known_target(y: Any, family: type[Family], classes: Any, name: str) -> 
     known = None if classes is None else classes.tolist()
     target = read_target(np.asarray(y), family, len(y), known)
     if known is not None and target.classes is not None and len(target.classes) > len(known):
-        strangers = sorted({*target.classes.tolist()} - {*known}, key=str)
-        raise InputError(f"Target {name!r} holds classes that fit never saw, such as {strangers[:3]}.")
+        unknown = sorted({*target.classes.tolist()} - {*known}, key=str)
+        raise InputError(f"Target {name!r} holds classes that fit never saw, such as {unknown[:3]}.")
     return target
