@@ -26,15 +26,6 @@ class Backend:
     features, "refused" ones raise InputError, and "passed" ones name no column."""
     row_counts: tuple[str, ...] = ()
     """Parameters that count rows, whatever their weights."""
-    saved_classes: tuple[str, ...] = ()
-    """Estimators that are saved in the format of the library."""
-    ending = ""
-    """Of the files in that format."""
-    more_parameters: tuple[str, ...] = ()
-    """Parameters that these classes take in addition to those of their signature."""
-    local_parameters: tuple[str, ...] = ()
-    """Parameters that name machines, ports, files or folders of where a model was fitted: no file brings them along."""
-    thread_parameters: tuple[str, ...] = ("n_jobs",)
     fit_with: str | None = None
     """How estimators of this library are best fitted, if that is always the same."""
     n_members = 3
@@ -109,20 +100,6 @@ class Backend:
     def takes_chunks(self, layout: Layout) -> bool:
         """Tell whether copies are given as an Arrow table, which stores columns once that all copies share."""
         return False
-
-    # ------------------------------------------------------------------------------ files
-
-    def write(self, model: Any) -> bytes:
-        """Write a fitted model in the format of the library."""
-        raise NotImplementedError
-
-    def read(self, model: Any, content: bytes, classes: list[int] | None) -> None:
-        """Fill a new model, whose parameters are set, with what `write` wrote of one with these classes."""
-        raise NotImplementedError
-
-    def parameters_of(self, kind: type[Any]) -> set[str]:
-        """Return the parameters that a file may set."""
-        return {*kind().get_params(), *self.more_parameters} - {*self.local_parameters}
 
 
 def _is_default(value: Any) -> bool:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from inspect import signature
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,10 +31,6 @@ class CatBoost(Backend):
         ),
     }
     row_counts = ("min_data_in_leaf", "min_child_samples")
-    saved_classes = ("CatBoostClassifier", "CatBoostRegressor")
-    ending = "cbm"
-    local_parameters = ("train_dir", "snapshot_file", "input_borders", "output_borders", "device_config")
-    thread_parameters = ("thread_count",)
     fit_with = "members"  # it would learn the target of a row from its copies
     n_members = 2  # which average what one makes of the noise of its draw
     categories_in_copies = False
@@ -100,18 +93,3 @@ class CatBoost(Backend):
             model.set_params(learning_rate=trial.get_all_params()["learning_rate"])
         name = "reg_lambda" if params.get("reg_lambda") else "l2_leaf_reg"
         model.set_params(**{name: rows.n_draws * float(params.get(name) or 3.0)})
-
-    def write(self, model: Any) -> bytes:
-        """Write CatBoost's binary format, which it does to files only."""
-        with TemporaryDirectory() as folder:
-            model.save_model(str(Path(folder) / "model.cbm"))
-            return (Path(folder) / "model.cbm").read_bytes()
-
-    def read(self, model: Any, content: bytes, classes: list[int] | None) -> None:
-        """Load the model, and its importances, which it stores from then on, as after a fit."""
-        model.load_model(blob=content)
-        model.get_feature_importance()
-
-    def parameters_of(self, kind: type[Any]) -> set[str]:
-        """Return those of the signature: `get_params` has only those that were set."""
-        return {*signature(kind.__init__).parameters} - {*self.local_parameters}

@@ -39,29 +39,6 @@ class LightGBM(Backend):
         ),
     }
     row_counts = ("min_child_samples", "min_data_in_leaf", "min_data_per_leaf", "min_data")
-    saved_classes = ("LGBMClassifier", "LGBMRegressor")
-    ending = "txt"
-    more_parameters = (
-        *("bagging_fraction", "bagging_freq", "bagging_seed", "boost_from_average", "cat_l2", "cat_smooth"),
-        *("cegb_tradeoff", "cegb_penalty_split", "data_sample_strategy", "deterministic", "device", "device_type"),
-        *("drop_rate", "drop_seed", "early_stopping_round", "early_stopping_rounds", "enable_bundle", "extra_seed"),
-        *("extra_trees", "alpha", "fair_c", "feature_fraction", "feature_fraction_bynode", "feature_fraction_seed"),
-        *("force_col_wise", "force_row_wise", "is_unbalance", "lambda_l1", "lambda_l2", "linear_lambda", "linear_tree"),
-        *("max_bin", "max_cat_threshold", "max_cat_to_onehot", "max_delta_step", "max_drop", "metric"),
-        *("min_data", "min_data_in_bin", "min_data_in_leaf", "min_data_per_group", "min_gain_to_split"),
-        *("min_sum_hessian_in_leaf", "monotone_constraints", "monotone_constraints_method", "monotone_penalty"),
-        *("neg_bagging_fraction", "num_iterations", "num_thread", "num_threads", "nthread", "objective_seed"),
-        *("other_rate", "path_smooth", "poisson_max_delta_step", "pos_bagging_fraction", "quant_train_renew_leaf"),
-        *("reg_sqrt", "scale_pos_weight", "seed", "sigmoid", "skip_drop", "stochastic_rounding", "top_rate"),
-        *("tweedie_variance_power", "uniform_drop", "use_missing", "use_quantized_grad", "verbose", "verbosity"),
-        *("xgboost_dart_mode", "zero_as_missing"),
-    )
-    local_parameters = (
-        *("machines", "num_machines", "local_listen_port", "machine_list_filename", "machine_list_file"),
-        *("machine_list", "mlist", "num_machine", "local_port", "port", "workers", "nodes", "time_out"),
-        *("forcedsplits_filename", "forcedbins_filename", "input_model", "output_model", "model_input", "model_output"),
-    )
-    thread_parameters = ("n_jobs", "nthread", "nthreads", "num_thread", "num_threads")
 
     def with_categories(
         self, model: Any, columns: Columns, named: list[str], fit_params: dict[str, Any]
@@ -104,34 +81,3 @@ class LightGBM(Backend):
         known = tuple(map(int, version("lightgbm").split(".")[:2])) >= (4, 7)  # earlier ones need another package
         shared = len(layout.passing)
         return known and shared > layout.places[-1].stop - shared
-
-    def write(self, model: Any) -> bytes:
-        """Write the trees as text."""
-        return str(model.booster_.model_to_string()).encode()
-
-    def read(self, model: Any, content: bytes, classes: list[int] | None) -> None:
-        """Let a model of one round, fitted on next to nothing with our own parameters, become the one in the file.
-
-        LightGBM reads its boosters, but not into its models for scikit-learn; these are made by `fit` alone.
-        """
-        import lightgbm
-
-        written = lightgbm.Booster(model_str=content.decode())
-        names = written.feature_name()
-        own = names == [f"Column_{n}" for n in range(len(names))]
-
-        def become(env: Any) -> None:
-            env.model.model_from_string(content.decode())
-
-        if classes is not None and written.num_model_per_iteration() not in {
-            len(classes),
-            1 if len(classes) == 2 else 0,
-        }:
-            raise ValueError("its trees are not those of its classes")
-        y = np.array([0.25, 0.75]) if classes is None else np.repeat(classes, 2)
-        stand_in = type(model)(n_estimators=1, n_jobs=1, verbose=-1)
-        stand_in.fit(np.zeros((len(y), len(names))), y, callbacks=[become], feature_name="auto" if own else names)
-        own_params = {*stand_in.get_params(), "_other_params"}
-        vars(model).update({name: value for name, value in vars(stand_in).items() if name not in own_params})
-        if model.objective is not None:
-            model._objective = model.objective

@@ -39,7 +39,6 @@ class ScikitLearn(Backend):
         "groups": ("interaction_cst",),
     }
     row_counts = ("min_samples_leaf", "min_samples_split")
-    local_parameters = ("memory",)
 
     def with_categories(
         self, model: Any, columns: Columns, named: list[str], fit_params: dict[str, Any]

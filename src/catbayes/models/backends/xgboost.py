@@ -22,10 +22,6 @@ class XGBoost(Backend):
         "groups": ("interaction_constraints",),
         "amounts": ("feature_weights",),
     }
-    saved_classes = ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")
-    ending = "ubj"
-    more_parameters = ("nthread", "seed", "eta")
-    thread_parameters = ("n_jobs", "nthread")
 
     def with_categories(
         self, model: Any, columns: Columns, named: list[str], fit_params: dict[str, Any]
@@ -46,13 +42,3 @@ class XGBoost(Backend):
         """Name the features of trees; gblinear would ask for the names in every array."""
         if model.get_params().get("booster") in (None, "gbtree", "dart"):
             model.get_booster().feature_names = list(names)
-
-    def write(self, model: Any) -> bytes:
-        """Write the booster as UBJSON."""
-        return bytes(model.get_booster().save_raw("ubj"))
-
-    def read(self, model: Any, content: bytes, classes: list[int] | None) -> None:
-        """Load the booster, and set the parameters again, some of which XGBoost takes from it."""
-        params = model.get_params(deep=False)
-        model.load_model(bytearray(content))
-        model.set_params(**params)
