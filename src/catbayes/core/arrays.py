@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from catbayes.core.validation import Array
 
@@ -65,3 +67,14 @@ def column(values: Any) -> Array:
     """The only parameter of θ, as (…, 1)."""
     array: Array = np.asarray(values) if namespace(values) is np else values
     return array[..., None]
+
+
+def one_blas_thread() -> Any:
+    """Limit linear algebra to one thread: on many small matrices, threads mostly wait for each other."""
+    return _threadpools().limit(limits=1, user_api="blas")
+
+
+@cache
+def _threadpools() -> ThreadpoolController:
+    """Those of the libraries that are loaded: to look for them takes as long as to fit a small table."""
+    return ThreadpoolController()

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import abc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, reduce
+from functools import reduce
 from operator import add
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
-from catbayes.core.arrays import TINY
+from catbayes.core.arrays import TINY, one_blas_thread
 from catbayes.core.categories import Categories
 from catbayes.core.column import FittedColumn, draw_features, expect, links_of, stream_of, update_linked
 from catbayes.core.config import Settings
@@ -67,8 +66,7 @@ class Fitted:
         family = settle_family(settings.family, evidence)
         priors: Sequence[StoredPrior | None] = stored or [None] * len(evidence.columns)
         pairs = zip(evidence.columns, priors, strict=True)
-        # An optimiser of four numbers only loses by waking threads.
-        with _threadpools().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             columns = tuple(_fit_column(column, settings, evidence, family, seed, prior) for column, prior in pairs)
         n_inputs, dropped = len(evidence.inputs), settings.selection.dropped(list(evidence.inputs))
         layout = Layout.of(n_inputs, columns, [column.outputs for column in columns], dropped)
@@ -365,7 +363,8 @@ class _TrainingBlocks:
         effects: list[tuple[Array, Array]] = []
         if rows.effects is not None:
             folds = read_folds(own_target, rows, groups, fitted.seed)
-            effects = rows.effects.without(folds, fitted.settings.temperature)
+            with one_blas_thread():
+                effects = rows.effects.without(folds, fitted.settings.temperature)
         return cls(fitted, split, columns, effects)
 
     def draw(self, k: int) -> Iterator[Array]:
@@ -507,12 +506,6 @@ def interactions_frame(encoding: Fitted) -> Any:
         "kept": [candidate.kept for candidate in found],
     }
     return make_frame(record, encoding.library)
-
-
-@cache
-def _threadpools() -> ThreadpoolController:
-    """Those of the libraries that are loaded: to look for them takes as long as to fit a small table."""
-    return ThreadpoolController()
 
 
 def _settle_missing(column: ColumnEvidence, settings: Settings) -> Statistics:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from catbayes.core.arrays import one_blas_thread
 from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index
 from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence
@@ -113,7 +114,8 @@ def read_rows(
         single = [column for column in columns if not column.is_interaction]  # they come before the interactions
         chosen = None if effects.slopes == "auto" else _slopes(effects, [one.name for one in single], names, numbers)
         coded = [(own, column.index.n_slots) for own, column in zip(slots, single, strict=False)]
-        fitted = RowEffects.fit(coded, numbers, target, weight, chosen, n_weighed)
+        with one_blas_thread():
+            fitted = RowEffects.fit(coded, numbers, target, weight, chosen, n_weighed)
         columns = tuple(replace(column, effects=table) for column, table in zip_longest(columns, fitted.columns))
     evidence = Evidence(
         columns=columns,
