@@ -5,7 +5,7 @@
 - answers: random settings of encoders and models answer bit for bit the same, or raise with both versions.
 - scores: AUC, R² or MSE of three models on three tables from the folder in CATBAYES_DATA are not worse.
 - leakage: on noise, no branch of own_target="exclude" lets a model predict training rows that it did not see.
-- rows: the draws for a row id are the same by `sample`, by DuckDB, polars and Spark, and in both versions.
+- rows: the draws for a row id are the same by `sample`, from files and by Spark, and in both versions.
 - cost: ratios, new / old, of time and of the peak of memory, from processes that take turns. Times are seconds of
   processor, so that others on the machine disturb them little, and the best of all rounds counts. Memory is what a
   task needs above its input.
@@ -43,7 +43,7 @@ COSTS = (
     "LightGBM, fit",
     "LightGBM, predict_proba",
     "Ridge, fit",
-    "encode by DuckDB",
+    "encode a file",
 )
 BARE = {
     "import catbayes": "import catbayes",

@@ -47,10 +47,6 @@ Results = Iterator[tuple[str, Any]]
 def make_encoder(setting: Setting) -> Any:
     """Make an encoder from plain values; a value that is not named has the default of the version."""
     given = dict(setting)
-    if "own_target" not in given:  # as in versions that gave the folds together with the strategy
-        given.pop("cv", None)
-    if not given.get("keep_categories"):
-        given.pop("max_categories", None)
     if "slopes" in given:
         given["effects"] = given.pop("slopes")
     if isinstance(given.get("prior"), tuple):
@@ -74,24 +70,12 @@ def make_model(estimator: Any, setting: Setting, classes: bool, **parameters: An
     parts: tuple[str, ...] = ("interactions", "effects", "keep_categories")
     given = set(setting) - {"max_categories"} | ({"effects"} if "slopes" in setting else set())
     model = catbayes.SamplingClassifier if classes else catbayes.SamplingRegressor
-    if not hasattr(catbayes, "recommended_encoder"):  # the models of older versions have these parameters
-        return model(estimator, encoder, **{n: getattr(encoder, n) for n in parts if n in setting}, **parameters)
     usual = catbayes.recommended_encoder(
         estimator, parameters.get("fit_with", "auto"), **{n: encoder.get_params()[n] for n in ("own_target",)}
     )
     parts = (*parts, *(["max_categories"] if "keep_categories" not in setting else []))
     encoder.set_params(**{n: value for n, value in usual.get_params().items() if n in parts and n not in given})
     return model(estimator, encoder, **parameters)
-
-
-def encode_file(source: Path, encoder: Any, output: Path, engine: str, **how: Any) -> Any:
-    """Encode a file; engines are of older versions."""
-    return catbayes.encode(source, encoder, output, overwrite=True, **how)
-
-
-def encode_by_engine(source: Path, encoder: Any, output: Path, engine: str, **how: Any) -> Any:
-    """Encode a file by an engine, in versions whose translation has no `encode_file`."""
-    return catbayes.encode(source, encoder, output, overwrite=True, engine=engine, **how)  # type: ignore[call-arg]
 
 
 # ------------------------------------------------------------------------------------------------ tables and estimators
@@ -354,8 +338,8 @@ BRANCHES: dict[str, Setting] = {
     "folds, overdispersed counts": {"family": "poisson"},
     "folds, precision is not drawn": {"mapping": "mean_precision"},
     "folds, quantiles are not drawn": {"family": "normal", "mapping": "quantiles"},
-    "folds, effects": {"effects": True},
-    "order of the rows": {"keep_categories": "codes", "max_categories": None},
+    "folds, effects": {"effects": True, "informative": True},
+    "order of the rows": {"keep_categories": "codes", "max_categories": None, "informative": True},
     "control: include": {"own_target": "include"},
     "control: mean of the other rows": {"by hand": True},
 }
@@ -376,7 +360,10 @@ def leakage(api: Any) -> Results:
 
 
 def leak(api: Any, setting: Setting, low: int, high: int, seed: int) -> tuple[float, int]:
-    """Measure the correlation on one table of noise, and count the independent rows that it comes from."""
+    """Measure the correlation on one table, and count the independent rows that it comes from.
+
+    Only an informative column has effects and category outputs: there, the noise is the target less its mean.
+    """
     random = np.random.default_rng(seed)
     sizes = random.integers(low, high + 1, size=6000 // (low + high))
     category = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
@@ -386,6 +373,10 @@ def leak(api: Any, setting: Setting, low: int, high: int, seed: int) -> tuple[fl
         "poisson": lambda: random.poisson(5.0 * random.gamma(1.0, 1.0, len(category))),
     }
     y, group = noise[setting.get("family", "bernoulli")](), np.arange(len(category))
+    mean = np.zeros(len(y))
+    if setting.pop("informative", False):
+        mean = random.beta(1.0, 1.0, len(sizes))[category]
+        y = random.binomial(1, mean)
     given: Setting = {}
     if setting.pop("groups", False):  # of two rows that are the same
         category, y, group = (np.repeat(values, 2) for values in (category, y, group))
@@ -401,7 +392,7 @@ def leak(api: Any, setting: Setting, low: int, high: int, seed: int) -> tuple[fl
     held_out = group % 2 == 1
     model = make_estimator("LightGBM", False, 60).fit(features[~held_out], y[~held_out])
     predicted = model.predict(features[held_out])
-    correlation = np.corrcoef(predicted, y[held_out])[0, 1] if np.ptp(predicted) > 0 else 0.0
+    correlation = np.corrcoef(predicted, (y - mean)[held_out])[0, 1] if np.ptp(predicted) > 0 else 0.0
     return float(correlation), len(np.unique(group[held_out]))
 
 
@@ -434,6 +425,7 @@ def rows(api: Any) -> Results:
     else:
         file = spark.sparkContext.parallelize([0], 1).map(lambda _: __import__("catbayes").__file__).first()
         require_version(file)
+    asked: Setting = {"n_draws": 1, "row_id": "row"}
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder, "rows.parquet"), Path(folder, "encoded.parquet")
         table[[*names, "row"]].to_parquet(source, row_group_size=300)
@@ -443,14 +435,12 @@ def rows(api: Any) -> Results:
             passed = encoder.get_feature_names_out() == "region"
             drawn = encoder.sample(table[names], row_id=table["row"].to_numpy())[0]
             yield f"{family}, sample", plain(drawn[:, ~passed])
-            for way in ("duckdb", "polars", *(["spark"] if spark else [])):
-                if way == "spark":
-                    frame = spark.read.parquet(str(source)).repartition(3)
-                    encoded = catbayes.encode(frame, encoder, n_draws=1, row_id="row").toPandas()
-                else:
-                    encode = getattr(api, "encode_file", encode_by_engine)
-                    encoded = pandas.read_parquet(encode(source, encoder, output, way, n_draws=1, row_id="row"))
-                added = encoded.sort_values("row").drop(columns=[*names, "row"])
+            encoded = {"file": pandas.read_parquet(catbayes.encode(source, encoder, output, overwrite=True, **asked))}
+            if spark is not None:
+                frame = spark.read.parquet(str(source)).repartition(3)
+                encoded["spark"] = catbayes.encode(frame, encoder, **asked).toPandas()
+            for way, result in encoded.items():
+                added = result.sort_values("row").drop(columns=[*names, "row"])
                 yield f"{family}, {way}", plain(added.to_numpy())
 
 
@@ -459,13 +449,13 @@ def rows(api: Any) -> Results:
 
 def prepare(api: Any, name: str, size: float, folder: str) -> Callable[[], Any]:
     """Make the input of a task at a share of its full size, and return the task."""
-    if name == "encode by DuckDB":
+    if name == "encode a file":
         containers, y = make_table(int(1_000_000 * size))
         table, source = containers["polars"], Path(folder, "rows.parquet")
         table.write_parquet(source)
         encoder = api.make_encoder({"random_state": 0}).fit(table.head(100_000), y[:100_000])
-        encode = getattr(api, "encode_file", encode_by_engine)
-        return lambda: encode(source, encoder, Path(folder, "encoded.parquet"), "duckdb", n_draws=1)
+        output = Path(folder, "encoded.parquet")
+        return lambda: catbayes.encode(source, encoder, output, n_draws=1, overwrite=True)
     if name.startswith("fit_transform, "):
         containers, y = make_table(int(400_000 * size))
         table = containers[name.removeprefix("fit_transform, ")]
