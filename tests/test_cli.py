@@ -1,10 +1,8 @@
 """The command line: what it writes and prints, and its exit codes."""
 
 import json
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas
@@ -133,22 +131,6 @@ def test_without_its_libraries_the_command_line_names_the_extra(monkeypatch):
 
     with pytest.raises(SystemExit, match=r"catbayes\[cli\]"):
         main()
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_command_leaves_no_file(work, number, code):
-    fit()
-    pandas.concat([TABLE] * 300).to_parquet("big.parquet")
-    command = [sys.executable, "-m", "catbayes", "encode", "big.parquet", "--model", "m.catbayes", "-o", "x.parquet"]
-    process = subprocess.Popen([*command, "--draws", "50"], stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    while not list(work.glob(".x.parquet*")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(number)
-    _, printed = process.communicate(timeout=120)
-    assert "Traceback" not in printed
-    assert not list(work.glob("*x.parquet*"))
-    assert process.returncode == code
 
 
 @pytest.fixture
