@@ -17,7 +17,6 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from catbayes.core.fitted import Fitted, TrainingDraws
 from catbayes.core.layout import Layout
 from catbayes.core.leakage import check_folds
 from catbayes.core.selection import Selection
@@ -31,7 +30,7 @@ from catbayes.models import fitting
 from catbayes.models.backends import last_step
 from catbayes.models.calibration import HeldOut, Predicted
 from catbayes.models.columns import Columns, refuse_columns
-from catbayes.models.fitting import TrainingRows, from_origins, read_training, recommended_encoder
+from catbayes.models.fitting import TrainingRows, read_training, recommended_encoder
 from catbayes.models.prediction import (
     DrawnTable,
     NewRows,
@@ -42,7 +41,6 @@ from catbayes.models.prediction import (
     second_order,
 )
 from catbayes.models.saving import SavedModel
-from catbayes.models.updating import UpdatedModel
 
 FitWith = Literal["auto", "copies", "members", "rounds"]
 PredictWith = Literal["draws", "mean", "taylor"]
@@ -54,12 +52,22 @@ STD_DRAWS = 20
 """Draws for a standard deviation, at least: few strata leave the tails out."""
 
 
+def _goes_on(model: Any) -> bool:
+    estimator = model._chosen_estimator()
+    if not hasattr(estimator, "partial_fit"):
+        raise AttributeError(
+            f"{type(estimator).__name__} has no partial_fit, so that it cannot learn from more rows: fit again on all "
+            "of them, or take an estimator that has one, such as SGD, MLP or naive Bayes."
+        )
+    return True
+
+
 def _averages_numbers(model: Any) -> bool:
     """Tell whether predictions are numbers or probabilities, and not scores or votes."""
     return not isinstance(model, ClassifierMixin) or hasattr(model, "predict_proba")
 
 
-class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator, ABC):
+class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
     """Fit any estimator on draws of the categories, and average its predictions over draws."""
 
     def __init__(
@@ -87,6 +95,9 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
 
     # ------------------------------------------------------------------ what the two models define
 
+    _calibration_type: Any
+    """What is learnt from held-out rows."""
+
     @abstractmethod
     def _default_estimator(self) -> Any:
         """Return the estimator if none is given."""
@@ -100,21 +111,14 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         """Return predictions of one fitted estimator that can be averaged: (row,) or (row, class)."""
 
     @abstractmethod
-    def _calibration_of(self, held: HeldOut, seed: int) -> Any:
-        """Learn from held-out rows how targets differ from predictions."""
+    def _predicted(self, X: Any, classes: Any = None) -> Predicted:
+        """Predict rows for a calibration, with a column for each of `classes` if there are any."""
 
-    @abstractmethod
-    def _predict_for_calibration(self, X: Any, classes: Any = None) -> Predicted:
-        """Predict rows that were held out, with a column for each of `classes` if there are any."""
-
-    def _usual_spread(self, X: Any) -> float:
-        """Return the mean spread of predictions over draws; 1 where it is not used."""
+    def _mean_spread(self, X: Any) -> float:
+        """Return the mean spread of predictions over draws; 1 where a calibration does not use it."""
         return 1.0
 
-    def _check_answer(self, table: Table) -> None:
-        """Raise an error if the predictions of the fitted estimators cannot be averaged."""
-
-    def _corrected(self, responses: Array, X: Any) -> Array:
+    def _corrected(self, responses: Array, rows: NewRows) -> Array:
         """Return calibrated responses; numbers are returned as they are."""
         return responses
 
@@ -162,6 +166,11 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         refuse_columns(estimator, fit_params)
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        if "exposure" in fit_params:
+            raise InputError(
+                "exposure is for the encoder alone: give a model the rate, y / exposure, as y and the exposure as "
+                "sample_weight."
+            )
         X, table, called, weight = read_training(X, y, sample_weight, self)
         y, family, classes = self._read_y(np.asarray(called))
         used = y if weight is None else y[weight > 0]
@@ -171,75 +180,128 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         seed = new_seed(self.random_state)
         way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
         encoder = self._resolve_encoder(table, family, seed, self.encoder)
-        draws = self._training_draws(encoder, X, table, Named.of(y, called.name), weight, groups)
+        draws = fitting.training_draws(encoder, X, table, Named.of(y, called.name), weight, groups)
 
-        def number(labels: Any) -> Any:
-            """Class labels as 0, 1, …, which every library takes in the same order."""
-            if classes is None:
-                return labels
-            if not np.isin(labels, classes).all():
-                raise InputError(f"A validation set holds labels that y does not: expected {classes.tolist()}.")
-            return np.searchsorted(classes, labels)
-
-        if "exposure" in fit_params:
-            raise InputError(
-                "exposure is for the encoder alone: give a model the rate, y / exposure, as y and the exposure as "
-                "sample_weight."
-            )
+        y = y if classes is None else np.searchsorted(classes, y)  # which every library takes in the same order
         given = fit_params
         if fit_params:
             if get_config()["enable_metadata_routing"]:
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
-            fit_params = encode_tables(fit_params, encoder, draws, number)
+            fit_params = encode_tables(fit_params, encoder, draws, classes)
         n_draws = fitting.usual_draws(estimator, way, table.n_rows) if self.n_draws is None else self.n_draws
         columns = Columns.of(draws.layout, draws.columns, table.names)
         columns = columns.with_categories(estimator, way, draws.columns, fit_params)
-        about = (fit_params, n_draws, seed, classes, self._reporter(), columns)
-        rows = TrainingRows(draws, number(y), weight, groups, *about)
+        report = self._reporter()
+        rows = TrainingRows(draws, y, weight, groups, fit_params, n_draws, seed, classes, report, columns)
         if weight is not None and not weight.all():
             rows = rows.take(np.flatnonzero(weight))  # rows of no weight take no part, whatever the estimator
         fitted = fitting.fit(estimator, way, rows, seeded=self.random_state is not None, n_jobs=self.n_jobs)
 
-        if self.predict_with == "taylor":
-            require_smooth(fitted[0])
         # Fitted all at once: an error or an interruption before the end leaves the model as it was.
         fresh = copy(self)
         validate_data(fresh, X if table.frame is not None else table.array, skip_check_array=True)
-        fresh._settle(encoder, fitted, way, classes, columns)
-        fresh._check_answer(table)
+        fresh._settle(encoder, fitted, way, classes, columns.categories)
+        if classes is None:  # more than one number for each row raises an error
+            fresh._at_mean(fresh._read_new(table.take(np.arange(1))))
         if self.calibrate is not None:
-            how: dict[str, Any] = {"classes": classes, "encoder": encoder, "seed": seed, "report": rows.report}
-            fresh._calibration = fresh._calibration_of(HeldOut.of(fresh, table, y, weight, groups, given, **how), seed)
+            held = HeldOut.of(fresh, table, y, weight, groups, given, seed, report)
+            fresh._calibration = self._calibration_type.of(held)
         self.__dict__.update(vars(fresh))
         return self
 
-    def _training_draws(
-        self, encoder: Any, X: Any, table: Table, y: Named, weight: Array | None, groups: Any = None
-    ) -> TrainingDraws:
-        """Fit the encoder and return draws of the rows; without an encoder, the numbers as they are."""
-        if encoder is None:
-            return TrainingDraws(table, Layout.of(len(table.names)), (), lambda k: [])
-        return from_origins(encoder.fit_draws(X, y, weight, groups))
+    @available_if(_goes_on)
+    def partial_fit(
+        self, X: TableLike, y: ByRowOrName, classes: npt.ArrayLike | None = None, sample_weight: ByRowOrName = None
+    ) -> Self:
+        """Learn from the next batch of rows: the encoder grows by it, and the estimator makes one pass over it.
+
+        A row of a later batch is drawn from what was known before the batch, so that its own target is excluded; in the
+        first batch it is left out. The encoder has neither effects, which need all rows at once, nor categories as
+        features, of which there may be more later. `interactions="auto"` goes by the first batch.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            As for `fit`.
+        y : array-like of shape (n_rows,), or str
+            Target, or the name of its column in X.
+        classes : array-like, optional
+            All class labels, for a classifier; those of the first batch if None. The first batch has to hold them all.
+        sample_weight : array-like of shape (n_rows,), or str, optional
+            Weights of the rows, for the encoder, and for the estimator where it takes some; or their column.
+
+        Returns
+        -------
+        self
+            The model, fitted to everything it was given so far.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import SGDRegressor
+        >>> from catbayes import SamplingRegressor
+        >>> model = SamplingRegressor(SGDRegressor(random_state=0), random_state=0)
+        >>> for day in range(3):
+        ...     X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 10
+        ...     model = model.partial_fit(X, y)
+        >>> model.encoder_.evidence_.total.count.tolist()
+        [120.0]
+        """
+        self._check(self._chosen_estimator())
+        if self.fit_with not in ("auto", "rounds"):
+            raise InputError(f'fit_with={self.fit_with!r} fits once and for all: partial_fit needs "auto" or "rounds".')
+        if self.calibrate is not None:
+            raise InputError(f"calibrate={self.calibrate!r} needs all rows at once: partial_fit needs calibrate=None.")
+        for name in ("effects", "keep_categories"):
+            if self.encoder is not None and getattr(self.encoder, name):
+                raise InputError(f"The encoder has {name}: partial_fit needs one without, for more rows will come.")
+        first = not hasattr(self, "estimators_")
+        X, table, called, weight = read_training(X, y, sample_weight, self)
+        table = table if first else read_new(X, self)
+        y, family, found = self._read_y(np.asarray(called))
+        named = Named.of(y, called.name)
+        if first:
+            missing = set() if found is None or classes is None else {*np.asarray(classes).tolist()} - {*found.tolist()}
+            if missing:
+                raise InputError(
+                    f"The first batch has no rows of {sorted(missing)!r}: expected all classes in it. Give more rows."
+                )
+            seed = new_seed(self.random_state)
+            given = self._default_encoder(effects=False, keep_categories=None) if self.encoder is None else self.encoder
+            encoder = self._resolve_encoder(table, family, seed, given)
+            draws = fitting.training_draws(encoder, X, table, named, weight)
+            seeded = None if self.random_state is None else seed
+            estimator = fitting.fresh_clone(self._chosen_estimator(), found, seeded)
+            fitting.one_pass(estimator, draws, y, weight, found)
+            validate_data(self, X if table.frame is not None else table.array, skip_check_array=True)
+            self._settle(encoder, [estimator], "rounds", found)
+            return self
+        encoder, known = self.encoder_, getattr(self, "classes_", None)
+        if len(self.estimators_) > 1 or (encoder and any(column.extra_names for column in encoder.encoding_.columns)):
+            raise InputError(
+                "The model was fitted with members, effects or categories as features, and cannot go on: start with "
+                "partial_fit."
+            )
+        if known is not None and not np.isin(found, known).all():
+            unseen = sorted({*found.tolist()} - {*known.tolist()})
+            raise InputError(f"y holds {unseen!r}, which the first batch had not: expected {known.tolist()}.")
+        draws = fitting.draws_before(encoder, table, self._layout)
+        fitting.one_pass(self.estimators_[0], draws, y, weight, known)
+        if encoder is not None:
+            encoder.partial_fit(X, named, weight)
+        self._settle(encoder, self.estimators_, self.fit_with_, known)
+        return self
 
     def _settle(
-        self,
-        encoder: Any,
-        estimators: list[Any],
-        way: str,
-        classes: Any = None,
-        columns: Columns | None = None,
-        categories: Sequence[int] = (),
+        self, encoder: Any, estimators: list[Any], way: str, classes: Any = None, categories: Sequence[int] = ()
     ) -> None:
         """Store what was fitted, and prepare predictions; the inputs are known already."""
         self.encoder_, self.estimators_, self.fit_with_ = encoder, estimators, way
         if classes is not None:
             self.classes_ = classes
-        encoding = None if encoder is None else encoder.encoding_
-        inputs = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-        self._layout = Layout.of(len(inputs)) if encoding is None else encoding.layout
-        fitted = () if encoding is None else encoding.columns
-        self._columns = Columns.of(self._layout, fitted, inputs, categories) if columns is None else columns
-        self._draws = [] if encoding is None else DrawnTable.of(encoding, self._n_predicted)
+        self._layout = Layout.of(self.n_features_in_) if encoder is None else encoder.encoding_.layout
+        fitted = () if encoder is None else encoder.encoding_.columns
+        self._columns = Columns.of(self._layout, fitted, self._inputs, categories)
+        self._draws = [] if encoder is None else DrawnTable.of(encoder.encoding_, self._n_predicted)
         self._calibration = None
 
     def _check(self, estimator: Any) -> None:
@@ -343,42 +405,43 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
             only = {names.index(name) for name in columns}
         check_count("n_draws", n_draws)
         draws = [] if rows.encoding is None else rows.encoding.strata(n_draws)
-        return self._corrected(self._stack(rows, rows.drawn(draws, only)), X)
+        return self._corrected(self._stack(rows, rows.drawn(draws, only)), rows)
 
-    def _predict_average(self, X: Any) -> Array:
-        """Average over draws, or at the mean, or corrected to second order, as `predict_with` says."""
+    def _average(self, rows: NewRows) -> Array:
+        """Average over draws, or at the mean, or corrected to second order, as `predict_with` has it."""
         self._check_predict_with()
-        rows = self._read_new(X)
         if self.predict_with == "taylor":
             for model in self.estimators_:
                 require_smooth(model)
             return average(second_order(model, rows, self._respond) for model in self.estimators_)
         tables = self._draws
-        if rows.encoding is not None and rows.encoding is not self._encoding:  # with sets that were not seen
+        if rows.encoding is not None and rows.encoding is not self.encoder_.encoding_:  # with sets that were not seen
             tables = DrawnTable.of(rows.encoding, self._n_predicted)
         uncertain = rows.uncertain(tables)
         if self.predict_with == "mean" or not uncertain.any():
-            return self._predict_mean(rows)
+            return self._at_mean(rows)
         some = rows.take(uncertain)
         draws = some.drawn([table.whole() for table in tables])
         drawn = average(over_draws(self.estimators_, some, draws, self._respond))
         if uncertain.all():
             return drawn
         found = np.empty((len(rows), *drawn.shape[1:]))
-        found[uncertain], found[~uncertain] = drawn, self._predict_mean(rows.take(~uncertain))
+        found[uncertain], found[~uncertain] = drawn, self._at_mean(rows.take(~uncertain))
         return found
 
-    def _predict_calibrated(self, X: Any) -> Array:
-        """Return averages over draws, calibrated if they are probabilities and there is a calibration."""
-        return self._corrected(self._predict_average(X), X)
-
-    def _predict_mean(self, rows: NewRows) -> Array:
+    def _at_mean(self, rows: NewRows) -> Array:
         features = rows.features(rows.expected())
         return average(self._respond(model, features) for model in self.estimators_)
 
-    def _predict_std(self, X: Any) -> Array:
-        """Standard deviation of the predictions over draws from the whole posterior."""
-        return np.asarray(self._predict_posterior(X, max(STD_DRAWS, self._n_predicted)).std(axis=0))
+    def _predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return averages over draws, calibrated if there is a calibration, and their spread."""
+        rows = self._read_new(X)
+        found = self._corrected(self._average(rows), rows)
+        return (found, self._spread(rows)) if return_std else found
+
+    def _spread(self, rows: NewRows) -> Array:
+        """Compute the standard deviation of the predictions over draws from the whole posterior."""
+        return np.asarray(self._under_posterior(rows, max(STD_DRAWS, self._n_predicted)).std(axis=0))
 
     @available_if(_averages_numbers)
     def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
@@ -412,9 +475,9 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
         >>> bool((upper - lower)[1] > (upper - lower)[0])
         True
         """
-        predicted = self._predict_calibrated(X)  # trees may jump at the mean of a category to what few draws give
-        coverage = check_number("coverage", coverage, 0.0, 1.0)
-        draws = self._predict_posterior(X, check_count("n_draws", n_draws, 2))
+        coverage, rows = check_number("coverage", coverage, 0.0, 1.0), self._read_new(X)
+        predicted = self._corrected(self._average(rows), rows)  # trees may jump at the mean to what few draws give
+        draws = self._under_posterior(rows, check_count("n_draws", n_draws, 2))
         # As if the k-th of n draws in order stood in the middle of the k-th of n strata: quantile (k - ½) / n.
         lower, upper = np.quantile(draws, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0], axis=0, method="hazen")
         return np.minimum(lower, predicted), np.maximum(upper, predicted)
@@ -429,12 +492,11 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
             )
         return self._calibration
 
-    def _predict_posterior(self, X: Any, n_draws: int) -> Array:
-        """Predictions under draws of the whole posterior, whatever the model was trained with, (draw, row, …)."""
-        rows = self._read_new(X)
-        encoding = rows.encoding
-        draws = [] if encoding is None else encoding.strata(n_draws, in_full=True, slots=rows.reduce())
-        return self._corrected(self._stack(rows, rows.drawn(draws)), X)
+    def _under_posterior(self, rows: NewRows, n_draws: int) -> Array:
+        """Predict under draws of the whole posterior, whatever the model was trained with, (draw, row, …)."""
+        some, slots = rows.reduced()
+        draws = [] if rows.encoding is None else rows.encoding.strata(n_draws, in_full=True, slots=slots)
+        return self._corrected(self._stack(some, some.drawn(draws)), rows)
 
     def _stack(self, rows: NewRows, values: Any) -> Array:
         predictions = over_draws(self.estimators_, rows, values, self._respond)
@@ -442,11 +504,12 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
 
     def _read_new(self, X: Any) -> NewRows:
         table = read_new(X, self)
-        return NewRows(self._encoding, self._layout, table)
+        return NewRows(None if self.encoder_ is None else self.encoder_.encoding_, self._layout, table)
 
     @property
-    def _encoding(self) -> Fitted | None:
-        return None if self.encoder_ is None else self.encoder_.encoding_
+    def _inputs(self) -> list[Any]:
+        """Names of the columns of X, or their numbers."""
+        return list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
 
     # ------------------------------------------------------------------------------ features
 
@@ -551,8 +614,7 @@ class SamplingModel(SavedModel, UpdatedModel, MetaEstimatorMixin, BaseEstimator,
             raise InputError(
                 f"values has shape {values.shape}: expected its last axis to be as long as get_feature_names_out()."
             )
-        inputs = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        names = [*inputs, *(column.name for column in self._layout.interactions)]
+        names = [*self._inputs, *(column.name for column in self._layout.interactions)]
         pairs = zip(names, self._layout.places, strict=True)
         averages = {name: values[..., place].mean(axis=-1) for name, place in pairs if place.stop > place.start}
         return {name: float(mean) if mean.ndim == 0 else mean for name, mean in averages.items()}

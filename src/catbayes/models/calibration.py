@@ -7,7 +7,7 @@ quantiles are those of held-out rows with categories of about the same frequency
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -56,6 +56,7 @@ class HeldOut:
     weight: Array
     fold: Codes
     informative: Codes  # encoded columns that have a signal, among all rows
+    seed: int
 
     @classmethod
     def of(
@@ -66,55 +67,55 @@ class HeldOut:
         weight: Array | None,
         groups: Any,
         fit_params: dict[str, Any],
-        *,
-        classes: Any,
-        encoder: Any,
         seed: int,
         report: Callable[[str], None],
     ) -> HeldOut:
-        """Fit the model without each fold in turn, and predict the fold.
+        """Fit the model without each fold in turn, and predict the fold; `y` has numbers for classes.
 
         Spreads are scaled to those of the fitted model: by chance one model depends more on its draws than another.
         """
-        columns = () if encoder is None else [c for c in encoder.encoding_.columns if not c.is_interaction]
-        informative = np.flatnonzero([not column.is_silent for column in columns])
+        classes, encoder = getattr(model, "classes_", None), model.encoder_
         own = int(stream(seed, Purpose.CALIBRATION).integers(np.iinfo(np.int32).max))
-        numbers = y if classes is None else np.searchsorted(classes, y)
         used = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
-        some = (numbers[used], numbers[used], None if groups is None else np.asarray(groups)[used], own)
+        some = (y[used], y[used], None if groups is None else np.asarray(groups)[used], own)
         folds = make_folds("calibrate", model.calibrate, *some, classes=classes is not None)
         if len(folds) < 2:
             raise InputError(f"calibrate={model.calibrate!r} makes one fold: expected two or more.")
-        folds = [(used[train], used[test]) for train, test in folds]
+        columns = () if encoder is None else [c for c in encoder.encoding_.columns if not c.is_interaction]
         if encoder is not None:  # rows of held-out categories matter most
             encoder = clone(encoder).set_params(unseen="prior")
-        here = model._usual_spread(table.take(_some(used)))
-        parts = []
+
+        def usual_spread(fitted: Any, rows: Codes) -> float:
+            return float(fitted._mean_spread(table.take(rows[:: max(1, len(rows) // 1000)])))
+
+        spread, parts = usual_spread(model, used), []
         for number, (train, test) in enumerate(folds):
-            if classes is not None and len(np.unique(numbers[train])) < 2:
+            train, test = used[train], used[test]
+            if classes is not None and len(np.unique(y[train])) < 2:
                 raise InputError(
                     f"calibrate={model.calibrate!r}: rows outside of a fold hold one class only: expected two or more "
                     "rows of each class. Use calibrate=None, or more folds."
                 )
             state = None if model.random_state is None else own + number
             other = clone(model).set_params(calibrate=None, encoder=encoder, random_state=state, verbose=0)
+            labels = y[train] if classes is None else classes[y[train]]
             given = [None if values is None else np.asarray(values)[train] for values in (weight, groups)]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", InputWarning)  # which the fit to all rows gave
-                other.fit(table.take(train), y[train], *given, **params_of(fit_params, table.n_rows, train))
-                part = other._predict_for_calibration(table.take(test), classes)
-                usual = other._usual_spread(table.take(_some(train)))
-            parts.append(replace(part, spread=part.spread * (here / usual if usual > 0 else 1.0)))
+                other.fit(table.take(train), labels, *given, **params_of(fit_params, table.n_rows, train))
+                part = other._predicted(table.take(test), classes)
+                own_spread = usual_spread(other, train)
+            parts.append(replace(part, spread=part.spread * (spread / own_spread if own_spread > 0 else 1.0)))
             report(f"calibrating: fold {number + 1} of {len(folds)}")
-        rows = np.concatenate([test for _, test in folds])
-        fold = np.repeat(np.arange(len(folds)), [len(test) for _, test in folds])
-        weights = np.ones(len(rows)) if weight is None else weight[rows]
-        return cls(Predicted.join(parts), numbers[rows], weights, fold, informative)
-
-
-def _some(rows: Codes) -> Codes:
-    """Return about a thousand of the rows, evenly spaced."""
-    return rows[:: max(1, len(rows) // 1000)]
+        rows = np.concatenate([used[test] for _, test in folds])
+        return cls(
+            predicted=Predicted.join(parts),
+            y=y[rows],
+            weight=np.ones(len(rows)) if weight is None else weight[rows],
+            fold=np.repeat(np.arange(len(folds)), [len(test) for _, test in folds]),
+            informative=np.flatnonzero([not column.is_silent for column in columns]),
+            seed=seed,
+        )
 
 
 EDGES = (0.5, 1.5, 5.5, 20.5)
@@ -164,18 +165,6 @@ class Quantiles:
     def at(self, levels: Any) -> Array:
         """Return quantiles, which are never beyond the outermost values."""
         return np.asarray(np.interp(levels, self.levels, self.values))
-
-
-def _quantile_arrays(quantiles: Sequence[Quantiles | None]) -> dict[str, Array]:
-    found = [(number, own) for number, own in enumerate(quantiles) if own is not None]
-    return {f"{name}_{number}": getattr(own, name) for number, own in found for name in ("values", "levels")}
-
-
-def _read_quantiles(arrays: Mapping[str, Any]) -> list[Quantiles | None]:
-    return [
-        Quantiles(arrays[f"values_{number}"], arrays[f"levels_{number}"]) if f"values_{number}" in arrays else None
-        for number in KINDS
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,29 +244,18 @@ class NextTarget:
     extent: Array  # the sum of the scales of its rows, by kind
 
     @classmethod
-    def of(cls, held: HeldOut, seed: int) -> NextTarget:
+    def of(cls, held: HeldOut) -> NextTarget:
         """Estimate the scale, for each fold from the others, and then the quantiles of scaled residuals."""
         predicted, weight, residual = held.predicted, held.weight, held.y - held.predicted.response
         scale = np.empty_like(residual)
         for fold in np.unique(held.fold):
             own = held.fold == fold
-            scale[own] = ErrorScale.of(predicted.take(~own), residual[~own], weight[~own], seed)(predicted.take(own))
+            scale_of = ErrorScale.of(predicted.take(~own), residual[~own], weight[~own], held.seed)
+            scale[own] = scale_of(predicted.take(own))
         kind = kinds_of(predicted.seen, held.informative)
         quantiles = [Quantiles.of(residual / scale, weights_for_kind(kind == number, weight)) for number in KINDS]
         extent = np.asarray(np.bincount(kind, weight * scale, len(KINDS)), dtype=np.float64)
-        return cls(ErrorScale.of(predicted, residual, weight, seed), held.informative, quantiles, extent)
-
-    def to_arrays(self) -> dict[str, Any]:
-        """Return arrays for a file; the trees are a file of their own."""
-        own = {"noise": self.scale.noise, "trust": self.scale.trust, "extent": self.extent, "columns": self.columns}
-        return own | _quantile_arrays(self.quantiles)
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any], trees: Any) -> NextTarget:
-        """Read what `to_arrays` returned."""
-        scale = ErrorScale(float(arrays["noise"]), float(arrays["trust"]), trees)
-        quantiles: Any = _read_quantiles(arrays)
-        return cls(scale, arrays["columns"].astype(np.intp), quantiles, arrays["extent"])
+        return cls(ErrorScale.of(predicted, residual, weight, held.seed), held.informative, quantiles, extent)
 
     def tails(self, coverage: float) -> tuple[float, float]:
         """Return the levels of the shortest intervals with this coverage: targets may have one long tail."""
@@ -287,9 +265,8 @@ class NextTarget:
 
         def length(share: float) -> float:
             low, high = ends(share)
-            return float(
-                sum(e * (one.at(high) - one.at(low)) for e, one in zip(self.extent, self.quantiles, strict=True))
-            )
+            pairs = zip(self.extent, self.quantiles, strict=True)
+            return float(sum(extent * (one.at(high) - one.at(low)) for extent, one in pairs))
 
         return ends(min(SHARES, key=length))
 
@@ -362,27 +339,14 @@ class NextClass:
         predicted, y, weight = held.predicted, held.y, held.weight
         nothing = Scaling(1.0, np.zeros(predicted.response.shape[1]))
         usual, kind = Scaling.fit(predicted.response, y, weight, nothing), kinds_of(predicted.seen, held.informative)
-        scalings: list[Scaling] = []
-        quantiles: list[Quantiles | None] = []
-        for number in KINDS:
+        scalings: list[Scaling] = [usual] * len(KINDS)
+        quantiles: list[Quantiles | None] = [None] * len(KINDS)
+        for number in np.unique(kind):
             own = kind == number
-            scalings.append(Scaling.fit(predicted.response[own], y[own], weight[own], usual) if own.any() else usual)
-            quantiles.append(
-                _improbability(scalings[-1](predicted.response[own]), y[own], weight[own]) if own.any() else None
-            )
+            response = predicted.response[own]
+            scalings[number] = Scaling.fit(response, y[own], weight[own], usual)
+            quantiles[number] = _improbability(scalings[number](response), y[own], weight[own])
         return cls(held.informative, scalings, quantiles)
-
-    def to_arrays(self) -> dict[str, Any]:
-        """Return arrays for a file."""
-        slopes, offsets = zip(*((scaling.slope, scaling.offsets) for scaling in self.scalings), strict=True)
-        own = {"slopes": np.array(slopes), "offsets": np.stack(offsets), "columns": self.columns}
-        return own | _quantile_arrays(self.quantiles)
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any], trees: Any) -> NextClass:
-        """Read what `to_arrays` returned."""
-        scalings = list(map(Scaling, arrays["slopes"].tolist(), arrays["offsets"]))
-        return cls(arrays["columns"].astype(np.intp), scalings, _read_quantiles(arrays))
 
     def probabilities(self, response: Array, seen: Array) -> Array:
         """Return calibrated probabilities of rows, (…, row, class)."""

@@ -20,7 +20,8 @@ from catbayes.errors import InputError, warn
 from catbayes.families import family_name, family_of_classes, find_family
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.base import SamplingModel
-from catbayes.models.calibration import HeldOut, NextClass, Predicted
+from catbayes.models.calibration import NextClass, Predicted
+from catbayes.models.prediction import NewRows
 
 MANY_CLASSES = 50
 """Classes beyond which a tree for each in every round takes long."""
@@ -111,6 +112,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     """
 
     classes_: np.ndarray[Any, Any]
+    _calibration_type = NextClass
 
     def _default_estimator(self) -> Any:
         return HistGradientBoostingClassifier()
@@ -145,7 +147,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         classes : ndarray of shape (n_rows,)
             Class labels.
         """
-        average = self._predict_calibrated(X)
+        average = self._predict(X)
         best = average.argmax(axis=1) if average.ndim == 2 else (average > 0).astype(int)
         return np.asarray(self.classes_[best])
 
@@ -169,8 +171,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         probabilities : ndarray of shape (n_rows, n_classes), or a pair of such
             Columns in the order of `classes_`.
         """
-        average = self._predict_calibrated(X)
-        return (average, self._predict_std(X)) if return_std else average
+        return self._predict(X, return_std)
 
     @available_if(_has_probabilities)
     def predict_set(self, X: TableLike, coverage: float = 0.9) -> npt.NDArray[np.bool_]:
@@ -203,7 +204,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         """
         coverage = check_number("coverage", coverage, 0.0, 1.0)
         calibration: NextClass = self._calibrated("predict_set")
-        return calibration.sets(self._predict_for_calibration(X, self.classes_), coverage)
+        return calibration.sets(self._predicted(X, self.classes_), coverage)
 
     def _check(self, estimator: Any) -> None:
         super()._check(estimator)
@@ -213,26 +214,23 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
                 "is nothing to calibrate. Use calibrate=None, or another estimator."
             )
 
-    def _predict_average(self, X: Any) -> Array:
-        average = super()._predict_average(X)
+    def _average(self, rows: NewRows) -> Array:
+        average = super()._average(rows)
         if self.predict_with == "taylor" and hasattr(self, "predict_proba"):  # a correction may leave the range
             average = np.clip(average, 0.0, 1.0)
             average /= average.sum(axis=1, keepdims=True)
         return average
 
-    def _corrected(self, responses: Array, X: Any) -> Array:
+    def _corrected(self, responses: Array, rows: NewRows) -> Array:
         if self._calibration is None:
             return responses
-        return np.asarray(self._calibration.probabilities(responses, self._read_new(X).seen()))
+        return np.asarray(self._calibration.probabilities(responses, rows.seen()))
 
-    def _calibration_of(self, held: HeldOut, seed: int) -> NextClass:
-        return NextClass.of(held)
-
-    def _predict_for_calibration(self, X: Any, classes: Any = None) -> Predicted:
-        average, rows = self._predict_average(X), self._read_new(X)
-        response = np.zeros((len(average), len(classes)))
-        response[:, np.searchsorted(classes, self.classes_)] = average  # a fold may lack a class
-        none = np.zeros(len(average))
+    def _predicted(self, X: Any, classes: Any = None) -> Predicted:
+        rows = self._read_new(X)
+        response = np.zeros((len(rows), len(classes)))
+        response[:, np.searchsorted(classes, self.classes_)] = self._average(rows)  # a fold may lack a class
+        none = np.zeros(len(rows))
         return Predicted(response, none, rows.seen(), none[:, None])
 
     @available_if(_has_probabilities)
@@ -256,7 +254,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
             As the estimator has them.
         """
-        return self._predict_average(X)
+        return self._average(self._read_new(X))
 
     def _respond(self, model: Any, features: Array) -> Array:
         """Return probabilities, else scores, else votes; the estimator has numbers for the classes."""

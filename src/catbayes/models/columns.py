@@ -7,6 +7,7 @@ and numbers are those of the columns of X, and are replaced by the features that
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,6 @@ from catbayes.core.column import FittedColumn
 from catbayes.core.layout import Layout
 from catbayes.errors import InputError
 from catbayes.models.backends import backend_of
-from catbayes.models.backends.base import plain_names
 
 NAMED = ("categories", "types", "refused")
 """Roles that have no meaning for features that the steps of a Pipeline made of others."""
@@ -56,10 +56,8 @@ class Columns:
     inputs: tuple[Any, ...]  # names, or numbers where there are none
     names: tuple[str, ...]  # of the features
     plain_names: tuple[str, ...]  # of the features, as boosters take them
-    places: tuple[range, ...]  # the features of each column
-    means: tuple[range, ...]  # those of them that signs are for
-    passing: frozenset[int]  # columns that are not encoded
-    pairs: tuple[tuple[tuple[int, ...], range], ...]  # combined columns, and the features of each combination
+    layout: Layout
+    means: tuple[int, ...]  # how many of the features of each column signs are for
     categories: tuple[int, ...] = ()  # features that are numbers of categories
 
     @classmethod
@@ -67,20 +65,12 @@ class Columns:
         cls, layout: Layout, fitted: Sequence[FittedColumn], inputs: Sequence[Any], categories: Sequence[int] = ()
     ) -> Columns:
         """Find the features of each column."""
-        names = inputs if isinstance(inputs[0], str) else [f"x{n}" for n in range(len(inputs))]
-        features = tuple(layout.names(list(names)))
-        places = tuple(range(place.start, place.stop) for place in layout.places)
-        mapped = {column.position: len(column.mapping.names()) for column in fitted}
-        return cls(
-            inputs=tuple(inputs),
-            names=features,
-            plain_names=plain_names(features),
-            places=places[: len(inputs)],
-            means=tuple(place[: mapped.get(number, 1)] for number, place in enumerate(places[: len(inputs)])),
-            passing=frozenset(layout.passing),
-            pairs=tuple((column.parts, places[column.position]) for column in layout.interactions),
-            categories=tuple(categories),
+        names = tuple(
+            layout.names(list(inputs) if isinstance(inputs[0], str) else [f"x{n}" for n in range(len(inputs))])
         )
+        means = {column.position: len(column.mapping.names()) for column in fitted}
+        counts = tuple(means.get(number, 1) for number in range(len(inputs)))
+        return cls(tuple(inputs), names, plain_names(names), layout, counts, tuple(categories))
 
     def with_categories(
         self, estimator: Any, fit_with: str, fitted: Sequence[FittedColumn], fit_params: Mapping[str, Any]
@@ -89,7 +79,7 @@ class Columns:
         backend, params = backend_of(estimator), {**estimator.get_params(deep=False), **fit_params}
         named = [
             (name, place)
-            for role, read in (("categories", self.named_categories), ("types", self.named_types))
+            for role, read in (("categories", self._named_categories), ("types", self._named_types))
             for name, value in backend.given(role, params).items()
             for place in read(value, name)
         ]
@@ -101,10 +91,83 @@ class Columns:
                     "encode the column."
                 )
             return self
-        codes = {self.places[c.position].stop - 1 for c in fitted if c.extra_names[-1:] == ("code",)}
+        codes = {self.layout.places[c.position].stop - 1 for c in fitted if c.extra_names[-1:] == ("code",)}
         return replace(self, categories=tuple(sorted({*codes, *(place for _, place in named)})))
 
-    def column(self, name: Any, parameter: str) -> int:
+    # ------------------------------------------------------------------------------ one method a role
+
+    def _named_categories(self, value: Any, parameter: str) -> list[int]:
+        """Return the features of columns that the user calls categories, but for encoded ones."""
+        if isinstance(value, str) and value not in self.inputs:
+            names = [name.strip() for name in value.removeprefix("name:").split(",")]
+            value = [int(name) if name.isdecimal() else name for name in names]
+        named = np.ravel(np.asarray(value, dtype=object)).tolist()
+        if len(named) == len(self.inputs) and all(isinstance(one, bool | np.bool_) for one in named):
+            named = np.flatnonzero(named).tolist()
+        columns = [self._column(one, parameter) for one in named]
+        return [self.layout.places[number].start for number in columns if number in self.layout.passing]
+
+    def _named_types(self, value: Any, parameter: str) -> list[int]:
+        """Return the same from a type for each column, of which "c" is a category."""
+        kinds = self._by_column(value, parameter, "c")
+        return self._named_categories([column for column, kind in kinds.items() if kind == "c"], parameter)
+
+    def signs(self, value: Any, parameter: str) -> list[int]:
+        """Return a sign for each feature; that of a column is for the mean of its categories."""
+        signs = [0] * len(self.names)
+        for name, sign in self._by_column(value, parameter, 1).items():
+            if not (isinstance(sign, int | np.integer) and sign in (-1, 0, 1)):
+                raise InputError(f"{parameter} is {sign!r} for {name!r}: expected -1, 0 or 1.")
+            places = self._features(name, parameter)
+            if name not in self.names or name in self.inputs:
+                places = places[: self.means[self._column(name, parameter)]]
+            if sign and len(places) != 1:
+                names = [self.names[place] for place in places]
+                raise InputError(f"{parameter} names {name!r}, which has {len(names)} means: expected one of {names}.")
+            if sign and places[0] in self.categories:
+                raise InputError(
+                    f"{parameter} has a sign for {self.names[places[0]]!r}, which is a category of the booster: "
+                    "expected signs for numbers."
+                )
+            if sign:
+                signs[places[0]] = int(sign)
+        return signs
+
+    def groups(self, value: Any, parameter: str) -> list[list[int]]:
+        """Return groups of features: those of their columns, and of combinations of columns of one group."""
+        if value == "no_interactions":
+            value = [[number] for number in range(len(self.inputs))]
+        if isinstance(value, str) or any(isinstance(group, str) or not hasattr(group, "__iter__") for group in value):
+            raise InputError(f"{parameter}={value!r}: expected lists of columns, such as [[{self.inputs[0]!r}]].")
+        found = [{place for name in group for place in self._features(name, parameter)} for group in value]
+        own = [set(self._places(number)) for number in range(len(self.inputs))]
+        columns = [{number for number, places in enumerate(own) if group & places} for group in found]
+        for column in self.layout.interactions:
+            together = [
+                group for group, numbers in zip(found, columns, strict=True) if numbers.issuperset(column.parts)
+            ]
+            if not together:
+                raise InputError(
+                    f"{parameter} keeps {[self.inputs[part] for part in column.parts]} apart, and the encoder combines "
+                    "them: set interactions=None."
+                )
+            for group in together:
+                group.update(self._places(column.position))
+        return [sorted(group) for group in found]
+
+    def amounts(self, value: Any, parameter: str) -> list[float]:
+        """Return a number for each feature, that of its column, or 1."""
+        amounts = [1.0] * len(self.names)
+        for name, amount in self._by_column(value, parameter, 1.0).items():
+            if not isinstance(amount, int | float | np.number) or not 0.0 <= amount < np.inf:
+                raise InputError(f"{parameter} is {amount!r} for {name!r}: expected a number from 0 on.")
+            for place in self._features(name, parameter):
+                amounts[place] = float(amount)
+        return amounts
+
+    # ------------------------------------------------------------------------------ names
+
+    def _column(self, name: Any, parameter: str) -> int:
         """Return the number of a column of X that is named or numbered."""
         if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(self.inputs):
             return int(name)
@@ -113,13 +176,17 @@ class Columns:
         known = list(dict.fromkeys([*self.inputs, *self.names]))
         raise InputError(f"{parameter} names {name!r}, which is no feature: expected some of {known}.")
 
-    def features(self, name: Any, parameter: str) -> range:
+    def _places(self, number: int) -> range:
+        place = self.layout.places[number]
+        return range(place.start, place.stop)
+
+    def _features(self, name: Any, parameter: str) -> range:
         """Return the places of all features of a column, or of the feature of that name."""
         if isinstance(name, str) and name not in self.inputs and name in self.names:
             return range(self.names.index(name), self.names.index(name) + 1)
-        return self.places[self.column(name, parameter)]
+        return self._places(self._column(name, parameter))
 
-    def by_column(self, values: Any, parameter: str, example: Any) -> dict[Any, Any]:
+    def _by_column(self, values: Any, parameter: str, example: Any) -> dict[Any, Any]:
         """Return values by name as they are, or those of all columns of X by number."""
         if isinstance(values, Mapping):
             return dict(values)
@@ -130,78 +197,13 @@ class Columns:
             )
         return dict(enumerate(values))
 
-    # ------------------------------------------------------------------------------ one method a role
 
-    def named_categories(self, value: Any, parameter: str) -> list[int]:
-        """Return the features of columns that the user calls categories.
-
-        Encoded columns are left out: their posteriors are no numbers of categories.
-        """
-        if isinstance(value, str) and value not in self.inputs:
-            names = [name.strip() for name in value.removeprefix("name:").split(",")]
-            value = [int(name) if name.isdecimal() else name for name in names]
-        named = np.ravel(np.asarray(value, dtype=object)).tolist()
-        if len(named) == len(self.inputs) and all(isinstance(one, bool | np.bool_) for one in named):
-            named = np.flatnonzero(named).tolist()
-        columns = [self.column(one, parameter) for one in named]
-        return [self.places[number].start for number in columns if number in self.passing]
-
-    def named_types(self, value: Any, parameter: str) -> list[int]:
-        """Return the same from a type for each column, of which "c" is a category."""
-        kinds = self.by_column(value, parameter, "c")
-        return self.named_categories([column for column, kind in kinds.items() if kind == "c"], parameter)
-
-    def signs(self, value: Any, parameter: str) -> list[int]:
-        """Return a sign for each feature; that of a column is for the mean of its categories."""
-        signs = [0] * len(self.names)
-        for name, sign in self.by_column(value, parameter, 1).items():
-            if not (isinstance(sign, int | np.integer) and sign in (-1, 0, 1)):
-                raise InputError(f"{parameter} is {sign!r} for {name!r}: expected -1, 0 or 1.")
-            if sign:
-                place = self._mean(name, parameter)
-                if place in self.categories:
-                    raise InputError(
-                        f"{parameter} has a sign for {self.names[place]!r}, which is a category of the booster: "
-                        "expected signs for numbers."
-                    )
-                signs[place] = int(sign)
-        return signs
-
-    def _mean(self, name: Any, parameter: str) -> int:
-        """Return the feature that a sign is for: of that name, or the mean of a column."""
-        if isinstance(name, str) and name not in self.inputs:
-            return self.features(name, parameter).start
-        number = self.column(name, parameter)
-        if len(self.means[number]) == 1:
-            return self.means[number].start
-        names = [self.names[place] for place in self.means[number]]
-        raise InputError(f"{parameter} names {name!r}, which has {len(names)} means: expected one of {names}.")
-
-    def groups(self, value: Any, parameter: str) -> list[list[int]]:
-        """Return groups of features: those of their columns, and of combinations of columns of one group."""
-        if value == "no_interactions":
-            value = [[number] for number in range(len(self.inputs))]
-        if isinstance(value, str) or any(isinstance(group, str) or not hasattr(group, "__iter__") for group in value):
-            raise InputError(f"{parameter}={value!r}: expected lists of columns, such as [[{self.inputs[0]!r}]].")
-        found = [{place for name in group for place in self.features(name, parameter)} for group in value]
-        columns = [{n for n, places in enumerate(self.places) if group.intersection(places)} for group in found]
-        for parts, places in self.pairs:
-            holding = [group for group, own in zip(found, columns, strict=True) if own.issuperset(parts)]
-            if not holding:
-                raise InputError(
-                    f"{parameter} keeps {[self.inputs[part] for part in parts]} apart, and the encoder combines them: "
-                    "set interactions=None."
-                )
-            for group in holding:
-                group.update(places)
-        return [sorted(group) for group in found]
-
-    def amounts(self, value: Any, parameter: str) -> list[float]:
-        """Return a number for each feature, that of its column, or 1."""
-        amounts = [1.0] * len(self.names)
-        for name, amount in self.by_column(value, parameter, 1.0).items():
-            if not isinstance(amount, int | float | np.number) or not 0.0 <= amount < np.inf:
-                raise InputError(f"{parameter} is {amount!r} for {name!r}: expected a number from 0 on.")
-            for place in self.features(name, parameter):
-                amounts[place] = float(amount)
-        return amounts
+def plain_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names as LightGBM and XGBoost take them: without blanks, brackets and the like, and no two alike."""
+    taken: dict[str, None] = {}
+    for name in (re.sub(r"[\s\[\]{}\",:<]", "_", name) for name in names):
+        number, free = 1, name
+        while free in taken:
+            number, free = number + 1, f"{name}_{number + 1}"
+        taken[free] = None
+    return tuple(taken)

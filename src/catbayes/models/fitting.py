@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
@@ -33,6 +34,7 @@ from sklearn.utils.validation import has_fit_parameter
 from catbayes.core.column import FittedColumn
 from catbayes.core.config import splitter_of
 from catbayes.core.fitted import TrainingDraws
+from catbayes.core.layout import Layout
 from catbayes.core.random import Purpose, stream
 from catbayes.core.rows import take_named
 from catbayes.core.table import Named, Table
@@ -163,26 +165,44 @@ def origins(columns: Sequence[FittedColumn]) -> list[Array]:
     Nothing is subtracted from counts and classes. Forests and XGBoost round features to single precision, in which
     amounts near 1e9 are 64 apart; differences from the usual amount are not.
     """
-
-    def origin(column: FittedColumn) -> Array:
+    found = []
+    for column in columns:
         usual = column.expectation[column.index.unseen]
-        differs = np.arange(len(usual)) < len(usual) - len(column.extra_names)  # what is no function of θ is no amount
-        return np.where(differs & column.family.as_differences, usual, 0.0)
-
-    return [origin(column) for column in columns]
+        drawn = np.arange(len(usual)) < len(usual) - len(column.extra_names)  # what is no function of θ is no amount
+        found.append(np.where(drawn & column.family.as_differences, usual, 0.0))
+    return found
 
 
 def from_origins(draws: TrainingDraws) -> TrainingDraws:
     """Return draws as differences from the origins; columns without signal are constant."""
-    columns = draws.columns
-    taken_off = origins(columns)
+    columns, own = draws.columns, origins(draws.columns)
 
     def blocks(k: int) -> Iterator[Array]:
-        found = zip(columns, draws.blocks(k), taken_off, strict=True)
-        flat = ((column.flattened(block), origin) for column, block, origin in found)
-        return (block - origin if origin.any() else block for block, origin in flat)
+        for column, block, origin in zip(columns, draws.blocks(k), own, strict=True):
+            flat = column.flattened(block)
+            yield flat - origin if origin.any() else flat
 
     return replace(draws, blocks=blocks)
+
+
+def training_draws(
+    encoder: SamplingBayesianEncoder | None, X: Any, table: Table, y: Named, weight: Array | None, groups: Any = None
+) -> TrainingDraws:
+    """Fit the encoder and return draws of the rows; without an encoder, the numbers as they are."""
+    if encoder is None:
+        return TrainingDraws(table, Layout.of(len(table.names)), (), lambda k: [])
+    return from_origins(encoder.fit_draws(X, y, weight, groups))
+
+
+def draws_before(encoder: SamplingBayesianEncoder | None, table: Table, layout: Layout) -> TrainingDraws:
+    """Draw rows from what was known before them, so that their own targets are excluded."""
+    if encoder is None:
+        return TrainingDraws(table, layout, (), lambda k: [])
+    fitted = encoder.encoding_
+    seed = int(stream(fitted.seed, Purpose.PART, int(fitted.evidence.total.count.sum())).integers(2**31 - 1))
+    fitted = fitted.extended(table.column)
+    blocks = [block[0] for block in fitted.draws(fitted.slots(table.column), 1, seed=seed)]
+    return from_origins(TrainingDraws(table, layout, fitted.columns, lambda k: blocks))
 
 
 def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
@@ -400,6 +420,18 @@ def fit_weighted(model: Any, X: Any, y: Any, weight: Any, params: dict[str, Any]
     name = weight_name(model)
     weights = {} if weight is None or name is None else {name: weight}
     return model.fit(X, y, **weights, **params)
+
+
+def one_pass(estimator: Any, draws: TrainingDraws, y: Any, weight: Array | None, classes: Any) -> None:
+    """Let the estimator make one pass over a draw."""
+    takes = signature(estimator.partial_fit).parameters
+    options: dict[str, Any] = {}
+    if "sample_weight" in takes and weight is not None:
+        options["sample_weight"] = weight
+    if classes is not None and "classes" in takes:
+        options["classes"] = np.arange(len(classes))
+    y = y if classes is None else np.searchsorted(classes, y)
+    estimator.partial_fit(as_numbers(draws.features(0), draws), y, **options)
 
 
 # ------------------------------------------------------------------------------------------------ copies

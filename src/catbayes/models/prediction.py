@@ -85,11 +85,12 @@ class NewRows:
                 found.append(family.mean()[:, family.location][code])
         return np.hstack(found)
 
-    def reduce(self) -> list[Codes]:
-        """Slots that occur; from now on, tables hold only those."""
+    def reduced(self) -> tuple[NewRows, list[Codes]]:
+        """Return rows for tables that hold only the slots that occur, and those slots."""
         found = [np.unique(code, return_inverse=True) for code in self.codes]
-        self.codes = [code for _, code in found]
-        return [slots for slots, _ in found]
+        some = copy(self)
+        some.codes = [code for _, code in found]
+        return some, [slots for slots, _ in found]
 
     def features(self, values: list[Array]) -> Array:
         """Features for one (slot, output) table per column; the next call overwrites them."""
@@ -161,7 +162,7 @@ def average(predictions: Iterator[Array]) -> Array:
 
 
 def encode_tables(
-    params: dict[str, Any], encoder: SamplingBayesianEncoder | None, draws: TrainingDraws, number: Any
+    params: dict[str, Any], encoder: SamplingBayesianEncoder | None, draws: TrainingDraws, classes: Any
 ) -> dict[str, Any]:
     """Encode validation tables among the fit parameters by the posterior expectation, and number their classes."""
 
@@ -172,14 +173,18 @@ def encode_tables(
         rows = NewRows(None if encoder is None else encoder.encoding_, draws.layout, table)
         return rows.features(rows.expected())
 
-    def each(function: Any, value: Any) -> Any:
-        return tuple(map(function, value)) if isinstance(value, tuple) else function(value)
+    def number(labels: Any) -> Any:
+        if classes is None:
+            return labels
+        if not np.isin(labels, classes).all():
+            raise InputError(f"A validation set holds labels that y does not: expected {classes.tolist()}.")
+        return np.searchsorted(classes, labels)
 
     encoded = dict(params)
-    kinds = {"X_val": encode, "eval_X": encode, "y_val": number, "eval_y": number}
-    for name, function in kinds.items():
-        if params.get(name) is not None:
-            encoded[name] = each(function, params[name])
+    for name, function in {"X_val": encode, "eval_X": encode, "y_val": number, "eval_y": number}.items():
+        value = params.get(name)
+        if value is not None:
+            encoded[name] = tuple(map(function, value)) if isinstance(value, tuple) else function(value)
     if params.get("eval_set") is not None:
         pairs = [params["eval_set"]] if isinstance(params["eval_set"], tuple) else params["eval_set"]
         encoded["eval_set"] = [(encode(X), number(y)) for X, y in pairs]

@@ -11,7 +11,6 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import assert_all_finite
 
 from catbayes.core.random import Purpose, stream
-from catbayes.core.table import Table
 from catbayes.core.types import Seed, TableLike
 from catbayes.core.validation import Array, check_count, check_number
 from catbayes.errors import InputError
@@ -19,7 +18,7 @@ from catbayes.estimator_input import new_seed
 from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.base import SamplingModel
-from catbayes.models.calibration import HeldOut, NextTarget, Predicted
+from catbayes.models.calibration import NextTarget, Predicted
 
 
 class SamplingRegressor(RegressorMixin, SamplingModel):
@@ -58,6 +57,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     True
     """
 
+    _calibration_type = NextTarget
+
     def _default_estimator(self) -> Any:
         return HistGradientBoostingRegressor()
 
@@ -92,8 +93,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         predictions : ndarray of shape (n_rows,), or a pair of such
             Expected targets.
         """
-        average = self._predict_average(X)
-        return (average, self._predict_std(X)) if return_std else average
+        return self._predict(X, return_std)
 
     def predict_interval(self, X: TableLike, coverage: float = 0.9) -> tuple[Array, Array]:
         """Predict intervals that contain the next target with the probability `coverage`, for rare categories too.
@@ -170,7 +170,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         targets : ndarray of shape (n_draws, n_rows)
             Independent of each other. Needs `calibrate`, as `predict_interval` does.
         """
-        calibration, predicted = self._calibrated("sample_targets"), self._predict_for_calibration(X)
+        calibration, predicted = self._calibrated("sample_targets"), self._predicted(X)
         random = stream(new_seed(random_state), Purpose.NEXT_TARGET)
         levels = random.random((check_count("n_draws", n_draws), len(predicted.response)))
         return self._possible(calibration.at(predicted, levels))
@@ -178,25 +178,19 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     def _quantiles(self, name: str, X: Any, levels: Sequence[float]) -> Array:
         """Return quantiles of the next target, (level, row)."""
         calibration = self._calibrated(name)
-        return self._possible(calibration.at(self._predict_for_calibration(X), np.reshape(levels, (-1, 1))))
+        return self._possible(calibration.at(self._predicted(X), np.reshape(levels, (-1, 1))))
 
     def _possible(self, targets: Any) -> Array:
         """Clip targets to those that the family of the encoder has: no counts below zero, no shares above one."""
         support = None if self.encoder_ is None else self.encoder_.family_.support
         return np.asarray(targets if support is None else np.clip(targets, 0.0, support.most))
 
-    def _check_answer(self, table: Table) -> None:
-        self._predict_mean(self._read_new(table.take(np.arange(1))))
+    def _mean_spread(self, X: Any) -> float:
+        return float(self._spread(self._read_new(X)).mean())
 
-    def _calibration_of(self, held: HeldOut, seed: int) -> NextTarget:
-        return NextTarget.of(held, seed)
-
-    def _usual_spread(self, X: Any) -> float:
-        return float(self._predict_std(X).mean())
-
-    def _predict_for_calibration(self, X: Any, classes: Any = None) -> Predicted:
+    def _predicted(self, X: Any, classes: Any = None) -> Predicted:
         rows = self._read_new(X)
-        return Predicted(self._predict_average(X), self._predict_std(X), rows.seen(), rows.means())
+        return Predicted(self._average(rows), self._spread(rows), rows.seen(), rows.means())
 
     def _respond(self, model: Any, features: Array) -> Array:
         X = backend_of(model).to_predict(model, features, self._columns)

@@ -7,10 +7,9 @@ from sklearn.pipeline import Pipeline
 from catbayes.models.backends.base import Backend
 from catbayes.models.backends.catboost import CatBoost
 from catbayes.models.backends.lightgbm import LightGBM
-from catbayes.models.backends.scikit_learn import ScikitLearn
 from catbayes.models.backends.xgboost import XGBoost
 
-BACKENDS: tuple[Backend, ...] = (LightGBM(), XGBoost(), CatBoost(), ScikitLearn())
+BACKENDS = (LightGBM(), XGBoost(), CatBoost(), Backend())
 """The last one is for all estimators that no other one knows."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from catbayes.core.validation import Array
-from catbayes.models.backends.base import Backend, without
+from catbayes.models.backends.base import Backend
 
 if TYPE_CHECKING:
     from catbayes.models.columns import Columns
@@ -20,6 +20,7 @@ class CatBoost(Backend):
     """CatBoostClassifier, CatBoostRegressor and classes derived from them."""
 
     package = "catboost"
+    only_trees = True
     column_parameters = {  # noqa: RUF012 - constant
         "categories": ("cat_features",),
         "signs": ("monotone_constraints",),
@@ -41,13 +42,9 @@ class CatBoost(Backend):
         "encoder encodes them."
     )
 
-    def with_categories(
-        self, model: Any, columns: Columns, named: list[str], fit_params: dict[str, Any]
-    ) -> tuple[Any, dict[str, Any]]:
+    def with_categories(self, model: Any, columns: Columns, fit_params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Give them to `fit`, and frames to validate on."""
-        if set(named) & set(model.get_params(deep=False)):
-            model = type(model)(**without(model.get_params(deep=False), named))
-        if columns.categories or named:
+        if columns.categories:
             fit_params = {"cat_features": list(columns.categories)} | fit_params
             if fit_params.get("eval_set"):
                 sets = [(self.to_train(model, X, columns), y) for X, y in fit_params["eval_set"]]
@@ -84,12 +81,14 @@ class CatBoost(Backend):
         """
         params = model.get_params()
         if params.get("learning_rate") is None and params.get("eta") is None:
-
-            class Once:
-                def after_iteration(self, info: Any) -> bool:
-                    return False
-
-            trial = clone(model).fit(rows.features(0), rows.y, sample_weight=rows.weight, callbacks=[Once()])
+            trial = clone(model).fit(rows.features(0), rows.y, sample_weight=rows.weight, callbacks=[_OneRound()])
             model.set_params(learning_rate=trial.get_all_params()["learning_rate"])
         name = "reg_lambda" if params.get("reg_lambda") else "l2_leaf_reg"
         model.set_params(**{name: rows.n_draws * float(params.get(name) or 3.0)})
+
+
+class _OneRound:
+    """A callback that stops after the first round."""
+
+    def after_iteration(self, info: Any) -> bool:
+        return False

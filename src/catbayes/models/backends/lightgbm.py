@@ -10,7 +10,7 @@ import numpy as np
 
 from catbayes.core.layout import Layout
 from catbayes.core.validation import Array
-from catbayes.models.backends.base import Backend, without
+from catbayes.models.backends.base import Backend
 
 if TYPE_CHECKING:
     from catbayes.models.columns import Columns
@@ -24,6 +24,7 @@ class LightGBM(Backend):
     """LGBMClassifier, LGBMRegressor and classes derived from them."""
 
     package = "lightgbm"
+    only_trees = True
     column_parameters = {  # noqa: RUF012 - constant
         "categories": (
             *("categorical_feature", "categorical_features", "categorical_column", "cat_feature", "cat_column"),
@@ -40,12 +41,8 @@ class LightGBM(Backend):
     }
     row_counts = ("min_child_samples", "min_data_in_leaf", "min_data_per_leaf", "min_data")
 
-    def with_categories(
-        self, model: Any, columns: Columns, named: list[str], fit_params: dict[str, Any]
-    ) -> tuple[Any, dict[str, Any]]:
+    def with_categories(self, model: Any, columns: Columns, fit_params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Give them to `fit`, with names."""
-        if set(named) & set(model.get_params(deep=False)):
-            model = type(model)(**without(model.get_params(deep=False), named))
         categories = {"categorical_feature": list(columns.categories)} if columns.categories else {}
         # To predict, it wants frames from those who gave it names: see `to_predict`.
         names = {"feature_name": list(columns.plain_names)} if find_spec("pandas") else {}

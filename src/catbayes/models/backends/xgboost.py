@@ -16,6 +16,8 @@ class XGBoost(Backend):
     """XGBClassifier, XGBRegressor, their forests, and classes derived from them."""
 
     package = "xgboost"
+    only_trees = True
+    row_counts = ()
     column_parameters = {  # noqa: RUF012 - constant
         "types": ("feature_types",),
         "signs": ("monotone_constraints",),
@@ -23,11 +25,9 @@ class XGBoost(Backend):
         "amounts": ("feature_weights",),
     }
 
-    def with_categories(
-        self, model: Any, columns: Columns, named: list[str], fit_params: dict[str, Any]
-    ) -> tuple[Any, dict[str, Any]]:
+    def with_categories(self, model: Any, columns: Columns, fit_params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Set the types of the features."""
-        if columns.categories or named:
+        if columns.categories:
             kinds = ["c" if place in columns.categories else "q" for place in range(len(columns.names))]
             model.set_params(feature_types=kinds, enable_categorical=True)
         return model, fit_params
