@@ -1,7 +1,6 @@
 """Errors that users meet: each call with the words of its message."""
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pyarrow
@@ -115,10 +114,3 @@ def test_draws_of_two_files_with_one_name_need_row_ids(tmp_path):
         encode(paths, fitted(), tmp_path / "out.parquet", n_draws=1)
     encode(paths, fitted(), tmp_path / "out.parquet")
     assert pyarrow.parquet.read_table(tmp_path / "out.parquet").num_rows == 120
-
-
-def test_encode_does_not_replace_a_file_that_appeared_while_it_ran(tmp_path):
-    output = tmp_path / "out.parquet"
-    with pytest.raises(InputError, match="was written by somebody else"):
-        encode(ROWS, fitted(), output, progress=lambda *_: Path(output).write_text("theirs"))
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]

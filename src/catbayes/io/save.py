@@ -6,8 +6,8 @@ header and the pages of the table, and what is read must have the shape and the 
 
 from __future__ import annotations
 
+import io
 import json
-import os
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from importlib.metadata import version
@@ -28,20 +28,16 @@ from catbayes.effects.settings import EffectTable
 from catbayes.effects.slopes import Slope
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name
-from catbayes.io.atomic import replacing
-from catbayes.io.settings import (
-    read_family_object,
-    read_settings,
-    read_value,
-    write_family,
-    write_name,
-    write_settings,
-    write_values,
-)
+from catbayes.io.atomic import read_content, write_content
+from catbayes.io.values import read_json, read_settings, read_text, write_json, write_settings, write_texts
 from catbayes.kinds import CATEGORIES
 
-FORMAT, VERSION = "catbayes encoder", 7
+FORMAT, VERSION = "catbayes encoder", 8
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
+ABOUT = ("inputs", "squares", "weighted", "exposure", "candidates", "informative", "target")
+"""What the header has of the evidence as it is."""
+EFFECTS = {"effect": "mean", "effect_sd": "sd", "effect_known": "known"}
+"""Columns of the table that hold effects given everything else, and what they are."""
 
 MOST_ROWS, MOST_BYTES, FREE_BYTES = 20, 8000, 1 << 24
 """Rows and unpacked bytes that there may be for a byte of the file, and bytes that are always allowed.
@@ -53,33 +49,26 @@ categories of thousands of classes, nearly all of whose counts are zero).
 
 def save_encoder(parameters: dict[str, Any], encoding: Fitted, path: Any) -> None:
     """Write a fitted encoder to a path, or to an open binary file."""
-    parquet = _parquet()
+    parquet, file = _parquet(), io.BytesIO()
     try:
         table = _write_table(parameters, encoding)
     except UnicodeEncodeError as error:
         raise InputError(f"A category cannot be saved, because it is no proper text: {error}.") from error
-    options = {"compression": "zstd", "write_page_checksum": True}
-    if not isinstance(path, str | os.PathLike):
-        parquet.write_table(table, path, **options)
-        return
-    with replacing(path) as temporary:
-        parquet.write_table(table, temporary, **options)
+    parquet.write_table(table, file, compression="zstd", write_page_checksum=True)
+    write_content(path, file.getvalue())
 
 
-Build = Callable[[dict[str, Any], Callable[[Settings], Fitted]], Any]
-"""Makes an encoder of its parameters, and of what turns settings into the fitted value."""
+def load_encoder(path: Any, build: Callable[[dict[str, Any], Callable[[Settings], Fitted]], Any]) -> Any:
+    """Read an encoder from a path, or from an open binary file.
 
-
-def load_encoder(path: Any, build: Build) -> Any:
-    """Read an encoder from a path, or from an open binary file."""
+    `build` makes it of its parameters, and of what turns settings into the fitted value.
+    """
     parquet = _parquet()
-    require_regular(path)
-    name = os.fspath(path) if isinstance(path, str | os.PathLike) else "The file"
+    name, content = read_content(path)
     try:
-        size = size_of(path)
-        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        with parquet.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as file:
             header = _read_header(file.schema_arrow.metadata or {}, name)
-            _check_size(file.metadata, size)
+            _check_size(file.metadata, len(content))
             table = file.read()
     except InputError:
         raise
@@ -91,23 +80,6 @@ def load_encoder(path: Any, build: Build) -> Any:
         return build(read_settings(header["settings"]), lambda settings: _fit(settings, evidence, header))
     except Exception as error:
         raise InputError(f"{name} is damaged: its table does not fit its header ({error}).") from error
-
-
-def require_regular(path: Any) -> None:
-    """Refuse the path of a device or a pipe, which may never end."""
-    if isinstance(path, str | os.PathLike) and not os.path.isfile(path):
-        found = "is no regular file" if os.path.exists(path) else "does not exist"
-        raise InputError(f"There is no file {os.fspath(path)!r}: it {found}.")
-
-
-def size_of(path: Any) -> int:
-    """Return the bytes of a path or of an open binary file."""
-    if isinstance(path, str | os.PathLike):
-        return os.path.getsize(path)
-    place = path.tell()
-    size = path.seek(0, os.SEEK_END)
-    path.seek(place)
-    return int(size)
 
 
 def _check_size(metadata: Any, size: int) -> None:
@@ -149,16 +121,10 @@ def _write_table(parameters: dict[str, Any], encoding: Fitted) -> Any:
         "catbayes": version("catbayes"),
         "settings": write_settings(parameters),
         "seed": encoding.seed,
-        "target": evidence.target,
         "family": family_name(evidence.family),
-        "classes": None if evidence.classes is None else write_values(evidence.classes.tolist(), "class"),
+        "classes": None if evidence.classes is None else write_texts(evidence.classes.tolist(), "class"),
         "class_type": None if evidence.classes is None else evidence.classes.dtype.str,
-        "inputs": [write_name(name) for name in evidence.inputs],
-        "squares": evidence.squares,
-        "weighted": evidence.weighted,
-        "exposure": evidence.exposure,
-        "speaking": None if evidence.informative is None else list(map(write_name, evidence.informative)),
-        "candidates": [[list(map(write_name, found.columns)), found.gain, found.kept] for found in evidence.candidates],
+        **{name: write_json(getattr(evidence, name), name) for name in ABOUT},
         "columns": [
             {
                 "parts": column.parts,
@@ -177,25 +143,24 @@ def _write_table(parameters: dict[str, Any], encoding: Fitted) -> Any:
 
 
 def _write_prior(column: FittedColumn) -> dict[str, Any]:
-    """Write what made posteriors of the statistics: a prior, or what links the slots."""
+    """What made posteriors of the statistics: a prior, or what links the slots."""
     if column.links is not None:
-        return {"root": write_family(column.links.root), "strengths": list(column.links.strengths)}
-    return {"prior": write_family(column.prior), "unseen": write_family(column.slot_priors)}
+        return {"root": write_json(column.links.root, "root"), "strengths": list(column.links.strengths)}
+    return {"prior": write_json(column.prior, "prior"), "unseen": write_json(column.slot_priors, "unseen")}
 
 
 def _write_source(column: ColumnEvidence) -> dict[str, Any]:
-    """What is known of the categories of one column but their names: cuts, or the order that its type declared."""
+    """What there is of the categories of one column but their names: cuts, or the order that its type declared."""
     source = column.index.sources[0]
     if source.declared is None or len(column.parts) > 1:
         return source.to_dict()
-    return {"declared": write_values(source.declared, f"level of column {column.name!r}")}
+    return {"declared": write_texts(source.declared, f"level of column {column.name!r}")}
 
 
 def _read_source(record: dict[str, Any], values: Sequence[Any]) -> Categories:
-    """Categories of one column."""
     if "type" in record:
         return CATEGORIES[record["type"]].from_dict(record, values)
-    return Categories(values, tuple(map(read_value, record["declared"])) if "declared" in record else None)
+    return Categories(values, tuple(map(read_text, record["declared"])) if "declared" in record else None)
 
 
 def _column_table(column: ColumnEvidence, with_effects: bool) -> Any:
@@ -203,7 +168,7 @@ def _column_table(column: ColumnEvidence, with_effects: bool) -> Any:
 
     n_slots, what = column.index.n_slots - 1, f"category of column {column.name!r}"
     sources = column.index.sources
-    texts = write_values(sources[0].values, what) if len(sources) == 1 else _write_tuples(column.index, what)
+    texts = write_texts(sources[0].values, what) if len(sources) == 1 else _write_tuples(column.index, what)
     statistics = column.statistics
     numbers: dict[str, Any]
     if isinstance(statistics, Tally):
@@ -227,13 +192,6 @@ def _column_table(column: ColumnEvidence, with_effects: bool) -> Any:
     )
 
 
-PLACES = (["seen", "missing"], ["missing"])
-"""The kinds of the rows of a column, each named once: its categories, if there are any, and what stands behind them."""
-
-EFFECTS = {"effect": "mean", "effect_sd": "sd", "effect_known": "known"}
-"""Columns of the table that hold effects given everything else, and what they are."""
-
-
 def _write_effects(effects: EffectTable) -> dict[str, Any]:
     """The effects of unseen categories, and how far effects lie apart."""
     of_unseen = {name: getattr(effects, field)[-1].tolist() for name, field in EFFECTS.items()}
@@ -242,7 +200,7 @@ def _write_effects(effects: EffectTable) -> dict[str, Any]:
 
 def _write_tuples(index: Index, what: str) -> list[tuple[str, str]]:
     """Types and texts of the parts of each combination, as two lists in JSON; a missing part is null."""
-    names = [(*write_values(source.values, what), (None, None)) for source in index.sources]
+    names = [(*write_texts(source.values, what), (None, None)) for source in index.sources]
     pairs = (zip(*cell, strict=True) for cell in index.tuples(names))
     return [(json.dumps(kinds), json.dumps(texts, ensure_ascii=False)) for kinds, texts in pairs]
 
@@ -265,7 +223,7 @@ def _fit(settings: Settings, evidence: Evidence, header: Any) -> Fitted:
 
 def _read_prior(record: Any, wanted: Any) -> Any:
     """A prior that fits the target, as one that is `wanted` does."""
-    prior = read_family_object(record)
+    prior = read_json(record)
     shapes = [{name: values.shape for name, values in one.arrays().items()} for one in (prior, wanted)]
     if type(prior) is not type(wanted) or shapes[0] != shapes[1]:
         raise ValueError(f"a {type(prior).__name__} of shape {shapes[0]} is no prior of its target")
@@ -281,33 +239,26 @@ def _amount(name: str, value: Any) -> float:
 
 def _read_evidence(header: Any, table: Any) -> Evidence:
     """What was gathered, from the header and the rows of the columns, one after the other."""
+    about = {name: read_json(header[name]) for name in ABOUT}
+    about["candidates"] = tuple(Candidate(*found) for found in about["candidates"])
+    for name in ("squares", "exposure"):
+        _amount(name, about[name])
     classes = None
     if header["classes"] is not None:
-        classes = label_array([read_value(pair) for pair in header["classes"]], np.dtype(header["class_type"]))
+        classes = label_array(list(map(read_text, header["classes"])), np.dtype(header["class_type"]))
     if sum(column["rows"] for column in header["columns"]) != len(table):
         raise ValueError("rows are missing")
     columns: list[ColumnEvidence] = []
-    start, known, inputs = 0, dict[int, Categories](), header["inputs"]
+    start, known = 0, dict[int, Categories]()
     for record in header["columns"]:
         part = table.slice(start, record["rows"])
         start += record["rows"]
-        columns.append(_read_column(record, part, inputs, known, None if classes is None else len(classes)))
-    return Evidence(
-        tuple(columns),
-        FAMILIES[header["family"]],
-        classes,
-        tuple(header["inputs"]),
-        _amount("squares", header["squares"]),
-        bool(header["weighted"]),
-        _amount("exposure", header["exposure"]),
-        tuple(Candidate(tuple(names), gain, kept) for names, gain, kept in header["candidates"]),
-        None if header["speaking"] is None else tuple(header["speaking"]),
-        None if header["target"] is None else str(header["target"]),
-    )
+        columns.append(_read_column(record, part, about["inputs"], known, classes))
+    return Evidence(tuple(columns), FAMILIES[header["family"]], classes, **about)
 
 
 def _read_column(
-    record: Any, part: Any, inputs: list[Any], known: dict[int, Categories], n_classes: int | None
+    record: Any, part: Any, inputs: Sequence[Any], known: dict[int, Categories], classes: Any
 ) -> ColumnEvidence:
     """One column, or an interaction of `known` ones; what it brings to those is added."""
     parts, position = tuple(record["parts"]), int(record["position"])
@@ -315,7 +266,7 @@ def _read_column(
     if not at_home or not all(0 <= place < len(inputs) for place in parts):
         raise ValueError(f"column {position} is not in its place")
     seen = part.slice(0, len(part) - 1)
-    if [*seen["kind"].unique().to_pylist(), *part["kind"][len(seen) :].to_pylist()] not in PLACES:
+    if part["kind"].to_pylist() != ["seen"] * len(seen) + ["missing"]:
         raise ValueError(f"the categories of column {position} are not in their places")
     name: Any = inputs[position] if position in parts else tuple(inputs[place] for place in parts)
     if len(parts) == 1:
@@ -328,12 +279,12 @@ def _read_column(
     if distinct < len(seen):
         raise ValueError(f"the categories of {name!r} are not distinct")
     statistics: Statistics
-    if n_classes is None:
+    if classes is None:
         numbers = [np.append(part[name].to_numpy(), 0.0) for name in ("count", "mean", "m2")]
         statistics, amounts = Moments(*numbers), np.stack([numbers[0], numbers[1] ** 2, numbers[2]])
     else:
         flat = part["counts"].combine_chunks().flatten().to_numpy()
-        statistics = Tally(np.append(flat.reshape(-1, n_classes), np.zeros((1, n_classes)), axis=0))
+        statistics = Tally(np.append(flat.reshape(-1, len(classes)), np.zeros((1, len(classes))), axis=0))
         amounts = statistics.weight
     if not np.isfinite(amounts).all() or (amounts < 0).any() or len(statistics.count) != index.n_slots:
         raise ValueError(f"the statistics of {name!r} are impossible")
@@ -343,7 +294,7 @@ def _read_column(
 def _read_values(types: Any, texts: Any) -> tuple[Sequence[Any], int]:
     """Categories of one column from their types and texts, and how many of them differ."""
     if types.unique().to_pylist() != ["str"]:
-        values = tuple(map(read_value, zip(types.to_pylist(), texts.to_pylist(), strict=True)))
+        values = tuple(map(read_text, zip(types.to_pylist(), texts.to_pylist(), strict=True)))
         return values, len(set(values))
     words = texts.cast("large_string").combine_chunks()
     is_sorted = (order_of_text(words) == np.arange(len(words))).all()
@@ -374,10 +325,9 @@ def _read_combinations(
     They may lack some: those of columns that are not encoded themselves, and those whose rows were taken out, while a
     combination of weight 0 stayed.
     """
-    cells = [
-        list(zip(json.loads(kind), json.loads(text), strict=True)) for kind, text in zip(kinds, texts, strict=True)
-    ]
-    found = [{cell[number]: read_value(cell[number]) for cell in cells} for number in range(len(parts))]
+    pairs = zip(map(json.loads, kinds), map(json.loads, texts), strict=True)
+    cells = [list(zip(*pair, strict=True)) for pair in pairs]
+    found = [{cell[number]: read_text(cell[number]) for cell in cells} for number in range(len(parts))]
     columns = [[distinct[cell[number]] for cell in cells] for number, distinct in enumerate(found)]
     sources = []
     for part, values in zip(parts, columns, strict=True):

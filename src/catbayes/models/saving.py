@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import zipfile
 from collections.abc import Collection
 from importlib.metadata import version
@@ -20,11 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 from catbayes.core.types import File
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
-from catbayes.io.atomic import replacing
-from catbayes.io.save import require_regular, size_of
-from catbayes.io.settings import read_settings, write_settings
+from catbayes.io.atomic import read_content, write_content
+from catbayes.io.values import read_settings, write_settings
 
-FORMAT, VERSION = "catbayes model", 5
+FORMAT, VERSION = "catbayes model", 6
 HEADER, ENCODER, ESTIMATORS = "model.json", "encoder.parquet", "estimators.skops"
 
 TIMES, FREE = 200, 1 << 24
@@ -76,12 +74,7 @@ class SavedModel:
         True
         """
         check_is_fitted(self)
-        content = _pack(self)
-        if not isinstance(path, str | os.PathLike):
-            path.write(content)
-            return
-        with replacing(path) as temporary:
-            temporary.write_bytes(content)
+        write_content(path, _pack(self))
 
     @classmethod
     def load(cls, path: File, trusted: Collection[str] = ()) -> Self:
@@ -130,8 +123,8 @@ def load(path: File, trusted: Collection[str] = ()) -> Any:
     from catbayes.models.classifier import SamplingClassifier  # built on this module
     from catbayes.models.regressor import SamplingRegressor
 
-    require_regular(path)
-    if zipfile.is_zipfile(path):
+    _, content = read_content(path)
+    if zipfile.is_zipfile(io.BytesIO(content)):
         return load_model(path, (SamplingClassifier, SamplingRegressor), trusted)
     return SamplingBayesianEncoder.load(path)
 
@@ -170,12 +163,11 @@ def _pack(model: Any) -> bytes:
 
 def load_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]) -> Any:
     """Read a model of one of these kinds from a path, or from an open binary file."""
-    require_regular(path)
-    name = os.fspath(path) if isinstance(path, str | os.PathLike) else "The file"
+    name, content = read_content(path)
     known = {kind.__name__: kind for kind in kinds}
     try:
-        with zipfile.ZipFile(path) as file:
-            limit = TIMES * size_of(path) + FREE
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            limit = TIMES * len(content) + FREE
             _check_size(file, limit)
             header = json.loads(file.read(HEADER))
             if header["format"] != FORMAT:
@@ -187,11 +179,11 @@ def load_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]
                 )
             if header["model"] not in known:
                 raise InputError(f"{name} holds a {header['model']!r}: expected one of {', '.join(known)}.")
-            content = file.read(ESTIMATORS)  # an archive itself
-            with zipfile.ZipFile(io.BytesIO(content)) as inner:
+            estimators = file.read(ESTIMATORS)  # an archive itself
+            with zipfile.ZipFile(io.BytesIO(estimators)) as inner:
                 _check_size(inner, limit)
             encoder = file.read(ENCODER) if ENCODER in file.namelist() else None
-        return _unpack(known[header["model"]], header, _read_estimators(content, trusted), encoder)
+        return _unpack(known[header["model"]], header, _read_estimators(estimators, trusted), encoder)
     except (InputError, ImportError):
         raise
     except Exception as error:
