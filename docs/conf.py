@@ -12,6 +12,8 @@ from docutils import nodes
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+from twins import write_twins  # noqa: E402
+
 import catbayes  # noqa: E402
 from reference import write_reference  # noqa: E402
 
@@ -121,6 +123,13 @@ def setup(app: Any) -> None:
     """Write the pages of the reference before Sphinx looks for pages."""
     write_reference(HERE / "api", HERE.parent / "examples")
     app.connect("doctree-read", trim_blocks)
+    app.connect("build-finished", write_text_pages)
+
+
+def write_text_pages(app: Any, error: Exception | None) -> None:
+    """Write Markdown twins of the pages, and llms.txt."""
+    if error is None and app.builder.format == "html":
+        write_twins(HERE, sorted(app.env.found_docs), Path(app.outdir))
 
 
 def trim_blocks(app: Any, doctree: Any) -> None:

@@ -1,19 +1,14 @@
-"""The order of the gallery: why, how, and then the rest."""
+"""The order of the gallery."""
 
 from __future__ import annotations
 
 NAMES = (
+    "how_many_categories",
     "real_table",
     "leakage",
     "shrinkage",
-    "uncertainty",
-    "how_many_draws",
-    "pipeline",
-    "polars",
-    "update_daily",
-    "counts_with_exposure",
     "hierarchy",
-    "neural_network",
+    "uncertainty",
 )
 
 

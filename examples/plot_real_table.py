@@ -2,12 +2,12 @@
 Does it help on a real table?
 =============================
 
-Births per woman in 200 countries since 1960, by the World Bank, as statsmodels ships them. Of most countries a model is
-shown few years or one, as it is with customers, shops or postcodes; and then it is asked for the other years.
+Births per woman in 200 countries since 1960 (World Bank; the table is part of statsmodels). A model is trained on a few
+years of most countries, and predicts the other years. Customers, shops and postcodes are similar: most are rare.
 """
 
 # %%
-# A row is a country in a year. Some countries are reported often and most of them seldom, and eight of them never.
+# A row is a country in a year. Some countries have many training rows, most have few, and eight have none.
 import warnings
 from typing import Any
 
@@ -37,8 +37,8 @@ known, rest = table[shown], table[~shown]
 known.sample(3, random_state=0)
 
 # %%
-# Three ways to give the country to the same LightGBM, which has the year as a number. What TargetEncoder gives depends
-# much on the folds that it makes, so five of it are averaged.
+# Three ways to encode the country for the same LightGBM; the year is a number. TargetEncoder depends on its random
+# folds, so the predictions of five are averaged.
 columns = ["country", "year"]
 booster = LGBMRegressor(n_estimators=150, learning_rate=0.1, min_child_samples=5, verbose=-1, n_jobs=1, random_state=0)
 model = SamplingRegressor(booster, random_state=0).fit(known[columns], known["births"])
@@ -61,7 +61,7 @@ found = {
 }
 
 # %%
-# Root mean squared error on the other years, by how many of its years the model had seen of a country.
+# Root mean squared error on the other years, by the number of training years of the country.
 seen = rest["country"].map(known["country"].value_counts()).fillna(0)
 bins = {"none": (0, 0), "1": (1, 1), "2–3": (2, 3), "4–9": (4, 9), "10 and more": (10, 99)}
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -70,15 +70,15 @@ for name, prediction in found.items():
     error = [np.sqrt(square[(seen >= low) & (seen <= high)].mean()) for low, high in bins.values()]
     ax.plot(list(bins), error, marker="o", label=name)
     print(f"{name:22s} R² {r2_score(rest['births'], prediction):.3f}, error by years seen {np.round(error, 2)}")
-ax.set(xlabel="years of the country that were seen", ylabel="error, births per woman", ylim=(0, None))
+ax.set(xlabel="training years of the country", ylabel="error, births per woman", ylim=(0, None))
 ax.legend()
 
 # %%
-# What is believed of twelve countries, from those of which much is known to those of which hardly anything is.
+# The posteriors of twelve countries, from frequent to rare.
 PosteriorDisplay.from_estimator(model, "country").plot()
 
 # %%
-# And for a year of a country, an interval. The model was never told of Atlantis, and says so.
+# Intervals for one year of four countries. Atlantis is unseen, so its interval is the widest.
 some = known["country"].value_counts().index[[0, 60, -1]].tolist()
 asked = pd.DataFrame({"country": [*some, "Atlantis"], "year": 1985})
 lower, upper = model.predict_category_interval(asked)

@@ -1,6 +1,6 @@
-"""Draws the picture of the front page: counts, what is believed, and what a model trains on.
+"""Draw the picture of the front page: rows, posteriors, and the features that a model gets.
 
-It is drawn on white and on dark pages, side by side and, for phones, one below the other: python docs/images/idea.py
+For white and dark pages, side by side and, for phones, one below the other: python docs/images/idea.py
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INKS = {
     "-dark": {"blue": "#78aef0", "orange": "#f0a06a", "grey": "#9aa4b2", "ink": "#e6e8eb", "paper": "none"},
 }
 SHAPES = {"": ((1, 3), (10.4, 4.3)), "-narrow": ((3, 1), (4.6, 11.4))}
-SHOWN = {"Oslo": "Oslo\n30 rows", "Rome": "Rome\n40 rows", "Kyiv": "Kyiv\n2 rows", "Paris": "Paris\nnever seen"}
+SHOWN = {"Oslo": "Oslo\n30 rows", "Rome": "Rome\n40 rows", "Kyiv": "Kyiv\n2 rows", "Paris": "Paris\nunseen"}
 
 
 def main() -> None:
@@ -61,9 +61,9 @@ def draw(
     for row, name in enumerate(SHOWN):
         own = np.flatnonzero(X["city"].to_numpy() == name)
         slot = cities.codes([name])[0]
-        belief = fitted.family.take([slot])
-        alpha, beta = belief.alpha[0], belief.beta[0]
-        mean = float(belief.mean()[0, 0])
+        posterior = fitted.family.take([slot])
+        alpha, beta = posterior.alpha[0], posterior.beta[0]
+        mean = float(posterior.mean()[0, 0])
         if own.size:
             spot = y[own] + random.uniform(-0.05, 0.05, own.size)
             axes[0].scatter(spot, row - random.uniform(0.02, 0.55, own.size), s=14, color=grey, alpha=0.55, linewidth=0)
@@ -82,8 +82,8 @@ def draw(
     for ax in axes[1:]:
         ax.axvline(prior, color=grey, linestyle=":", linewidth=1, zorder=0)
     axes[1].text(prior - 0.02, -0.62, "the prior's mean", color=grey, fontsize=9, ha="right", va="bottom")
-    titles = ("1. What was counted", "2. What is believed", "3. What a model gets")
-    labels = ("targets of the rows, 0 or 1,\nand their mean", "posterior of the rate, and its mean", "")
+    titles = ("1. Rows", "2. Posteriors", "3. Features")
+    labels = ("targets of the rows, 0 or 1,\nand their mean", "posterior of the rate, and its mean", "encoded value")
     for ax, title, label in zip(axes, titles, labels, strict=True):
         ax.set_title(title, loc="left", fontsize=13, fontweight="bold", pad=10)
         ax.set_xlabel(label)
@@ -93,8 +93,8 @@ def draw(
     for ax in axes:
         ax.set_yticks(np.arange(len(SHOWN)) - 0.25, list(SHOWN.values()))
         ax.set_ylim(3.25, -1.0)
-    axes[2].scatter([], [], s=20, color=orange, label="training: a draw for each row,\nits own target left out")
-    axes[2].plot([], [], marker="D", linestyle="", color=blue, label="predicting: the expectation")
+    axes[2].scatter([], [], s=20, color=orange, label="to train: one draw per row,\nits own target excluded")
+    axes[2].plot([], [], marker="D", linestyle="", color=blue, label="to predict: the posterior mean")
     figure.legend(loc="outside lower right", frameon=False, fontsize=10, ncols=2 if shape[0] == 1 else 1)
     figure.savefig(path, dpi=120, metadata={"Software": None})
     plt.close(figure)
