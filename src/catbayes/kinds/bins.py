@@ -15,9 +15,8 @@ from catbayes.core.combinations import Index
 from catbayes.core.target import Target
 from catbayes.core.validation import Array, Codes, check_count, is_number
 from catbayes.errors import InputError
-from catbayes.kinds.kind import Kind, Monotone, check_monotone
-from catbayes.kinds.links import Links
-from catbayes.kinds.random_walk import RandomWalk
+from catbayes.kinds.kind import Kind
+from catbayes.kinds.random_walk import Monotone, OrderedKind
 
 EVIDENCE = 3.0
 """Adjacent bins stay apart if their difference is e³ = 20 times as likely as none, which is called
@@ -25,7 +24,7 @@ strong evidence. With less, bins would also differ by chance, and a row's own ta
 
 
 @dataclass(frozen=True)
-class Bins(Kind):
+class Bins(OrderedKind):
     """Numbers, cut into bins of about as many rows each, in their order: each is smoothed towards adjacent bins.
 
     Parameters
@@ -63,13 +62,11 @@ class Bins(Kind):
     cyclic: bool = False
     monotone: Monotone | None = None
 
-    links: ClassVar[type[Links]] = RandomWalk
     in_memory: ClassVar[bool] = True
-    is_ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Hold the cuts, whatever they were given as."""
-        check_monotone(self.monotone, self.cyclic)
+        """Store the cuts as a tuple."""
+        super().__post_init__()
         if is_number(self.cuts):
             object.__setattr__(self, "cuts", int(check_count("Bins.cuts", self.cuts, 2)))
             return
@@ -80,11 +77,6 @@ class Bins(Kind):
         if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
             raise InputError(f"Bins.cuts={self.cuts!r}: expected a number of bins, or numbers that rise to cut at.")
         object.__setattr__(self, "cuts", tuple(edges.tolist()))
-
-    @property
-    def pools_means(self) -> bool:
-        """Isotonic regression does."""
-        return self.monotone is not None
 
     def read(self, column: Any, name: Any, target: Target, weight: Array | None) -> tuple[Categories, Codes]:
         """Cut the numbers, and join what does not differ."""
@@ -107,7 +99,7 @@ class Bins(Kind):
     def again(self, seen: Index) -> Kind:
         """The same cuts for more rows."""
         source = seen.sources[0]
-        return Bins(source.edges, self.merge, self.cyclic, self.monotone) if isinstance(source, Cuts) else self
+        return replace(self, cuts=source.edges) if isinstance(source, Cuts) else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +147,7 @@ class Cuts(Categories):
 
     def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
         """The same bins, or none."""
-        if not isinstance(other, Cuts) or other.edges != self.edges:
+        if other != self:
             raise InputError(
                 f"Bins of two tables that were cut apart, at {list(self.edges)[:3]} … and elsewhere, cannot be joined. "
                 "Give both the same cuts, Bins([…]), or use partial_fit."

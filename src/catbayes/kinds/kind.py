@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index
-from catbayes.core.validation import Array, Codes, check_option
+from catbayes.core.validation import Array, Codes
 from catbayes.errors import InputError
 from catbayes.kinds.links import Links
 
 if TYPE_CHECKING:
     from catbayes.core.target import Target
-
-Monotone = Literal["increasing", "decreasing"]
 
 
 class Kind(ABC):
@@ -81,31 +80,32 @@ class Read(Categories, ABC):
     def cells(self, column: Any) -> list[Any]:
         """The cells of a column, each as its category."""
 
-    @abstractmethod
-    def of_values(self, values: tuple[Hashable, ...]) -> Self:
+    def to_dict(self) -> dict[str, Any]:
+        """All but the values, for a file."""
+        return {"type": type(self).__name__}
+
+    @classmethod
+    def from_dict(cls, record: Any, values: Sequence[Any]) -> Self:
+        """Read what `to_dict` made."""
+        return cls(values)
+
+    def of_values(self, values: Sequence[Hashable]) -> Self:
         """Other categories that are read in the same way."""
+        return replace(self, values=tuple(values))
 
     def codes(self, column: Any) -> Codes:
         """Slot of each row of another column."""
-        return Categories.codes(self, self.cells(column))
+        return super().codes(self.cells(column))
 
     def unseen_values(self, column: Any, most: int = 3) -> list[Hashable]:
         """Some cells that are not among the categories."""
-        return Categories.unseen_values(self, self.cells(column), most)
+        return super().unseen_values(self.cells(column), most)
 
     def union(self, other: Categories) -> tuple[Categories, Codes, Codes]:
         """Join two sets of categories."""
-        joint, mine, theirs = Categories.union(self, other)
-        return self.of_values(tuple(joint.values)), mine, theirs
+        joint, mine, theirs = super().union(other)
+        return self.of_values(joint.values), mine, theirs
 
     def keep(self, slots: Codes) -> Categories:
         """Some of the categories."""
-        return self.of_values(tuple(Categories.keep(self, slots).values))
-
-
-def check_monotone(monotone: Any, cyclic: bool) -> None:
-    """Require a direction, or none; a ring has none."""
-    if monotone is not None:
-        check_option("monotone", monotone, get_args(Monotone))
-        if cyclic:
-            raise InputError(f"monotone={monotone!r} with cyclic=True: a cycle cannot be monotone. Leave one out.")
+        return self.of_values(super().keep(slots).values)

@@ -93,32 +93,34 @@ def fit_root_and_strength(
         return cost(*at(x))
 
     grid = np.linspace(low, high, STARTS)
-    value, best = minimise(
-        price, product(grid, grid) if free else product(grid), (low, high), near=(1e-3, 1e-4), most=200
+    starts = product(grid, grid) if free else product(grid)
+    _, best = minimise(
+        price, starts, (low, high), silent=(low, high) if free else None, xatol=1e-3, fatol=1e-4, maxiter=200
     )
-    without_links = (low, high)
-    return at(without_links if free and price(without_links) - value < 1e-2 else best)
+    return at(best)
 
 
 def minimise(
     cost: Callable[[Any], float],
     starts: Iterable[Sequence[float]],
     bounds: tuple[float, float],
-    near: tuple[float, float] = (1e-2, 1e-2),
-    most: int = 300,
+    silent: Sequence[float] | None = None,
     step: float | None = None,
+    **options: Any,
 ) -> tuple[float, Any]:
     """Find the least cost and its place, from the best of some starts: logarithms of strengths, within the bounds.
 
-    `near` is the tolerance of the place and of the cost, `most` the number of steps. The first steps are a twentieth of
+    Where nothing is better than `silent`, by more than chance, that is the answer. The first steps are a twentieth of
     the start, or `step`: a start near 0 would otherwise be taken for the end. Needs no gradient.
     """
     first = min(starts, key=cost)
-    options: dict[str, Any] = {"xatol": near[0], "fatol": near[1], "maxiter": most}
+    options = {"xatol": 1e-2, "fatol": 1e-2, "maxiter": 300} | options
     if step is not None:
         inward = np.where(np.asarray(first) + step > bounds[1], -step, step)
         options["initial_simplex"] = np.vstack([first, first + np.diag(inward)])
     found = minimize(cost, first, bounds=[bounds] * len(first), method="Nelder-Mead", options=options)
+    if silent is not None and (price := cost(silent)) - found.fun < 1e-2:
+        return price, np.asarray(silent)
     return float(found.fun), found.x
 
 

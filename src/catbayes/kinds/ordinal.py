@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from catbayes.core.categories import Categories, canonical_list, declared_levels
 from catbayes.core.combinations import Index
 from catbayes.core.validation import Codes
 from catbayes.errors import InputError
-from catbayes.kinds.kind import Kind, Monotone, check_monotone
-from catbayes.kinds.links import Links
-from catbayes.kinds.random_walk import RandomWalk
+from catbayes.kinds.random_walk import Monotone, OrderedKind
 
 MOST_LEVELS = 1000
 """Every level has a part in the prior of every other one: more of them are for bins."""
 
 
 @dataclass(frozen=True)
-class Ordinal(Kind):
+class Ordinal(OrderedKind):
     """Levels in an order, such as sizes, grades, hours: a rare level is smoothed towards adjacent ones.
 
     θ is a random walk along the levels, whose smoothness is estimated. Where adjacent levels are no more alike than
@@ -59,12 +57,9 @@ class Ordinal(Kind):
     cyclic: bool = False
     monotone: Monotone | None = None
 
-    links: ClassVar[type[Links]] = RandomWalk
-    is_ordered: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
-        """Hold the levels, whatever they were given as."""
-        check_monotone(self.monotone, self.cyclic)
+        """Store the levels as a tuple."""
+        super().__post_init__()
         if self.levels is None:
             return
         if isinstance(self.levels, str) or not len(levels := tuple(canonical_list(list(self.levels)))):
@@ -72,11 +67,6 @@ class Ordinal(Kind):
         if None in levels or len(set(levels)) < len(levels):
             raise InputError(f"Ordinal: levels={self.levels!r}: expected each level once, and none that is missing.")
         object.__setattr__(self, "levels", levels)
-
-    @property
-    def pools_means(self) -> bool:
-        """Isotonic regression does."""
-        return self.monotone is not None
 
     def read(self, column: Any, name: Any, target: Any, weight: Any) -> tuple[Categories, Codes]:
         """Values are names; the type of the column may give their order."""
@@ -97,8 +87,7 @@ class Ordinal(Kind):
         values: tuple[Any, ...] = tuple(seen.values)
         levels = self.levels if self.levels is not None else seen.declared
         if levels is not None:
-            unknown = [value for value in values if value not in set(levels)]
-            if unknown:
+            if unknown := [value for value in values if value not in set(levels)]:
                 raise InputError(
                     f"Ordinal: column {name!r} holds {unknown[:3]}, and the levels are {list(levels)[:20]}. Name all "
                     "levels, in the type that the column has."

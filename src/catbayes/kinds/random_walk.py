@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -27,8 +27,9 @@ from scipy.optimize import isotonic_regression
 
 from catbayes.core.combinations import Index
 from catbayes.core.statistics import Moments, Statistics, Tally
-from catbayes.core.validation import Array
+from catbayes.core.validation import Array, check_option
 from catbayes.errors import InputError
+from catbayes.kinds.kind import Kind
 from catbayes.kinds.links import (
     LOWEST,
     Links,
@@ -40,6 +41,8 @@ from catbayes.kinds.links import (
     means_of,
     shifted_priors,
 )
+
+Monotone = Literal["increasing", "decreasing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,35 +67,40 @@ class RandomWalk(Links):
         seen = np.flatnonzero(statistics.count[: index.missing] > 0)
         if len(seen) < 2:
             return cls(root if free else proper, (LOWEST,))
-        own, path = statistics.take(seen), _Path.of(index)
+        own, (lengths, directions) = statistics.take(seen), _spectrum(index)
 
         def cost(root: Any, step: float) -> float:
-            return -cls(root, (step,))._log_marginal(path, own, seen)
+            walk = cls(root, (step,))
+            return -walk._log_marginal((directions[seen] * walk._variances(lengths)) @ directions[seen].T, own)
 
         root, step = fit_root_and_strength(priors, free, float(statistics.count.sum()), cost)
         return cls(root, (step,))
 
-    def _log_marginal(self, path: _Path, own: Statistics, seen: Any) -> float:
+    def _log_marginal(self, covariance: Array, own: Statistics) -> float:
         """Log-probability of the rows of the levels that were seen: each given the levels before it.
 
         With the Cholesky factor R of the covariance of the means of levels, level k is predicted with the variance
         R_kk² less that of its own rows, and with the mean ȳ_k - R_kk z_k, where R z = ȳ - μ.
         """
-        centre = centre_of(self.root)
         noise = 1.0 / own.count
-        factor = cholesky(path.covariance(self)[np.ix_(seen, seen)] + np.diag(noise), lower=True)
-        gap = means_of(own) - centre
+        factor = cholesky(covariance + np.diag(noise), lower=True)
+        gap = means_of(own) - centre_of(self.root)
         spread = np.diagonal(factor)
         surprise = spread[:, None] * solve_triangular(factor, gap, lower=True)
         worth = 1.0 / np.maximum(spread**2 - noise, 1e-300)
         before = shifted_priors(self.root, worth, worth[:, None] * (gap - surprise), type(own))
         return float(before.log_marginal(own).sum())
 
+    def _variances(self, lengths: Array) -> Array:
+        """Eigenvalues of (κ I + ω L)⁻¹."""
+        return np.asarray(1.0 / (self.root.strength + self.step * lengths))
+
     def slot_priors(self, index: Index, statistics: Any) -> SlotPriors:
         """Condition each level on the rows of the others; missing and unseen vary about the mean as levels do."""
-        path, levels = _Path.of(index), statistics.take(np.arange(index.missing))
+        lengths, directions = _spectrum(index)
+        variances, levels = self._variances(lengths), statistics.take(np.arange(index.missing))
         count = levels.count
-        inverse = np.linalg.inv(path.precision(self) + np.diag(count))
+        inverse = np.linalg.inv((directions / variances) @ directions.T + np.diag(count))
         known = np.diagonal(inverse)
         share = inverse / known[:, None]
         gap = np.where(count[:, None] > 0, means_of(levels) - centre_of(self.root), 0.0) * count[:, None]
@@ -100,7 +108,8 @@ class RandomWalk(Links):
         own = shifted_priors(self.root, worth, share @ gap - gap, type(levels))
         others = (share**2) @ count - count
         variance = np.maximum(others, 0.0) / (worth * np.maximum(worth - own.curvature, LOWEST))
-        return append_unseen(own, variance, self.root, 1.0 / path.apart(self))
+        about_mean = variances[1:] if len(variances) > 1 else self._variances(np.zeros(1))  # the first is common to all
+        return append_unseen(own, variance, self.root, 1.0 / float(np.mean(about_mean)))
 
     def constrain(self, posterior: Any, root: Any, index: Index) -> Any:
         """Make the means rise or fall along the levels by isotonic regression; strengths stay.
@@ -121,34 +130,35 @@ class RandomWalk(Links):
         return moved.varying_as(levels).join([rest])
 
 
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """The line or ring of some levels: its Laplacian, by what it stretches and how much."""
+def _spectrum(index: Index) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors of the Laplacian of the line or ring of levels."""
+    edge = np.eye(index.missing, k=1)
+    if index.kind.cyclic and index.missing > 2:
+        edge[0, -1] = 1.0
+    edge = edge + edge.T
+    lengths, directions = np.linalg.eigh(np.diag(edge.sum(axis=0)) - edge)
+    return np.maximum(lengths, 0.0), directions
 
-    lengths: Array
-    directions: Array
 
-    @classmethod
-    def of(cls, index: Index) -> _Path:
-        n_levels = index.missing
-        edge = np.eye(n_levels, k=1)
-        if index.kind.cyclic and n_levels > 2:
-            edge[0, -1] = 1.0
-        edge = edge + edge.T
-        return cls(*np.linalg.eigh(np.diag(edge.sum(axis=0)) - edge))
+class OrderedKind(Kind):
+    """A kind whose categories are levels in an order."""
 
-    def _with(self, values: Array) -> Array:
-        return np.asarray((self.directions * values) @ self.directions.T)
+    cyclic: bool
+    monotone: Monotone | None
 
-    def precision(self, walk: RandomWalk) -> Array:
-        """κ I + ω L."""
-        return self._with(walk.root.strength + walk.step * self.lengths)
+    links: ClassVar[type[Links]] = RandomWalk
+    is_ordered: ClassVar[bool] = True
 
-    def covariance(self, walk: RandomWalk) -> Array:
-        """(κ I + ω L)⁻¹."""
-        return self._with(1.0 / (walk.root.strength + walk.step * np.maximum(self.lengths, 0.0)))
+    def __post_init__(self) -> None:
+        """Require a direction, or none; a ring has none."""
+        if self.monotone is not None:
+            check_option("monotone", self.monotone, get_args(Monotone))
+            if self.cyclic:
+                raise InputError(
+                    f"monotone={self.monotone!r} with cyclic=True: a cycle cannot be monotone. Leave one out."
+                )
 
-    def apart(self, walk: RandomWalk) -> float:
-        """The variance of levels about their own mean: all that is not common to them."""
-        own = self.lengths[1:] if len(self.lengths) > 1 else np.zeros(1)
-        return float(np.mean(1.0 / (walk.root.strength + walk.step * np.maximum(own, 0.0))))
+    @property
+    def pools_means(self) -> bool:
+        """Isotonic regression does."""
+        return self.monotone is not None

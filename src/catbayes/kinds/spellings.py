@@ -141,19 +141,6 @@ class Forms(Read):
         forms = [*map(form_of, found.values), None]
         return [forms[code] for code in codes]
 
-    def to_dict(self) -> dict[str, Any]:
-        """All but the names of the forms, for a file."""
-        return {"type": "Forms"}
-
-    @classmethod
-    def from_dict(cls, record: Any, values: Sequence[Any]) -> Forms:
-        """Read what `to_dict` made."""
-        return cls(values)
-
-    def of_values(self, values: tuple[Hashable, ...]) -> Forms:
-        """Other forms, and those of other spellings."""
-        return Forms(tuple(values))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resembling(Categories):
@@ -257,10 +244,10 @@ def _at_least(cosines: Any, least: float) -> Any:
 def _best(cosines: Any) -> tuple[Any, Codes]:
     """The largest cosine of each row, and whose it is."""
     best, nearest = np.zeros(cosines.shape[0]), np.zeros(cosines.shape[0], dtype=np.intp)
-    for row in np.flatnonzero(np.diff(cosines.indptr)):
-        some = slice(cosines.indptr[row], cosines.indptr[row + 1])
-        place = np.lexsort((cosines.indices[some], -cosines.data[some].round(12)))[0]
-        best[row], nearest[row] = cosines.data[some][place], cosines.indices[some][place]
+    size = np.diff(cosines.indptr)
+    order = np.lexsort((cosines.indices, -cosines.data.round(12), np.repeat(np.arange(len(size)), size)))
+    first = order[cosines.indptr[:-1][size > 0]]
+    best[size > 0], nearest[size > 0] = cosines.data[first], cosines.indices[first]
     return best, nearest
 
 

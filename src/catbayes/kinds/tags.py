@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from catbayes.core.categories import Categories, canonical_list
 from catbayes.core.combinations import Index
@@ -59,133 +59,101 @@ class Members(Links):
     ) -> Self:
         """Find the likeliest κ and ω, for sums and for means; of a prior that is given, both are its strength."""
         base, proper = priors
-        low, highest = np.log(LOWEST), np.log(no_signal(statistics.count.sum()))
-        designs = [_Design.of(index, averaged) for averaged in (0.0, 1.0)]
         if not free or not statistics.count[: index.missing].any():
             return cls(proper, (float(proper.strength), float(proper.strength), 1.0))
-
         sets = statistics.take(np.arange(index.missing))
+        low, high = np.log(LOWEST), np.log(no_signal(statistics.count.sum()))
+        grid, found = np.linspace(low, high, STARTS), []
+        for averaged in (0.0, 1.0):
+            design = _Design.of(index, averaged)
 
-        def cost(x: Any, design: _Design) -> float:
-            return cls(base, (*np.exp(x), design.averaged))._cost(design, sets)
+            def cost(x: Any, design: _Design = design, averaged: float = averaged) -> float:
+                return cls(base, (*np.exp(x), averaged))._cost(design, sets)
 
-        grid = np.linspace(low, highest, STARTS)
-        found = []
-        for design in designs:
-            value, best = minimise(partial(cost, design=design), product(grid, grid), (low, highest), most=80, step=1.0)
-            found.append((value, (*np.exp(best).tolist(), design.averaged)))
-        value, strengths = min(found)
-        silent = (highest, highest)
-        if cost(silent, designs[1]) - value < 1e-2:
-            strengths = (*np.exp(silent).tolist(), 1.0)
-        return cls(base, strengths)
+            value, best = minimise(cost, product(grid, grid), (low, high), silent=(high, high), step=1.0, maxiter=80)
+            found.append((value, (*np.exp(best).tolist(), averaged)))
+        return cls(base, min(found)[1])
+
+    def _equations(self, design: _Design, sets: Any) -> tuple[Array, Array, Array, Array]:
+        """A and Zᵀ w (ȳ - μ), the equations of the effects; w, and ȳ - μ of each set."""
+        member, alone, _ = self.strengths
+        weight = sets.count * alone / (sets.count + alone)
+        gap = np.where(sets.count[:, None] > 0, means_of(sets) - centre_of(self.root), 0.0)
+        precision = member * np.eye(design.effects.shape[1]) + design.gram(weight)
+        return precision, design.effects.T @ (weight[:, None] * gap), weight, gap
 
     def _cost(self, design: _Design, sets: Any) -> float:
         """Minus the log-likelihood of all rows in the linear mixed model of these variances, a row's profiled out.
 
         With C = Z Zᵀ / κ + diag(1 / w) as what the means of sets vary by, log |C| = log |A| - M log κ - Σ log w.
         """
-        member, alone, _ = self.strengths
-        count = sets.count
-        weight = count * alone / (count + alone)
-        seen = weight > 0
-        precision = member * np.eye(design.n_members) + design.gram(weight)
-        gap = np.where(seen[:, None], means_of(sets) - centre_of(self.root), 0.0)
-        pull = design.summed(weight[:, None] * gap)
+        precision, pull, weight, gap = self._equations(design, sets)
+        count, seen = sets.count, weight > 0
         factor = np.linalg.cholesky(precision)
         squares = (weight[:, None] * gap**2).sum() - (np.linalg.solve(factor, pull) ** 2).sum()
-        volume = 2.0 * np.log(np.diagonal(factor)).sum() - design.n_members * np.log(member)
+        volume = 2.0 * np.log(np.diagonal(factor)).sum() - len(factor) * np.log(self.strengths[0])
         volume -= np.log(weight[seen] / count[seen]).sum()
         total, parts = count.sum(), max(gap.shape[1] - 1, 1)
         return float(0.5 * parts * (total * np.log((squares + _within(sets)) / total) + volume))
 
-    def _own_priors(self, design: _Design, sets: Any) -> tuple[Any, Array]:
-        """The prior of every set by the others, and the variance of its mean."""
-        member, alone, _ = self.strengths
-        count = sets.count
-        weight = count * alone / (count + alone)
-        inverse: Any = np.linalg.inv(member * np.eye(design.n_members) + design.gram(weight))
-        gap = np.where(count[:, None] > 0, means_of(sets) - centre_of(self.root), 0.0)
-        effect = inverse @ design.summed(weight[:, None] * gap)
-        # Members of which nothing is known vary by themselves.
+    def slot_priors(self, index: Index, statistics: Any) -> SlotPriors:
+        """Add up, or average, the effects of the members of each set, as the other sets have them."""
+        member, alone, averaged = self.strengths
+        design, sets = _Design.of(index, averaged), statistics.take(np.arange(index.missing))
+        precision, pull, weight, gap = self._equations(design, sets)
+        inverse: Any = np.linalg.inv(precision)
         inner = design.quadratic(inverse)
         rest = np.maximum(1.0 - weight * inner, 1e-12)
-        mean = (design.spread(effect) - (weight * inner)[:, None] * gap) / rest[:, None]
-        worth = 1.0 / (inner / rest + design.strange / member + 1.0 / alone)
-        prior = shifted_priors(
-            self.root.worth(LOWEST * worth.min(initial=1.0)), worth, worth[:, None] * mean, type(sets)
-        )
-        by_chance = np.maximum(inner / rest - member * design.quadratic(np.asarray(inverse @ inverse)) / rest**2, 0.0)
-        return prior.varying_as(self.root), by_chance * worth / np.maximum(worth - prior.curvature, LOWEST)
-
-    def slot_priors(self, index: Index, statistics: Any) -> SlotPriors:
-        """Add up, or average, the effects of the members of each set."""
-        design = _Design.of(index, self.strengths[2])
-        own, variance = self._own_priors(design, statistics.take(np.arange(index.missing)))
-        member, alone, _ = self.strengths
-        return append_unseen(own, variance, self.root, 1.0 / (design.usual() / member + 1.0 / alone))
+        mean = (design.effects @ (inverse @ pull) - (weight * inner)[:, None] * gap) / rest[:, None]
+        # Members of which nothing is known vary by themselves.
+        worth = 1.0 / (inner / rest + design.unknown / member + 1.0 / alone)
+        weak = self.root.worth(LOWEST * worth.min(initial=1.0))
+        prior = shifted_priors(weak, worth, worth[:, None] * mean, type(sets)).varying_as(self.root)
+        by_chance = np.maximum(inner / rest - member * design.quadratic(inverse @ inverse) / rest**2, 0.0)
+        variance = by_chance * worth / np.maximum(worth - prior.curvature, LOWEST)
+        return append_unseen(prior, variance, self.root, 1.0 / (design.usual() / member + 1.0 / alone))
 
 
 @dataclass(frozen=True, slots=True)
 class _Design:
-    """Z, a row for each set and a column for each member, by its entries; no pair of sets is looked at."""
+    """Z, a row for each set and a column for each member; no pair of sets is looked at."""
 
-    averaged: float
-    n_sets: int
-    n_members: int
-    sets: Codes
-    members: Codes
-    entries: Array
-    pairs: tuple[
-        Codes, Codes, Codes, Array
-    ]  # of members of one set: the set, the two, and the product of their entries
-    strange: Array  # squares of the entries of members of which nothing is known
+    effects: Any  # Z
+    pairs: Any  # (set, pair of members): products of the entries of Z, so that zᵀ B z is linear in B
+    unknown: Array  # squares of the entries of members of which nothing is known
 
     @classmethod
     def of(cls, index: Index, averaged: float) -> _Design:
         source: Any = index.sources[0]
-        rows, places, size = source.members()
+        rows, members, size = source.members()
         n_sets, n_members = len(size), len(source.vocabulary) + 1  # the last one is in every set
         entry = 1.0 / np.maximum(size, 1.0) ** averaged
-        sets = np.append(rows, np.arange(n_sets))
-        order = np.argsort(sets, kind="stable")
-        members = np.append(places, np.full(n_sets, n_members - 1))[order]
-        entries, sets = np.append(entry[rows], np.ones(n_sets))[order], sets[order]
-        times = np.bincount(sets, minlength=n_sets)[sets]
-        one = np.repeat(np.arange(len(sets)), times)
-        start = np.repeat(np.searchsorted(sets, sets), times)
-        other = start + np.arange(len(one)) - np.repeat(np.cumsum(times) - times, times)
-        pairs = (sets[one], members[one], members[other], entries[one] * entries[other])
-        strange = (size - np.bincount(rows, minlength=n_sets)) * entry**2
-        return cls(averaged, n_sets, n_members, sets, members, entries, pairs, strange)
+        rows, members = np.append(rows, np.arange(n_sets)), np.append(members, np.full(n_sets, n_members - 1))
+        values = np.append(entry[rows[:-n_sets]], np.ones(n_sets))
+        effects = sparse.csr_array((values, (rows, members)), shape=(n_sets, n_members))
+        ends = effects.indptr
+        same_set = sparse.csr_array((np.ones(effects.nnz), np.arange(effects.nnz), ends), shape=(n_sets, effects.nnz))
+        one, other = (same_set.T @ same_set).nonzero()
+        products = effects.data[one] * effects.data[other]
+        places = (
+            np.repeat(np.arange(n_sets), np.diff(ends))[one],
+            effects.indices[one] * n_members + effects.indices[other],
+        )
+        pairs = sparse.csr_array((products, places), shape=(n_sets, n_members**2))
+        return cls(effects, pairs, (size + 1 - np.diff(ends)) * entry**2)
 
     def gram(self, weight: Array) -> Array:
         """Zᵀ diag(w) Z."""
-        sets, one, other, entries = self.pairs
-        flat = np.bincount(one * self.n_members + other, weight[sets] * entries, minlength=self.n_members**2)
-        return np.asarray(flat.reshape(self.n_members, self.n_members), dtype=np.float64)
+        n_members = self.effects.shape[1]
+        return np.asarray((weight @ self.pairs).reshape(n_members, n_members))
 
     def quadratic(self, matrix: Array) -> Array:
         """Each zᵀ B z."""
-        sets, one, other, entries = self.pairs
-        return np.asarray(np.bincount(sets, entries * matrix[one, other], minlength=self.n_sets), dtype=np.float64)
-
-    def summed(self, values: Array) -> Array:
-        """Zᵀ x, (member, …)."""
-        found = np.zeros((self.n_members, values.shape[1]))
-        np.add.at(found, self.members, self.entries[:, None] * values[self.sets])
-        return found
-
-    def spread(self, effects: Array) -> Array:
-        """Z u, (set, …)."""
-        found = np.zeros((self.n_sets, effects.shape[1]))
-        np.add.at(found, self.sets, self.entries[:, None] * effects[self.members])
-        return found
+        return np.asarray(self.pairs @ matrix.reshape(-1))
 
     def usual(self) -> float:
         """Σ z² of a set, on average."""
-        squares = np.bincount(self.sets, self.entries**2, minlength=self.n_sets) + self.strange
-        return float(squares.mean()) if self.n_sets else 1.0
+        return float((self.effects.data**2).sum() + self.unknown.sum()) / max(len(self.unknown), 1)
 
 
 def _within(sets: Any) -> float:
@@ -246,10 +214,9 @@ class Tags(Kind):
 
     def extended(self, index: Index, column: Any) -> Index:
         """Add the unseen sets of a column; they are linked to their members."""
-        sets = index.sources[0]
-        assert isinstance(sets, Sets)
-        more = sets.with_unseen(column)
-        return index if more is sets else self._index(more)
+        sets: Any = index.sources[0]
+        new = sorted(sets.unseen_values(column, most=len(column)))
+        return self._index(sets.of_values((*sets.values, *new))) if new else index
 
     def _index(self, sets: Sets) -> Index:
         return replace(Index.of_column(sets), kind=self)
@@ -261,12 +228,6 @@ class Sets(Read):
 
     vocabulary: tuple[str, ...] = ()
     separator: str = "|"
-
-    def with_unseen(self, column: Any) -> Sets:
-        """Add the sets of a column that were not seen."""
-        found = dict.fromkeys(_cells(column, self.separator))
-        new = sorted(text for text in found if text is not None and text not in self._slot)
-        return self.of_values((*self.values, *new)) if new else self
 
     def cells(self, column: Any) -> list[Any]:
         """Sets as text."""
@@ -280,10 +241,6 @@ class Sets(Read):
     def from_dict(cls, record: Any, values: Sequence[Any]) -> Sets:
         """Read what `to_dict` made."""
         return cls(tuple(values), separator=Tags(record["separator"]).separator)
-
-    def of_values(self, values: tuple[Any, ...]) -> Sets:
-        """Other sets, written with the same separator."""
-        return Sets(values, vocabulary=self.vocabulary, separator=self.separator)
 
     def members(self) -> tuple[Codes, Codes, Codes]:
         """The known members: their sets, and their numbers in the vocabulary; and how many members each set has."""

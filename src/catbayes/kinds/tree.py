@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -114,11 +115,10 @@ class Tree(Links):
             for strength in self.strengths[number : len(index.levels)]:
                 own = _message(own, strength, self.root.curvature)
             messages.append(own)
-        sizes = [len(each.count) for each in messages]
-        places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-        top = messages[0] if sizes[0] == sum(sizes) else messages[0].place(places[0], sum(sizes))
-        for each, place in zip(messages[1:], places[1:], strict=True):
-            top = top + each.place(place, sum(sizes)) if len(place) else top
+        ends = list(accumulate(len(each.count) for each in messages))
+        top = messages[0].place(np.arange(ends[0]), ends[-1])
+        for each, start, end in zip(messages[1:], ends, ends[1:], strict=False):
+            top = top + each.place(np.arange(start, end), ends[-1])
         return top
 
     def _improved(self, index: Index, statistics: Any) -> Self:
@@ -159,10 +159,7 @@ class Likeness(Tree):
             return -float(prior.varying_as(base).take(leaves).log_marginal(own).sum())
 
         start = np.clip(np.log(float(base.strength)), LOWEST, highest)
-        value, best = minimise(cost, [[start] * n_levels], (LOWEST, highest), step=1.0)
-        silent = [highest] * n_levels
-        if cost(silent) - value < 1e-2:  # leaves that differ by nothing
-            return cls(base, tuple(np.exp(silent)))
+        _, best = minimise(cost, [[start] * n_levels], (LOWEST, highest), silent=[highest] * n_levels, step=1.0)
         return cls(base, tuple(np.exp(best).tolist()))
 
 
