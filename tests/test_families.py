@@ -220,13 +220,13 @@ def test_predictive_quantiles_are_those_of_new_targets(family, probability):
 
 
 @pytest.mark.parametrize("mean", [1e-3, 3.0, 1e4, 1.1e9, 1e17])
-@pytest.mark.parametrize("alpha", [0.3, 10.0, 1e6, 1e17])
+@pytest.mark.parametrize("alpha", [0.3, 10.0, 1e6, 1e12])
 def test_predictive_quantiles_of_counts_of_any_size_are_those_of_poisson_and_gamma(mean, alpha):
     """The count is Poisson about a rate that is gamma: for a certain rate it is the one, for a large one the other."""
     found = GammaPoisson(np.array([alpha]), np.array([alpha / mean]))
     for probability in (0.01, 0.5, 0.99):
         quantile = found.predictive_quantile(probability)[0]
-        if alpha >= 1e15 and mean < 1e9:
+        if alpha >= 1e12 and mean < 1e9:
             assert abs(quantile - stats.poisson(mean).ppf(probability)) <= 2e-3 * np.sqrt(mean) * (mean > 1e3)
         if alpha <= 10.0 and mean > 1e9:
             assert quantile == pytest.approx(stats.gamma(alpha, scale=mean / alpha).ppf(probability), rel=1e-4, abs=1.0)

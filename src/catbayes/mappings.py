@@ -30,7 +30,6 @@ __all__ = [
     "PosteriorMoments",
     "PredictiveQuantiles",
     "WeightOfEvidence",
-    "resolve_mapping",
 ]
 
 EDGE = float(np.finfo(np.float64).eps)
@@ -39,7 +38,7 @@ EDGE = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapping:
-    """f(θ) for one column: `bind` fits it to a family and prior, then draws and posteriors go through it.
+    """f(θ) of one column: `bind` fits it to the prior of the column, then it maps draws and posteriors.
 
     Examples
     --------
@@ -50,15 +49,16 @@ class Mapping:
     """
 
     drop_first: bool = False  # whether to leave out the outputs of the first of several classes, which the others imply
-    labels: tuple[str, ...] = field(default=("",), repr=False)  # one for each mean parameter that is used
-    select: slice = field(default_factory=lambda: slice(None), repr=False)  # where those are in θ
+    # Set by `bind`: a label for each mean parameter that is used, and where those are in θ.
+    labels: tuple[str, ...] = field(default=("",), repr=False)
+    select: slice = field(default_factory=lambda: slice(None), repr=False)
 
     kinds: ClassVar[tuple[str, ...]] = ("",)  # outputs for each label
     quadratic: ClassVar[bool] = False  # whether f is a polynomial of degree two at most
     linear: ClassVar[bool] = False  # whether its drawn outputs are components of θ
 
     def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
-        """Fit the mapping to a family: which parts of θ are used, and how the outputs are named."""
+        """Select the parts of θ that are used, and name the outputs."""
         select, n_means = prior.location, prior.mean()[..., prior.location].shape[-1]
         names = tuple(labels or map(str, range(n_means))) if n_means > 1 else ("",)
         if self.drop_first and prior.classes and len(names) > 1:
@@ -66,7 +66,7 @@ class Mapping:
         return replace(self, labels=names, select=select)
 
     def arrays(self) -> dict[str, Array]:
-        """Numbers that `bind` took from the prior, by the names of their fields."""
+        """Return the numbers that `bind` took from the prior, by the names of their fields."""
         return {}
 
     def names(self) -> list[str]:
@@ -86,11 +86,11 @@ class Mapping:
         return None
 
     def outputs(self, theta: Array, posterior: Family) -> Array:
-        """All outputs, the drawn ones of θ, (…, category, parameter), before the known ones of the posterior."""
+        """Return the drawn outputs of θ, (…, category, parameter), and then the known ones of the posterior."""
         return self.joined(self.drawn(theta), posterior)
 
     def joined(self, drawn: Array, posterior: Family) -> Array:
-        """Append the known outputs, which are the same for every draw, to drawn ones, (…, category, output)."""
+        """Append the known outputs to drawn ones, (…, category, output)."""
         known = self.known(posterior)
         if known is None:
             return drawn
@@ -100,12 +100,11 @@ class Mapping:
 class Mean(Mapping):
     """The mean of the target given θ: the probability, the class probabilities, μ, or the rate.
 
-    μ is the mean of log y in the log-normal family: the logarithm of y's median, not of its mean.
+    In the log-normal family μ is the mean of log y: the logarithm of the median of y, not of its mean.
 
     Examples
     --------
     >>> from catbayes.families import BetaBernoulli
-    >>> from catbayes.mappings import Mean
     >>> Mean().expected(BetaBernoulli(alpha=[1.0, 3.0], beta=[1.0, 1.0])).tolist()
     [[0.5], [0.75]]
     """
@@ -129,7 +128,6 @@ class MeanPrecision(Mean):
     Examples
     --------
     >>> from catbayes.families import BetaBernoulli
-    >>> from catbayes.mappings import MeanPrecision
     >>> MeanPrecision().known(BetaBernoulli(alpha=[1.0, 50.0], beta=[1.0, 50.0])).round().tolist()
     [[12.0], [404.0]]
     """
@@ -147,8 +145,6 @@ class Polynomial(Mapping):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from catbayes.mappings import Polynomial
     >>> Polynomial().drawn(np.array([[0.5], [0.2]])).round(2).tolist()
     [[0.5, 0.25], [0.2, 0.04]]
     """
@@ -175,7 +171,6 @@ class Identity(Mean):
     Examples
     --------
     >>> from catbayes.families import NormalGamma
-    >>> from catbayes.mappings import Identity
     >>> Identity().bind(NormalGamma(0.0, 1.0, 2.0, 2.0), None).names()
     ['mean', 'precision']
     """
@@ -196,7 +191,6 @@ class WeightOfEvidence(Mapping):
     Examples
     --------
     >>> from catbayes.families import BetaBernoulli
-    >>> from catbayes.mappings import WeightOfEvidence
     >>> bound = WeightOfEvidence().bind(BetaBernoulli(alpha=1.0, beta=3.0), None)
     >>> bound.expected(BetaBernoulli(alpha=[1.0, 30.0], beta=[3.0, 10.0])).round(2).tolist()
     [[-0.4], [2.23]]
@@ -206,7 +200,11 @@ class WeightOfEvidence(Mapping):
 
     def bind(self, prior: Family, labels: Sequence[str] | None) -> Mapping:
         """Measure from the prior mean of each class."""
-        prior.class_betas()  # raises for numbers
+        if not prior.classes:
+            raise InputError(
+                'mapping="weight_of_evidence" needs a class target, and this one is numeric. '
+                'Use "mean", "mean_precision", "polynomial" or "identity".'
+            )
         bound: Any = Mapping.bind(self, prior, labels)
         found: Mapping = replace(bound, baseline=logit(np.clip(prior.mean()[..., bound.select], EDGE, 1.0 - EDGE)))
         return found
@@ -222,7 +220,7 @@ class WeightOfEvidence(Mapping):
         odds: Array = (logit(inside) if xp is np else xp.logit(inside)) - self.baseline
         return odds
 
-    def expected(self, posterior: Family) -> Array:
+    def expected(self, posterior: Any) -> Array:
         """E log-odds = ψ(α) - ψ(β); an average over quantiles where the bounds of the draws cut off a tail."""
         alpha, beta = posterior.class_betas()
         beta = positive(beta)
@@ -243,11 +241,8 @@ class Function(Mapping):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from catbayes import SamplingBayesianEncoder, Scaled
-    >>> encoder = SamplingBayesianEncoder(mapping=lambda theta: np.sqrt(theta[..., 0]), prior=Scaled(0), random_state=0)
-    >>> encoder.fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).transform([["a"]]).shape
-    (1, 1)
+    >>> Function(function=lambda theta: np.sqrt(theta[..., 0])).drawn(np.array([[0.25], [0.49]])).tolist()
+    [[0.5], [0.7]]
     """
 
     function: Any = None
@@ -294,24 +289,14 @@ class Function(Mapping):
 
 @dataclass(frozen=True, slots=True)
 class PosteriorMoments(Mapping):
-    """Mean, variance, skewness and excess kurtosis of the posterior of the mean, none drawn.
+    """Mean, variance, skewness and excess kurtosis of the posterior of the mean: the first `n_moments`, none drawn.
 
     The deterministic encoding of Slakey, Salas and Schamroth (*Encoding Categorical Variables with Conjugate Bayesian
     Models for WeWork Lead Scoring Engine*, 2019). In training a row's own target is excluded by folds.
 
-    Parameters
-    ----------
-    n_moments : int from 1 to 4, default=2
-        How many of them.
-    drop_first : bool, default=False
-        With three classes or more, leave out the outputs of the first class.
-    labels, select
-        Set when the mapping is bound to a column.
-
     Examples
     --------
     >>> from catbayes.families import BetaBernoulli
-    >>> from catbayes.mappings import PosteriorMoments
     >>> PosteriorMoments(n_moments=2).known(BetaBernoulli(alpha=[1.0], beta=[1.0])).round(3).tolist()
     [[0.5, 0.083]]
     """
@@ -343,26 +328,16 @@ class PosteriorMoments(Mapping):
 
 @dataclass(frozen=True, slots=True)
 class PredictiveQuantiles(Mapping):
-    """Quantiles of the target of a new row of the category: how far amounts or counts reach.
+    """Quantiles of the target of a new row of the category, one for each of the `probabilities`.
 
     They are those of the posterior predictive distribution: Student's t for the normal family, its exponential for the
     log-normal one (quantiles of the amount itself, not of its logarithm), and a negative binomial for counts, in one
     unit of exposure. A class has no quantiles. Nothing is drawn, so `fit_transform` takes them from other folds.
 
-    Parameters
-    ----------
-    probabilities : sequence of float between 0 and 1
-        One output for each; that of 0.1 is called `city_q10`.
-    drop_first : bool, default=False
-        Has no effect here, where there are no classes.
-    labels, select
-        Set when the mapping is bound to a column.
-
     Examples
     --------
     >>> from catbayes import SamplingBayesianEncoder
     >>> from catbayes.families import GammaPoisson
-    >>> from catbayes.mappings import PredictiveQuantiles
     >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 8, 12]
     >>> prior = GammaPoisson(alpha=1.0, beta=0.5)
     >>> encoder = SamplingBayesianEncoder(family="poisson", prior=prior, mapping=PredictiveQuantiles((0.1, 0.9)))
@@ -384,12 +359,11 @@ class PredictiveQuantiles(Mapping):
                 "PredictiveQuantiles needs a numeric target, and a class has no quantiles. Use "
                 'mapping="mean_precision", or set family= if the classes are numbers.'
             )
-        given = self.probabilities
-        listed = list(given) if isinstance(given, Iterable) else []
-        if not listed or not all(is_number(p) and 0.0 < p < 1.0 for p in listed) or len(set(listed)) < len(listed):
+        given = list(self.probabilities) if isinstance(self.probabilities, Iterable) else []
+        if not given or not all(is_number(p) and 0.0 < p < 1.0 for p in given) or len(set(given)) < len(given):
             raise InputError(
-                f"PredictiveQuantiles(probabilities={given!r}): expected different numbers between 0 and 1, such as "
-                "(0.1, 0.5, 0.9)."
+                f"PredictiveQuantiles(probabilities={self.probabilities!r}): expected different numbers between 0 "
+                "and 1, such as (0.1, 0.5, 0.9)."
             )
         return Mapping.bind(self, prior, labels)
 
@@ -429,14 +403,7 @@ MappingLike: TypeAlias = MappingWord | Mapping | Callable[[Array], Any]
 
 
 def resolve_mapping(mapping: Any) -> Mapping:
-    """Read the parameter `mapping` of an encoder.
-
-    Examples
-    --------
-    >>> from catbayes.mappings import resolve_mapping
-    >>> resolve_mapping("polynomial").names()
-    ['mean', 'square']
-    """
+    """Read the parameter `mapping` of an encoder."""
     if isinstance(mapping, str) and mapping in MAPPINGS:
         return MAPPINGS[mapping]
     if isinstance(mapping, Mapping):

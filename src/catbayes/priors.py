@@ -22,7 +22,7 @@ class Prior(Protocol):
     >>> rule: Prior = Empirical()
     """
 
-    learnt: ClassVar[bool]  # whether mean and strength are estimated from the column, and uncertain themselves
+    learnt: ClassVar[bool]  # whether the prior is estimated from the column, and uncertain itself
 
     def fit(self, family: Any, statistics: Any, units: float = 1.0) -> tuple[Any, Any]:
         """Return the prior, and the distribution that an unseen category draws from.
@@ -33,17 +33,16 @@ class Prior(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Empirical:
-    """The prior that makes the column most likely: maximum marginal likelihood, θ integrated out.
+    """The prior that makes the column most likely, θ integrated out: `prior="empirical"`.
 
-    Its mean is the mean of the categories, each weighted by how well it is known, because a new category is a draw from
-    the categories: frequent ones do not count in proportion to their rows. A column without signal gets a prior so
-    strong that every category has its mean. Heavy-tailed numbers, and counts far from Poisson's, can look like signal.
+    Its mean is the mean of the categories, each weighted by its precision, because a new category is a draw from the
+    categories: frequent ones do not count in proportion to their rows. A column without signal gets a prior so strong
+    that every category has its mean. Heavy-tailed numbers, and counts that are far from Poisson, can look like signal.
 
     Examples
     --------
     >>> from catbayes import SamplingBayesianEncoder
-    >>> from catbayes.priors import Empirical
-    >>> SamplingBayesianEncoder(prior=Empirical())  # the same as prior="empirical"
+    >>> SamplingBayesianEncoder(prior=Empirical())
     SamplingBayesianEncoder(prior=Empirical())
     """
 
@@ -95,7 +94,7 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class InRows:
-    """The mean of all rows, worth so many of them: a number as `prior`, as `smooth` in scikit-learn."""
+    """The mean of all rows, with the weight of a number of rows: `prior=10`, as `smooth` in scikit-learn."""
 
     rows: float
 
@@ -122,15 +121,15 @@ class Given:
                 f"prior is a {type(self.prior).__name__}, and the target needs a {family.__name__}. "
                 "Give that one, or set family= to match the prior."
             )
+        expected = family.scaled(statistics.total(), 0.0).arrays()
         for name, values in self.prior.arrays().items():
             if not np.isfinite(values).all() or (name not in family.signed and (values <= 0).any()):
                 accepted = "finite numbers" if name in family.signed else "finite numbers > 0"
                 raise InputError(f"{family.__name__}: {name}={values.tolist()}: expected {accepted}.")
-        expected = family.scaled(statistics.total(), 0.0)
-        for name, values in self.prior.arrays().items():
-            given, wanted = values.shape, expected.arrays()[name].shape
-            if given != wanted:
-                raise InputError(f"prior: {name} has shape {given}, and this target needs {wanted}.")
+            if values.shape != expected[name].shape:
+                raise InputError(
+                    f"prior: {name} has shape {values.shape}, and this target needs {expected[name].shape}."
+                )
         return self.prior, self.prior
 
 

@@ -127,7 +127,7 @@ class Evidence:
     @property
     def row_units(self) -> float:
         """The exposure of a row, for a family that makes its priors in units of it; 1 for the others."""
-        return self.exposure if self.family.exposure and self.family.exposure.row_units else 1.0
+        return self.exposure if self.family.exposure == "units" else 1.0
 
     def __add__(self, other: Evidence) -> Evidence:
         """Join two disjoint sets of rows."""

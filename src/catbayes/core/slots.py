@@ -17,7 +17,8 @@ from catbayes.core.random import chunks, stream
 from catbayes.core.random_keys import KeyedRandom, Keys
 from catbayes.core.statistics import Statistics
 from catbayes.core.validation import Array, Codes
-from catbayes.families import Family, Random
+from catbayes.families import Family
+from catbayes.families.family import Random
 
 __all__ = ["RowSlots", "Sampler", "Slots"]
 

@@ -213,7 +213,7 @@ def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Targe
     units = _numbers_by_row("exposure", exposure, n_rows)
     check_units(int((~(np.isfinite(units) & (units > 0.0))).sum()))
     counts, rows = (units, float(n_rows)) if weight is None else (weight * units, float(weight.sum()))
-    if target.family.exposure and target.family.exposure.whole_events:
+    if target.family.exposure == "attempts":
         warn_of_fractions(int((target.values % 1.0 != 0.0).sum()))
     rates = target.values / units
     target.family.check_target(float(rates.min()), float(rates.max()))

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import betaincinv, betaln, digamma, gammaln, ndtri
+from scipy.stats import betabinom
 
 from catbayes.core.arrays import TINY, rounding, row_sums, tiny, where
-from catbayes.core.validation import Array, Codes
+from catbayes.core.validation import Array
 
 NO_SIGNAL = 100.0
 """Prior strength, in multiples of the table's total weight, that leaves every category on the prior."""
@@ -26,13 +27,7 @@ FAR = 1e6
 
 
 def no_signal(total: Any) -> float:
-    """Prior strength of a column without signal, however small its weights are.
-
-    Examples
-    --------
-    >>> no_signal(50.0), no_signal(1e-6)
-    (5000.0, 10.0)
-    """
+    """Prior strength of a column without signal, however small its weights are."""
     return float(max(NO_SIGNAL * total, 10.0))
 
 
@@ -92,14 +87,7 @@ def maximise(
     start: Any,
     bounds: list[tuple[float | None, float | None]],
 ) -> tuple[Array, float]:
-    """Climb to a maximum inside the bounds by quasi-Newton steps; `objective` returns value and gradient.
-
-    Examples
-    --------
-    >>> best, value = maximise(lambda x: (float(-((x[0] - 3.0) ** 2)), -2.0 * (x - 3.0)), [0.0], [(0.0, 2.0)])
-    >>> best.tolist(), value  # the maximum is at 3, which the bounds leave out
-    ([2.0], -1.0)
-    """
+    """Climb to a maximum inside the bounds by quasi-Newton steps; `objective` returns value and gradient."""
 
     def negative(x: Array) -> tuple[float, Array]:
         value, gradient = objective(x)
@@ -128,26 +116,12 @@ def beta_skewness(alpha: Array, beta: Array) -> Array:
 
 
 def beta_binomial_tail(alpha: Array, beta: Array, events: Array, size: Array) -> Array:
-    """How likely it is that so many of n are ones, or more if they are many, or fewer if they are few, times two.
-
-    Chances are added up, from the ends to the number of events, by log C(n, k) B(α + k, β + n - k) / B(α, β).
-    """
-    shape = np.broadcast_shapes(np.shape(alpha), np.shape(events))
-    parts = (np.broadcast_to(values, shape).reshape(-1) for values in (alpha, beta, events, size))
-    found = np.ones(int(np.prod(shape)))
-    for place, (a, b, ones, whole) in enumerate(zip(*parts, strict=True)):
-        n = np.floor(whole + 1e-9)
-        share = ones / whole if whole > 0 else 0.5
-        many = share * (a + b) > a
-        few = (
-            n - np.floor(share * n + 1e-9) if many else np.ceil(share * n - 1e-9)
-        )  # of those that are fewer than usual
-        k, (one, other) = np.arange(few + 1.0), (b, a) if many else (a, b)
-        log_chance = (
-            betaln(one + k, other + n - k) - betaln(one, other) - betaln(k + 1.0, n - k + 1.0) - np.log(n + 1.0)
-        )
-        found[place] = min(1.0, 2.0 * float(np.exp(log_chance).sum()))
-    return found.reshape(shape)
+    """Two-sided p-value of the number of events among n; of weights, whole numbers that are less extreme."""
+    n, share = np.floor(size + 1e-9), np.divide(events, size, out=0.5 + 0.0 * events, where=size > 0)
+    many = share * (alpha + beta) > alpha
+    few = np.where(many, n - np.floor(share * n + 1e-9), np.ceil(share * n - 1e-9))
+    below = betabinom.cdf(few, n, np.where(many, beta, alpha), np.where(many, alpha, beta))
+    return np.asarray(np.minimum(1.0, 2.0 * below))
 
 
 def dirichlet_maximum(weight: Array) -> Array:
@@ -160,7 +134,7 @@ def dirichlet_maximum(weight: Array) -> Array:
     cap = no_signal(total.sum())
     centre = np.maximum(total, 1e-9 * total.sum()) / total.sum()
     centre /= centre.sum()
-    found = [_how_often(column) for column in (*weight.T, row_sums(weight))]
+    found = [np.unique(column, return_counts=True) for column in (*weight.T, row_sums(weight))]
     # All classes, followed by the categories as wholes, in one array: a step is a few calls on it.
     count, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
     member = np.repeat(np.arange(len(found)), [len(distinct) for distinct, _ in found])
@@ -181,17 +155,6 @@ def dirichlet_maximum(weight: Array) -> Array:
     if value - objective(np.append(np.log(cap), logits))[0] < 1e-2:
         return np.asarray(cap * centre)
     return np.asarray(np.exp(best[0]) * _softmax(best[1:]))
-
-
-def _how_often(values: Array) -> tuple[Array, Codes]:
-    """Values that differ, in their order, and how often each occurs; whole ones are counted, others sorted."""
-    if values.max(initial=0.0) < 2.0 * len(values):
-        whole = values.astype(np.intp)
-        if (whole == values).all():
-            times = np.bincount(whole)
-            present = np.flatnonzero(times)
-            return present.astype(np.float64), times[present]
-    return np.unique(values, return_counts=True)
 
 
 def _softmax(logits: Array) -> Array:

@@ -11,8 +11,6 @@ from scipy.special import betaln
 from catbayes.core.arrays import at_least, column
 from catbayes.core.statistics import Tally
 from catbayes.core.validation import Array
-from catbayes.families._family import Family, Random
-from catbayes.families._normals import Normals
 from catbayes.families.arithmetic import (
     SMALLEST_SHARE,
     beta_binomial_tail,
@@ -23,6 +21,7 @@ from catbayes.families.arithmetic import (
     left_over,
     small,
 )
+from catbayes.families.family import Family, Normals, Random
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +107,7 @@ class BetaBernoulli(Family):
         return beta_quantile(column(self.alpha), column(self.beta), probability)
 
     def tail(self, statistics: Tally) -> Array:
-        """The number of ones among n rows is beta-binomial; of weights, whole numbers that are less extreme."""
+        """The number of ones among n rows is beta-binomial."""
         return beta_binomial_tail(self.alpha, self.beta, statistics.weight[..., 1], statistics.weight.sum(axis=-1))
 
     def sample(self, random: Random) -> Array:

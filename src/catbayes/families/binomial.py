@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from catbayes.core.statistics import Moments, Tally
 from catbayes.core.validation import Array
-from catbayes.families._family import Exposure, Family, Support
 from catbayes.families.arithmetic import dirichlet_maximum
 from catbayes.families.bernoulli import BetaBernoulli
+from catbayes.families.family import Support
 
 
 class BetaBinomial(BetaBernoulli):
@@ -41,7 +41,7 @@ class BetaBinomial(BetaBernoulli):
         zero=True,
         most=1.0,
     )
-    exposure: ClassVar[Exposure | None] = Exposure(whole_events=True)
+    exposure: ClassVar[Literal["units", "attempts"] | None] = "attempts"
 
     @classmethod
     def scaled(cls, total: Any, gamma: float) -> Self:
@@ -74,10 +74,6 @@ class BetaBinomial(BetaBernoulli):
     def tail(self, statistics: Any) -> Array:
         """The same, of events and attempts."""
         return super().tail(_tally(statistics))
-
-    def class_betas(self) -> tuple[Array, Array]:
-        """There are no classes."""
-        return Family.class_betas(self)
 
     def predictive_quantile(self, probability: float) -> Array:
         """Of a new attempt: 0 or 1."""

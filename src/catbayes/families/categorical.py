@@ -10,8 +10,6 @@ import numpy as np
 from catbayes.core.arrays import at_least, namespace, positive
 from catbayes.core.statistics import Tally
 from catbayes.core.validation import Array
-from catbayes.families._family import Family, Random
-from catbayes.families._normals import Normals, SharedNormals
 from catbayes.families.arithmetic import (
     SMALLEST_SHARE,
     beta_binomial_tail,
@@ -21,6 +19,21 @@ from catbayes.families.arithmetic import (
     left_over,
     log_rising,
 )
+from catbayes.families.family import Family, Normals, Random
+
+
+class SharedNormals(Normals):
+    """Shares of a whole: θ = m + slope · (e - m Σe) with e_c ~ N(0, m_c), of covariance slope² (diag m - m mᵀ)."""
+
+    __slots__ = ()
+
+    def draw(self, noise: Array) -> Array:
+        """Turn standard normals into draws of θ that add up to 1."""
+        theta = np.sqrt(self.level) * noise
+        theta -= self.level * theta.sum(axis=-1, keepdims=True)
+        theta *= self.slope
+        theta += self.level
+        return theta
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from catbayes.core.validation import Array
-from catbayes.families._family import Support
+from catbayes.families.family import Support
 from catbayes.families.normal import NormalGamma
 
 LARGEST = np.log(np.finfo(np.float64).max)

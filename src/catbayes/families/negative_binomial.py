@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.optimize import root
@@ -13,9 +13,8 @@ from scipy.special import betainccinv, betaincinv, digamma, xlogy
 from catbayes.core.arrays import TINY, column, positive, where
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.families._family import Exposure, Family, Random, Support
-from catbayes.families._normals import Normals
 from catbayes.families.arithmetic import left_over, log_rising, maximise, no_signal, small
+from catbayes.families.family import Family, Normals, Random, Support
 
 SUMMED = 1 << 12
 """Counts whose chances are added up, to find quantiles of a new one."""
@@ -44,11 +43,10 @@ class BetaNegativeBinomial(Family):
     strength: Array
     size: Array
 
-    parameters: ClassVar[tuple[str, ...]] = ("rate",)
     support: ClassVar[Support | None] = Support(
         'family="negative_binomial" takes counts ≥ 0, and y holds {lowest:g}: use "normal" for amounts.', zero=True
     )
-    exposure: ClassVar[Exposure | None] = Exposure(row_units=True)
+    exposure: ClassVar[Literal["units", "attempts"] | None] = "units"
 
     @property
     def curvature(self) -> Array:
@@ -203,17 +201,15 @@ class BetaNegativeBinomial(Family):
         k = 1.0 / ((1.0 + 1.0 / self.size) * (1.0 + 1.0 / b) + 1.0 / self.centre - 1.0)
         found = np.atleast_1d(np.ceil(self.centre * (a - 1.0) / k * _odds(a, k, probability)))
         left = np.flatnonzero(found < SUMMED)
-        size, b, every = (np.atleast_1d(values)[left, None] for values in (self.size, b, a + b + self.size))
-        chance, below = log_rising(every - size - b, b) - log_rising(every - b, b), np.zeros((len(left), 1))
-        for start in range(0, 2 * SUMMED, 64):  # log of the chances of 64 counts, from the ratio of each to the next
-            y = np.arange(start, start + 64.0)
-            ratios = np.log((size + y) / (every + y)) + np.log((b + y) / (1.0 + y))
-            chances = chance + np.concatenate([np.zeros_like(chance), np.cumsum(ratios, axis=1)], axis=1)
-            sums = below + np.cumsum(np.exp(chances[:, :-1]), axis=1)
-            reached = sums[:, -1] >= probability
-            found[left[reached]] = start + np.argmax(sums[reached] >= probability, axis=1)
-            rest = (values[~reached] for values in (left, size, b, every, chances[:, -1:], sums[:, -1:]))
-            left, size, b, every, chance, below = rest
+        size, b, every = (np.atleast_1d(values)[left] for values in (self.size, b, a + b + self.size))
+        log_chance, below = log_rising(every - size - b, b) - log_rising(every - b, b), np.zeros(len(left))
+        for y in range(2 * SUMMED):
+            below = below + np.exp(log_chance)
+            found[left[below >= probability]] = y
+            log_chance = log_chance + np.log((size + y) / (every + y)) + np.log((b + y) / (1.0 + y))
+            more = below < probability
+            left, size, b, every = left[more], size[more], b[more], every[more]
+            log_chance, below = log_chance[more], below[more]
             if not len(left):
                 break
         return found.reshape(self.centre.shape)

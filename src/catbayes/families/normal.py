@@ -11,9 +11,8 @@ from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtr, stdtrit
 from catbayes.core.arrays import column, namespace, positive, precision, where
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.families._family import Family, Random
-from catbayes.families._normals import Normals
 from catbayes.families.arithmetic import likeliest_strength, maximise, no_signal, small
+from catbayes.families.family import Family, Normals, Random
 
 CERTAIN = 1e12
 """Strength of a mean that is known as well as a number can be."""

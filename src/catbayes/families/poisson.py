@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import digamma, gammaincinv
@@ -12,12 +12,8 @@ from scipy.stats import nbinom
 from catbayes.core.arrays import column
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.families._family import Exposure, Family, Random, Support
-from catbayes.families._normals import Normals
 from catbayes.families.arithmetic import left_over, log_rising, maximise, no_signal, small
-
-CERTAIN = 1e12
-"""Observations after which more of them do not change what a new count may be, and β / (β + 1) is not yet 1."""
+from catbayes.families.family import Family, Normals, Random, Support
 
 MANY = 1e9
 """A new count of such a mean is a gamma variable of the same mean and variance, to a unit or two; from 1e15 on, scipy's
@@ -42,11 +38,10 @@ class GammaPoisson(Family):
     alpha: Array
     beta: Array
 
-    parameters: ClassVar[tuple[str, ...]] = ("rate",)
     support: ClassVar[Support | None] = Support(
         'family="poisson" takes counts ≥ 0, and y holds {lowest:g}: use "normal" for amounts.', zero=True
     )
-    exposure: ClassVar[Exposure | None] = Exposure(row_units=True)
+    exposure: ClassVar[Literal["units", "attempts"] | None] = "units"
 
     def per(self, units: float) -> Self:
         """In more units there are more events, and fewer of those units."""
@@ -130,20 +125,17 @@ class GammaPoisson(Family):
     def predictive_quantile(self, probability: float) -> Array:
         """A new count is negative binomial: α successes, each with probability β / (β + 1)."""
         mean = self.alpha / self.beta
-        few = mean < MANY
-        scale = np.minimum(1.0, CERTAIN / np.maximum(self.alpha, self.beta))
-        alpha, beta = (np.where(few, scale * values, 1.0) for values in (self.alpha, self.beta))
+        alpha, beta = (np.where(mean < MANY, values, 1.0) for values in (self.alpha, self.beta))
         counted = nbinom.ppf(probability, alpha, beta / (beta + 1.0))
         shape = 1.0 / (1.0 / mean + 1.0 / self.alpha)
-        return np.asarray(np.where(few, counted, np.ceil(gammaincinv(shape, probability) * (mean / shape))))
+        large = np.ceil(gammaincinv(shape, probability) * (mean / shape))
+        return np.asarray(np.where(mean < MANY, counted, large))
 
     def tail(self, statistics: Moments) -> Array:
         """The number of events in n units is negative binomial: α successes, each with probability β / (β + n)."""
         events, chance = statistics.count * statistics.mean, self.beta / (self.beta + statistics.count)
-        below, above = (
-            nbinom.cdf(np.ceil(events), self.alpha, chance),
-            nbinom.sf(np.floor(events) - 1.0, self.alpha, chance),
-        )
+        below = nbinom.cdf(np.ceil(events), self.alpha, chance)
+        above = nbinom.sf(np.floor(events) - 1.0, self.alpha, chance)
         return np.asarray(np.minimum(1.0, 2.0 * np.minimum(below, above)))
 
     def sample(self, random: Random) -> Array:

@@ -11,9 +11,8 @@ from scipy.special import gammaincinv, logsumexp, ndtr, ndtri
 from catbayes.core.arrays import at_least, column, namespace, positive, precision
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.families._family import Family, Random
-from catbayes.families._normals import Normals
 from catbayes.families.arithmetic import maximise, no_signal
+from catbayes.families.family import Family, Normals, Random
 
 N_VARIANCES = 8
 """Variances that a category may have. Twelve, and continuously many, give the same to the second digit."""

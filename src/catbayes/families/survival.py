@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from catbayes.core.validation import Array
-from catbayes.families._family import Exposure, Support
+from catbayes.errors import InputError
+from catbayes.families.family import Support
 from catbayes.families.poisson import GammaPoisson
 
 
@@ -39,12 +40,15 @@ class GammaExponential(GammaPoisson):
         zero=True,
         most_events=1.0,
     )
-    exposure: ClassVar[Exposure | None] = Exposure(
-        row_units=True,
-        required='family="survival" needs the times: give them as exposure=, and as y whether the end of each was seen '
-        '(1) or not (0). Models and comparisons take none: use family="poisson" there, with rates as y and times as '
-        "weight.",
-    )
+
+    @classmethod
+    def check_unexposed(cls) -> None:
+        """Ask for the times."""
+        raise InputError(
+            'family="survival" needs the times: give them as exposure=, and as y whether the end of each was seen (1) '
+            'or not (0). Models and comparisons take none: use family="poisson" there, with rates as y and times as '
+            "weight."
+        )
 
     def dispersion(self, statistics: Any, row: float = 1.0) -> float:
         """Squares of times, Σ t² = Σ t · `row`, as a multiple of what exponential ones have.

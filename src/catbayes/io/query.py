@@ -118,7 +118,7 @@ def per_unit_lazily(
     bad_rows, all_units, total, n_rows, low, high, fractions = (found[name].to_list()[0] or 0 for name in sums)
     check_units(how_many(bad_rows, all_units))
     wanted.check_target(low, high, events=True)
-    if wanted.exposure and wanted.exposure.whole_events:
+    if wanted.exposure == "attempts":
         warn_of_fractions(fractions)
     frame = frame.with_columns((events / units).alias(target), counts.alias(exposure))
     frame = frame if weight is None else frame.drop(weight)
