@@ -9,7 +9,7 @@ from scipy import stats
 
 from cases import PRIORS, make_target
 from catbayes import InputError, SamplingBayesianEncoder
-from catbayes.core.random_keys import KeyedRandom, philox, row_keys
+from catbayes.core.random import KeyedRandom, philox, row_keys
 from catbayes.families import (
     BetaBernoulli,
     BetaBinomial,

@@ -24,9 +24,11 @@ from catbayes.core.leakage import Ordered, Strategy
 from catbayes.core.rows import Rows, read_rows, take_named
 from catbayes.core.slots import Sampler
 from catbayes.core.table import Table, make_frame, name_of
-from catbayes.core.types import (
+from catbayes.core.validation import (
+    Array,
     ByRow,
     ByRowOrName,
+    Codes,
     Columns,
     File,
     Interactions,
@@ -36,8 +38,9 @@ from catbayes.core.types import (
     Seed,
     Source,
     TableLike,
+    check_count,
+    check_number,
 )
-from catbayes.core.validation import Array, Codes, check_count, check_number
 from catbayes.effects.settings import EffectsLike
 from catbayes.errors import InputError, asked_by_user, warn
 from catbayes.estimator_input import input_names, library_of, new_seed, read_new, read_row_keys, read_table, read_y

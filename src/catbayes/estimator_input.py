@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from catbayes.core.fitted import Fitted
-from catbayes.core.random_keys import Keys, row_keys
+from catbayes.core.random import Keys, row_keys
 from catbayes.core.rows import take_named
 from catbayes.core.table import Table, no_column
 from catbayes.errors import InputError

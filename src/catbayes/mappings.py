@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from scipy.special import betaincinv, digamma, logit
 
-from catbayes.core.arrays import at_least, namespace, positive, precision
+from catbayes.core.arrays import namespace, positive, precision
 from catbayes.core.validation import LARGEST, Array, check_count, is_number
 from catbayes.errors import InputError
 from catbayes.families import Family
@@ -137,7 +137,7 @@ class MeanPrecision(Mean):
 
     def known(self, posterior: Family) -> Array:
         """1 / Var θ; 0 where the variance is infinite, and a large number where rounding leaves none of it."""
-        return np.asarray(1.0 / at_least(posterior.variance()[..., self.select], 1.0 / LARGEST))
+        return np.asarray(1.0 / posterior.variance()[..., self.select].clip(1.0 / LARGEST))
 
 
 class Polynomial(Mapping):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from catbayes.core.random_keys import row_keys
+from catbayes.core.random import row_keys
 from catbayes.core.table import Table, no_column
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from catbayes.core.config import splitter_of
 from catbayes.core.table import Named, Table
-from catbayes.core.types import ByRow, ByRowOrName, Labels, RowId, Seed, TableLike
+from catbayes.core.validation import ByRow, ByRowOrName, Labels, RowId, Seed, TableLike
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.estimator_input import input_names, new_seeds, read_table, read_targets

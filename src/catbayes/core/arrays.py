@@ -13,7 +13,6 @@ from catbayes.core.validation import Array
 
 TINY = float(np.finfo(np.float64).tiny)
 """The smallest normal number: the lower bound of positive parameters."""
-EPSILON = float(np.finfo(np.float64).eps)
 
 
 def namespace(values: Any) -> Any:
@@ -26,14 +25,12 @@ def namespace(values: Any) -> Any:
 
 def precision(values: Any) -> float:
     """How far numbers near 1 are apart."""
-    xp = namespace(values)
-    return EPSILON if xp is np else float(xp.finfo(values.dtype).eps)
+    return float(namespace(values).finfo(values.dtype).eps)
 
 
 def tiny(values: Any) -> float:
     """The smallest normal number of their precision."""
-    xp = namespace(values)
-    return TINY if xp is np else float(xp.finfo(values.dtype).tiny)
+    return float(namespace(values).finfo(values.dtype).tiny)
 
 
 def rounding(values: Any) -> float:
@@ -41,15 +38,10 @@ def rounding(values: Any) -> float:
     return max(1e-9, 8.0 * precision(values))
 
 
-def at_least(values: Any, low: float) -> Array:
-    """Values, or `low` where they are below it."""
-    bounded: Array = np.maximum(values, low) if namespace(values) is np else values.clip(low)
-    return bounded
-
-
 def positive(values: Any) -> Array:
     """Clip values to be positive, at least the smallest normal number of their precision."""
-    return at_least(values, tiny(values))
+    clipped: Array = np.maximum(values, TINY) if namespace(values) is np else values.clip(tiny(values))
+    return clipped
 
 
 def where(keep: Any, one: Any, other: Any) -> Array:

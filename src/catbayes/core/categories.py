@@ -17,7 +17,7 @@ from uuid import UUID
 import narwhals as nw
 import numpy as np
 
-from catbayes.core.text import Text, order_of_list, order_of_text
+from catbayes.core.text import Text, order_of, words_of
 from catbayes.core.validation import Array, Codes
 from catbayes.errors import InputError
 
@@ -49,12 +49,8 @@ class Categories:
     def of(cls, column: Any) -> tuple[Categories, Codes]:
         """Find the categories of a column, and the slot of each row."""
         codes, values = _number(column)
-        if hasattr(values, "to_pylist"):
-            order = order_of_text(values)
-            categories, slots = cls(Text(values.take(order))), _ranks(order)
-        else:
-            categories, slots = cls.of_distinct(values)
-        return categories, np.append(slots, np.int32(categories.missing)).take(codes, mode="wrap")
+        categories, slots = cls.of_distinct(values)
+        return categories, categories._of_rows(slots, codes)
 
     @classmethod
     def of_distinct(cls, values: Sequence[Any]) -> tuple[Categories, Codes]:
@@ -62,16 +58,16 @@ class Categories:
 
         Two of them may have one canonical spelling, and then share a slot.
         """
-        values = list(values)
-        kinds = set(map(type, values))
-        if kinds in ({str}, {int}):  # they differ, and none is missing
-            if kinds == {int} and values == sorted(values):  # as arrays give them
-                return cls(tuple(values)), np.arange(len(values), dtype=np.int32)
-            order = order_of_list(values)
-            return cls(tuple(map(values.__getitem__, order))), _ranks(order)
-        values = canonical_list(values)
-        categories = cls(_sorted({*values} - {None}))
-        return categories, categories._place(np.arange(len(values)), values)
+        words = words_of(values)
+        if words is not None:
+            order = order_of(words)
+            slots = np.empty(len(order), dtype=np.int32)
+            slots[order] = np.arange(len(order))
+            return cls(Text(words.take(order))), slots
+        if set(map(type, values)) == {int} and values == sorted(values):  # as arrays give them
+            return cls(tuple(values)), np.arange(len(values), dtype=np.int32)
+        categories = cls(_sorted({*canonical_list(values)} - {None}))
+        return categories, categories.slots(values)
 
     @property
     def missing(self) -> int:
@@ -109,19 +105,21 @@ class Categories:
     def codes(self, column: Any) -> Codes:
         """Slot of each row of another column."""
         codes, values = _number(column)
-        known = self.values if isinstance(self.values, Text) and self.values else None
-        if known is None or len(values) < MANY or not hasattr(values, "to_pylist"):
-            return self._place(codes, canonical_list(values))
-        found, undecided = known.find(values)
-        slots = np.append(np.where(found < 0, self.unseen, found), self.missing).astype(np.int32)
-        if undecided.any():
-            words = values.filter(undecided).to_pylist()
-            slots[np.flatnonzero(undecided)] = self._place(np.arange(len(words)), words)
-        return slots.take(codes, mode="wrap")
+        return self._of_rows(self.slots(values), codes)
 
-    def slots(self, values: list[Any]) -> Codes:
+    def slots(self, values: Sequence[Any]) -> Codes:
         """Slot of each of some values, which may repeat."""
-        return self._place(np.arange(len(values)), canonical_list(values))
+        known = self.values
+        words = words_of(values) if isinstance(known, Text) and len(values) >= MANY else None
+        if isinstance(known, Text) and words is not None:
+            return known.find(words, self.unseen)
+        values = canonical_list(values)
+        slots = map(self._slot.get, values, repeat(self.unseen))
+        return np.fromiter(slots, dtype=np.int32, count=len(values))
+
+    def _of_rows(self, slots: Codes, codes: Codes) -> Codes:
+        """Slot of each row, from the number of its value among those that have these slots; -1 is missing."""
+        return np.append(slots, np.int32(self.missing)).take(codes, mode="wrap")
 
     def unseen_values(self, column: Any, most: int = 3) -> list[Hashable]:
         """Some values of the column that are not among the categories, for a message."""
@@ -151,18 +149,6 @@ class Categories:
         """Where the slots of a part of these categories are among them."""
         slots = [self._slot[value] for value in part.values]
         return np.array([*slots, self.missing, self.unseen], dtype=np.intp)
-
-    def _place(self, codes: Codes, values: Sequence[Hashable]) -> Codes:
-        """Translate codes into `values` (None is missing, -1 too) into slots of the categories."""
-        slots = np.fromiter(map(self._slot.get, values, repeat(self.unseen)), dtype=np.int32, count=len(values))
-        return np.asarray(np.append(slots, np.int32(self.missing))[codes])  # the last entry, -1, is missing
-
-
-def _ranks(order: Any) -> Codes:
-    """Place of each of some values in their order."""
-    found = np.empty(len(order), dtype=np.int32)
-    found[order] = np.arange(len(order))
-    return found
 
 
 def _sorted(values: Any) -> tuple[Hashable, ...]:
@@ -268,7 +254,7 @@ def numbers_of(column: Any) -> Array:
 # ------------------------------------------------------------------------------------------------ numbering the rows
 
 Numbered = tuple[Codes, Any]
-"""The number of each row's value among some values, which may repeat; -1, or that of None, is missing.
+"""The number of each row's value among some values, distinct but for their spelling; -1, or that of None, is missing.
 
 Text that an Arrow array holds stays there.
 """
@@ -276,6 +262,9 @@ Text that an Arrow array holds stays there.
 
 def _number(column: Any) -> Numbered:
     """Number the values of a column, by the library that holds it."""
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and series.dtype.is_integer() and not series.null_count():
+        column = series.to_numpy()
     library = type(column).__module__.partition(".")[0]
     number = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}.get(library, _numpy)
     try:
@@ -322,57 +311,32 @@ def _integers(array: np.ndarray[Any, Any]) -> Numbered:
 
 
 def _pandas(column: Any) -> Numbered:
-    if str(column.dtype).startswith(("list", "large_list", "fixed_size_list", "struct", "map")):
-        raise TypeError(f"unhashable type: {column.dtype}")
-    if getattr(column.dtype, "storage", None) == "pyarrow":  # strings
+    if getattr(column.dtype, "storage", None) == "pyarrow":
         return _pyarrow(column.array.__arrow_array__())
-    codes, values = column.factorize(use_na_sentinel=True)
+    codes, values = column.factorize()
     cells = cells_of(values)
     return _numpy(column.to_numpy()) if column.dtype == object and _has_times(cells) else (codes, cells)
 
 
 def _polars(column: Any) -> Numbered:
-    import polars
-
-    if column.dtype == polars.String and find_spec("pyarrow"):
-        return _pyarrow(column.to_arrow())
-
-    if column.dtype.is_nested():
-        raise TypeError(f"unhashable type: {column.dtype}")
-    if column.null_count():
-        codes = np.full(len(column), -1, dtype=np.intp)
-        codes[column.is_not_null().to_numpy()], values = _polars(column.drop_nulls())
-        return codes, values
-    numbers = (column.cast(polars.Categorical) if column.dtype == polars.String else column).to_physical()
-    is_number = numbers.dtype.is_float() or numbers.dtype.is_integer() or numbers.dtype == polars.Boolean
-    if not is_number or "128" in str(numbers.dtype):
-        return _numpy(column.to_list())  # decimals, bytes, objects
-    codes, values = _numpy(numbers.to_numpy())
-    if column.dtype.is_integer():
-        return codes, values
-    row = np.empty(len(values), dtype=np.intp)
-    row[codes] = np.arange(len(column))  # some row of each code
-    return codes, cells_of(column[row])
+    if find_spec("pyarrow") is None or str(column.dtype) in ("Object", "Int128", "UInt128"):
+        return _numpy(column.to_list())
+    return _pyarrow(column.to_arrow())
 
 
 def _pyarrow(column: Any) -> Numbered:
     import pyarrow
 
-    if pyarrow.types.is_nested(column.type):
-        raise TypeError(f"unhashable type: {column.type}")
-    declared = pyarrow.types.is_dictionary(column.type)
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)  # a dictionary may list a value twice, or one that no row has
     try:
-        encoded = column if declared else column.dictionary_encode()
-    except pyarrow.ArrowNotImplementedError:  # types of extensions, and narrow decimals
+        encoded = column.dictionary_encode()
+    except pyarrow.ArrowNotImplementedError:  # lists, types of extensions, and narrow decimals
         return _numpy(column.to_pylist())
     if isinstance(encoded, pyarrow.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
     indices = encoded.indices.cast("int64").fill_null(-1) if encoded.null_count else encoded.indices
-    codes = indices.to_numpy(zero_copy_only=False)
-    if not declared and str(column.type) in ("string", "large_string", "string_view"):
-        return codes, encoded.dictionary.cast("large_string")
-    values = cells_of(encoded.dictionary)
-    if not declared:
-        return codes, values
-    codes, present = _integers(codes)  # a dictionary may list values that no row has
-    return codes, [None if place < 0 else values[place] for place in present]
+    values = encoded.dictionary
+    if str(values.type) in ("string", "large_string", "string_view"):
+        return indices.to_numpy(), values.cast("large_string")
+    return indices.to_numpy(), cells_of(values)

@@ -14,8 +14,7 @@ from catbayes.core.combinations import Index
 from catbayes.core.evidence import ColumnEvidence
 from catbayes.core.extra_outputs import ExtraOutputs
 from catbayes.core.prior_uncertainty import inflation_by_mean, inflation_by_prior, prior_share, widen
-from catbayes.core.random import Purpose, number_of, stream
-from catbayes.core.random_keys import Keys
+from catbayes.core.random import Keys, Purpose, number_of, stream
 from catbayes.core.selection import ColumnSpec
 from catbayes.core.slots import RowSlots, Sampler, Slots
 from catbayes.core.statistics import Moments, Statistics, Tally

@@ -19,8 +19,7 @@ from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence, settle_f
 from catbayes.core.extra_outputs import ExtraOutputs, effect_names, effect_outputs
 from catbayes.core.layout import Layout
 from catbayes.core.leakage import ColumnRows, Split, hides, known_slots, read_folds, split_rows, training_slots
-from catbayes.core.random import Purpose, stream
-from catbayes.core.random_keys import Keys
+from catbayes.core.random import Keys, Purpose, stream
 from catbayes.core.rows import Rows
 from catbayes.core.slots import RowSlots, Slots
 from catbayes.core.statistics import Statistics

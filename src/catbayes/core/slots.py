@@ -12,9 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from catbayes.core.arrays import at_least, namespace, positive, rounding, where
-from catbayes.core.random import chunks, stream
-from catbayes.core.random_keys import KeyedRandom, Keys
+from catbayes.core.arrays import namespace, positive, rounding, where
+from catbayes.core.random import KeyedRandom, Keys, chunks, stream
 from catbayes.core.statistics import Statistics
 from catbayes.core.validation import Array, Codes
 from catbayes.families import Family
@@ -97,7 +96,7 @@ class Slots:
         variance = self.prior_variance
         if temperature is not None or not variance.ndim:
             return self
-        known = at_least(1.0 / positive(variance) + self.family.curvature, 1e-3)
+        known = (1.0 / positive(variance) + self.family.curvature).clip(1e-3)
         bare = (self.count == 0) & (variance > 0)
         return Slots(self.family.worth(where(bare, known, self.family.strength)), self.count, variance)
 

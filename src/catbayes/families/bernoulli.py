@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import betaln
 
-from catbayes.core.arrays import at_least, column
+from catbayes.core.arrays import column
 from catbayes.core.statistics import Tally
 from catbayes.core.validation import Array
 from catbayes.families.arithmetic import (
@@ -51,7 +51,7 @@ class BetaBernoulli(Family):
     @classmethod
     def from_rows(cls, total: Tally, n_rows: float) -> Self:
         """The share of ones, α = n ȳ and β = n (1 - ȳ); one of 0 or 1 is kept off the bounds."""
-        zeros, ones = n_rows * at_least(total.weight[0] / total.weight[0].sum(), SMALLEST_SHARE)
+        zeros, ones = n_rows * (total.weight[0] / total.weight[0].sum()).clip(SMALLEST_SHARE)
         return cls(ones, zeros)
 
     @classmethod

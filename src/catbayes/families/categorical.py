@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from catbayes.core.arrays import at_least, namespace, positive
+from catbayes.core.arrays import namespace, positive
 from catbayes.core.statistics import Tally
 from catbayes.core.validation import Array
 from catbayes.families.arithmetic import (
@@ -59,7 +59,7 @@ class DirichletCategorical(Family):
     @classmethod
     def from_rows(cls, total: Tally, n_rows: float) -> Self:
         """The share of each class, α^c = n Σ 1(y_n = c) / N; one of 0 is kept off the bound."""
-        return cls(n_rows * at_least(total.weight[0] / total.weight[0].sum(), SMALLEST_SHARE))
+        return cls(n_rows * (total.weight[0] / total.weight[0].sum()).clip(SMALLEST_SHARE))
 
     @classmethod
     def empirical(cls, statistics: Tally) -> Self:

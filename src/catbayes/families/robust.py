@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import gammaincinv, logsumexp, ndtr, ndtri
 
-from catbayes.core.arrays import at_least, column, namespace, positive, precision
+from catbayes.core.arrays import column, namespace, positive, precision
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
 from catbayes.families.arithmetic import maximise, no_signal
@@ -259,7 +259,7 @@ class RobustNormal(Family):
 def _steps(shape: float) -> Array:
     """Variances of equal chance, the largest first, where precisions are gamma of this shape and of mean 1."""
     chances = (np.arange(N_VARIANCES) + 0.5) / N_VARIANCES
-    return np.asarray(shape / at_least(gammaincinv(shape, chances), 1e-12))
+    return np.asarray(shape / gammaincinv(shape, chances).clip(1e-12))
 
 
 def _largest(values: Any) -> Any:

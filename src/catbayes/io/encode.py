@@ -13,7 +13,7 @@ from typing import Any
 import narwhals as nw
 
 from catbayes.core.table import Table
-from catbayes.core.types import Source
+from catbayes.core.validation import Source
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError, called_from, caller
 from catbayes.io.atomic import check_output, replacing

@@ -16,8 +16,7 @@ from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence
 from catbayes.core.rows import read_rows, take_named
 from catbayes.core.selection import Selection
 from catbayes.core.table import Table, categorical_columns, name_of
-from catbayes.core.types import ByRowOrName, Columns, Interactions, Kinds, Source
-from catbayes.core.validation import check_option
+from catbayes.core.validation import ByRowOrName, Columns, Interactions, Kinds, Source, check_option
 from catbayes.errors import InputError
 from catbayes.families import resolve_family
 from catbayes.io.engines import ENGINES, Engine

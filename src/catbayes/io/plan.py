@@ -9,7 +9,7 @@ import numpy as np
 
 from catbayes.core.column import FittedColumn
 from catbayes.core.fitted import Fitted
-from catbayes.core.random_keys import row_keys
+from catbayes.core.random import row_keys
 from catbayes.core.table import Table, no_column
 from catbayes.core.target import Target, check_weights, read_target
 from catbayes.core.validation import Array, check_count

@@ -23,7 +23,7 @@ from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence, settle_f
 from catbayes.core.fitted import Fitted, StoredPrior
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.target import label_array
-from catbayes.core.text import Text, order_of_text
+from catbayes.core.text import Text
 from catbayes.effects.settings import EffectTable
 from catbayes.effects.slopes import Slope
 from catbayes.errors import InputError
@@ -297,8 +297,7 @@ def _read_values(types: Any, texts: Any) -> tuple[Sequence[Any], int]:
         values = tuple(map(read_text, zip(types.to_pylist(), texts.to_pylist(), strict=True)))
         return values, len(set(values))
     words = texts.cast("large_string").combine_chunks()
-    is_sorted = (order_of_text(words) == np.arange(len(words))).all()
-    return Text(words) if is_sorted else tuple(words.to_pylist()), len(words.unique())
+    return Text(words), len(words.unique())
 
 
 def _read_effects(record: Any, part: Any) -> EffectTable | None:

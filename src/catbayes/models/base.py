@@ -21,8 +21,17 @@ from catbayes.core.layout import Layout
 from catbayes.core.leakage import check_folds
 from catbayes.core.selection import Selection
 from catbayes.core.table import Named, Table, make_frame
-from catbayes.core.types import ByRow, ByRowOrName, Labels, Seed, TableLike
-from catbayes.core.validation import Array, check_count, check_number, check_option
+from catbayes.core.validation import (
+    Array,
+    ByRow,
+    ByRowOrName,
+    Labels,
+    Seed,
+    TableLike,
+    check_count,
+    check_number,
+    check_option,
+)
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError, warn
 from catbayes.estimator_input import input_names, new_seed, read_new

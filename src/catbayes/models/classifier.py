@@ -14,8 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
 from catbayes.core.target import plain
-from catbayes.core.types import TableLike
-from catbayes.core.validation import Array, check_number
+from catbayes.core.validation import Array, TableLike, check_number
 from catbayes.errors import InputError, warn
 from catbayes.families import family_name, family_of_classes, find_family
 from catbayes.models.backends import backend_of, last_step

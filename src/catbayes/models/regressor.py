@@ -11,8 +11,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import assert_all_finite
 
 from catbayes.core.random import Purpose, stream
-from catbayes.core.types import Seed, TableLike
-from catbayes.core.validation import Array, check_count, check_number
+from catbayes.core.validation import Array, Seed, TableLike, check_count, check_number
 from catbayes.errors import InputError
 from catbayes.estimator_input import new_seed
 from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family

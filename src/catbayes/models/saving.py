@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from catbayes.core.types import File
+from catbayes.core.validation import File
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.io.atomic import read_content, write_content
