@@ -133,14 +133,7 @@ def test_without_its_libraries_the_command_line_names_the_extra(monkeypatch):
         main()
 
 
-@pytest.fixture
-def few_draws(monkeypatch):
-    """Score the report by fewer draws and rounds, which take long."""
-    monkeypatch.setattr("catbayes.report.summary.DRAWS", (1, 2))
-    monkeypatch.setattr("catbayes.report.summary.N_ROUNDS", 5)
-
-
-def test_compare_prints_a_table_and_writes_a_report(work, capsys, few_draws):
+def test_compare_prints_a_table_and_writes_a_report(work, capsys):
     arguments = ["compare", "part-0.csv", *QUICK, "--drop", "id,zip", "--sample", "400"]
     assert run([*arguments, "--report", "r.html"]) == 0
     printed = capsys.readouterr()
@@ -163,7 +156,7 @@ def test_compare_without_enough_time_has_no_result(work, capsys):
     assert not (work / "r.html").exists()
 
 
-def test_the_demo_explains_a_small_table(work, capsys, few_draws):
+def test_the_demo_explains_a_small_table(work, capsys):
     assert run(["demo", "--rows", "800"]) == 0
     printed = capsys.readouterr().out
     for words in ("800 simulated card payments", "Best AUC", "What to notice", "Three lines to do it yourself"):

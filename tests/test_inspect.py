@@ -13,14 +13,11 @@ import polars
 import pytest
 from category_encoders import LeaveOneOutEncoder
 from matplotlib.collections import LineCollection
-from scipy.stats import beta
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import log_loss
-from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.preprocessing import TargetEncoder
 from sklearn.tree import DecisionTreeClassifier
 
@@ -32,13 +29,10 @@ from catbayes import (
     SamplingRegressor,
     Scaled,
     gather,
-    recommended_encoder,
 )
 from catbayes.families import BetaBernoulli, DirichletCategorical, NormalGamma
 from catbayes.inspect import (
     DecompositionDisplay,
-    DrawsDisplay,
-    ImportanceDisplay,
     LeakageDisplay,
     PosteriorDisplay,
     PriorDisplay,
@@ -47,7 +41,7 @@ from catbayes.inspect import (
     leakage,
     shrinkage,
 )
-from sales import DRAWN, PLAIN, make_table
+from sales import DRAWN, make_table
 
 LEAKING = SamplingBayesianEncoder(own_target="include", temperature=0.0, prior=Scaled(1e-3))
 NASTY = ["$\\frac{$", "$5", "a $b$ c", "line\nbreak", "x" * 200, "שלום", "", "_hidden", "\\alpha $", "%s {}", "\ud800"]
@@ -287,9 +281,6 @@ def test_the_loss_over_draws_is_that_of_the_average_and_the_penalty(weighted):
     assert parts.of_average == pytest.approx(np.average((y - draws.mean(axis=0)) ** 2, weights=weight), rel=1e-12)
     assert parts.penalty == pytest.approx(np.average(draws.var(axis=0), weights=weight), rel=1e-9)
     assert sum(parts.shares.values()) == pytest.approx(parts.penalty, rel=1e-9)
-    if not weighted:
-        alone = DecompositionDisplay.from_predictions(y, draws)
-        assert (alone.total, alone.penalty) == (pytest.approx(parts.total), pytest.approx(parts.penalty))
 
 
 @pytest.mark.filterwarnings("ignore:FrozenEstimator takes no sample_weight")
@@ -417,41 +408,7 @@ def test_categories_coverage_and_class_can_be_chosen(table, encoder):
         PosteriorDisplay.from_estimator(encoder, "age")
 
 
-@pytest.mark.parametrize("strength", [0.8, 20])
-def test_densities_are_those_of_the_posterior(strength):
-    prior = BetaBernoulli(alpha=strength / 2, beta=strength / 2)
-    encoder = SamplingBayesianEncoder(prior=prior).fit([["a"]] * 5 + [["b"]] * 9, [0, 1] * 7)
-    display = PosteriorDisplay.from_estimator(encoder, 0, kind="density")
-    law = beta(strength / 2, strength / 2)
-    np.testing.assert_allclose(display.quantiles[-1], law.ppf(np.linspace(0.002, 0.998, 250)), atol=1e-9)
-    fill = display.plot().ax_.collections[-1].get_paths()[0].vertices  # the unseen one
-    height = 2.3 - fill[:, 1]
-    inner = (np.abs(fill[:, 0] - 0.5) < 0.2) & (height > 1e-9)
-    assert inner.sum() > 20
-    ratio = height[inner] / law.pdf(fill[inner, 0])
-    np.testing.assert_allclose(ratio, ratio.mean(), rtol=0.02)
-
-
-# ------------------------------------------------------------------------------------------------ scores
-
-
-def test_scores_by_draws_are_those_of_cross_validation(table):
-    X, y = table
-    model = SamplingClassifier(LogisticRegression(), random_state=0)
-    display = DrawsDisplay.from_estimator(model, X, y, n_draws=(1, 3), cv=3, scoring="roc_auc")
-    for number, scores in zip((1, 3), display.scores, strict=True):
-        one = SamplingClassifier(LogisticRegression(), n_draws=number, random_state=0)
-        folds = StratifiedKFold(3).split(X, y)
-        expected = [cross_val_score(one, X, y, cv=[fold], scoring="roc_auc")[0] for fold in folds]
-        np.testing.assert_allclose(scores, expected)
-    frame, ax = display.frame(), display.plot(color="red").ax_
-    np.testing.assert_allclose(frame["sd"], display.scores.std(axis=1))
-    at, drawn = lines_of(ax, "mean over folds")
-    np.testing.assert_array_equal(at, [1, 3])
-    np.testing.assert_array_equal(drawn, frame["mean"])
-    band = ax.collections[0].get_paths()[0].vertices[:, 1]
-    bounds = (frame["mean"] - frame["sd"]).min(), (frame["mean"] + frame["sd"]).max()
-    np.testing.assert_allclose([band.min(), band.max()], bounds)
+# ------------------------------------------------------------------------------------------------ priors
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "normal"])
@@ -467,55 +424,6 @@ def test_the_likelihood_is_largest_at_the_empirical_prior(table, family):
     at, drawn = lines_of(display.plot().ax_, "city: best at")
     np.testing.assert_array_equal(at, display.strengths)
     np.testing.assert_allclose(drawn, display.values[0] - display.best_value[0])
-
-
-def test_scores_by_gamma_are_those_of_cross_validation(table):
-    X, y = table
-    model = SamplingClassifier(LogisticRegression(), random_state=0)
-    display = PriorDisplay.from_estimator(model, X, y, strengths=[0, 0.1], cv=2)
-    priors = (Scaled(0), Scaled(0.1), "empirical")
-    for prior, value in zip(priors, [*display.values[0], display.best_value[0]], strict=True):
-        model = SamplingClassifier(
-            LogisticRegression(), recommended_encoder(LogisticRegression(), prior=prior), random_state=0
-        )
-        np.testing.assert_allclose(value, cross_val_score(model, X, y, cv=2).mean())
-    ax = display.plot().ax_
-    np.testing.assert_array_equal(lines_of(ax, "mean over folds")[1], display.frame()["mean"])
-    assert lines_of(ax, "empirical prior")[1] == [display.best_value[0]] * 2
-
-
-# ------------------------------------------------------------------------------------------------ importances
-
-
-def test_importances_are_those_of_the_two_forests(table):
-    X, y = table[0], (table[1] == "yes").astype(int)
-    forest = RandomForestClassifier(20, random_state=3)
-    model = SamplingClassifier(forest, SamplingBayesianEncoder(mapping="polynomial"), random_state=0)
-    display = ImportanceDisplay.from_estimator(model, X, y, reference=LeaveOneOutEncoder())
-    each = model.fit(X, y).estimator_.feature_importances_
-    np.testing.assert_allclose(display.sampling, [each[:2].sum(), each[2:4].sum(), each[4]])
-    features = LeaveOneOutEncoder(["city", "shop"]).fit_transform(X, y).to_numpy()
-    plain = RandomForestClassifier(20, random_state=3).fit(features, y)
-    np.testing.assert_allclose(display.reference, plain.feature_importances_)
-    assert display.frame()["encoded"].tolist() == [True, True, False]
-    ax = display.plot().ax_
-    order = np.argsort(-display.reference)
-    for bars, shares in zip(ax.containers, (display.reference, display.sampling), strict=True):
-        np.testing.assert_allclose([bar.get_width() for bar in bars], shares[order])
-
-
-def test_importances_include_interactions_repeat_and_need_an_estimator_that_has_them(table):
-    encoder = SamplingBayesianEncoder(interactions=[("city", "shop")])
-    model = SamplingClassifier(RandomForestClassifier(10), encoder, random_state=0)
-    one, two = (ImportanceDisplay.from_estimator(model, *table) for _ in range(2))
-    assert one.reference_name == "TargetEncoder"
-    assert one.columns == ["city", "shop", "age", ("city", "shop")]
-    assert one.sampling[-1] > 0 == one.reference[-1]
-    np.testing.assert_array_equal(one.reference, two.reference)
-    with pytest.raises(InputError, match="has no feature_importances_"):
-        ImportanceDisplay.from_estimator(SamplingClassifier(LogisticRegression()), *table)
-    with pytest.raises(InputError, match="of an estimator that has"):
-        ImportanceDisplay.from_estimator(SamplingClassifier(), *table)
 
 
 # ------------------------------------------------------------------------------------------------ all displays
@@ -543,17 +451,13 @@ def test_plots_name_the_target_as_fit_knew_it(table, tmp_path):
         ),
     ):
         assert PosteriorDisplay.from_estimator(encoder, "city").target == target
-    model = SamplingRegressor(Ridge(), n_draws=2, random_state=0, **PLAIN)
-    display = DrawsDisplay.from_estimator(model, X, whole["amount"], n_draws=(1, 2), cv=2)
-    assert display.plot().ax_.get_title(loc="left") == "Predicting amount"
 
 
-@pytest.mark.parametrize("kind", ["interval", "density"])
-def test_names_with_special_characters_are_drawn(kind):
+def test_names_with_special_characters_are_drawn():
     names = np.array([*NASTY, None, np.nan], dtype=object)
     X, y = np.repeat(names, 4)[:, None], np.tile([0, 0, 1, 1], len(names))
     encoder = SamplingBayesianEncoder(prior=Scaled(1e-3)).fit(X, y)
-    display = PosteriorDisplay.from_estimator(encoder, 0, categories=[*NASTY, None], kind=kind).plot()
+    display = PosteriorDisplay.from_estimator(encoder, 0, categories=[*NASTY, None]).plot()
     display.figure_.canvas.draw()
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert labels[3:5] == ["line break", "x" * 29 + "…"]
@@ -571,10 +475,7 @@ def test_frames_come_in_the_library_of_the_table_and_are_shown(table):
     for display in (
         PosteriorDisplay.from_estimator(encoder, "city"),
         ShrinkageDisplay.from_estimator(encoder, "city"),
-        DrawsDisplay.from_estimator(model, X, y, n_draws=[1], cv=2),
         PriorDisplay.from_estimator(encoder, X, y, strengths=[1, 2]),
-        PriorDisplay.from_estimator(model, X, y, strengths=[0.1], cv=2),
-        ImportanceDisplay.from_estimator(SamplingClassifier(RandomForestClassifier(5), random_state=0), X, y),
         leakage(encoder, X, y, cv=2),
         decompose_loss(model.fit(X, y), X, y),
     ):

@@ -41,15 +41,6 @@ def comparison():
     return compare(X, np.where(y, "<em>yes</em>", "no"), encoders=["target"], models=["linear"], repeats=1, cv=2)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def few_draws():
-    """The curve over draws is what takes long, and tests/test_inspect.py looks after it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("catbayes.report.summary.DRAWS", (1, 2))
-        patch.setattr("catbayes.report.summary.N_ROUNDS", 5)
-        yield
-
-
 @pytest.fixture(scope="module")
 def summary(comparison):
     return summarise(comparison)
@@ -239,5 +230,3 @@ def test_sections_without_enough_rows_give_a_reason():
     table = pandas.DataFrame({"city": list("abc") * 40, "day": range(120)})
     late = summarise(compare(table, ["no", "yes"] * 55 + ["perhaps"] * 10, time="day", **how))
     assert "fewer classes" in late["changes"]["left_out"]
-    rare = summarise(compare(table, ["no", "yes"] * 59 + ["perhaps"] * 2, **how))
-    assert "fewer rows than" in rare["draws"]["left_out"]

@@ -1,21 +1,17 @@
-"""Diagnostics and plots of encoders and models: leakage, shrinkage, loss, changes, posteriors, priors, importances.
+"""Diagnostics and plots of encoders and models: leakage, shrinkage, loss, changes, posteriors, priors.
 
 A display holds its numbers; `frame()` returns them as a frame and `plot()` draws them.
 """
 
-from catbayes.inspect._importance import ImportanceDisplay
 from catbayes.inspect._leakage import LeakageDisplay, leakage
 from catbayes.inspect._loss import DecompositionDisplay, decompose_loss
 from catbayes.inspect._monitor import Changes, monitor
 from catbayes.inspect._posterior import PosteriorDisplay
-from catbayes.inspect._scores import DrawsDisplay, PriorDisplay
-from catbayes.inspect._shrinkage import ShrinkageDisplay, shrinkage
+from catbayes.inspect._prior import PriorDisplay, ShrinkageDisplay, shrinkage
 
 __all__ = [
     "Changes",
     "DecompositionDisplay",
-    "DrawsDisplay",
-    "ImportanceDisplay",
     "LeakageDisplay",
     "PosteriorDisplay",
     "PriorDisplay",

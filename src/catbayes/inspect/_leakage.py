@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import r2_score, roc_auc_score
-from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
+from sklearn.model_selection import KFold, RepeatedKFold, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, TargetEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from catbayes.core.random import Purpose, stream
-from catbayes.core.table import Table, find_columns, name_of
-from catbayes.core.target import Target, read_target
-from catbayes.core.validation import Array, Codes, check_count
+from catbayes.core.table import Table, find_column, find_columns, name_of
+from catbayes.core.target import read_target
+from catbayes.core.validation import Array, is_number
 from catbayes.errors import InputError
-from catbayes.estimator_input import read_table, read_y
-from catbayes.inspect._display import GREY, Display, drawable, height_of_rows, label_rows, library_of
-from catbayes.inspect._one_column import check_encoder, for_columns, outputs, part
+from catbayes.estimator_input import library_of, read_table, read_y
+from catbayes.inspect._display import GREY, Display, drawable, height_of_rows, label_rows
 
 REPEATS = 2
 COVERAGE = 0.9
@@ -73,8 +72,6 @@ class LeakageDisplay(Display):
     upper: Array
     verdicts: list[str]
     together: LeakageDisplay | None = None
-    target: str | None = None
-    library: Any = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, **settings: Any) -> LeakageDisplay:
@@ -95,10 +92,7 @@ class LeakageDisplay(Display):
         ax.axvline(0.0, color=GREY, linewidth=1)
         ax.hlines(place, self.lower, self.upper, color=colors, linewidth=2, alpha=0.6)
         ax.scatter(self.gap, place, **({"color": colors, "zorder": 3} | style))
-        for row, verdict in enumerate(self.verdicts):
-            text = {"transform": ax.get_yaxis_transform(), "va": "center", "color": colors[row]}
-            ax.text(1.02, row, verdict, **text)
-        label_rows(ax, [drawable(name) for name in self.columns])
+        label_rows(ax, [drawable(name) for name in self.columns], self.verdicts, colors)
         ax.set_xlabel(f"{self.score} on training rows less {self.score} on held-out rows, with 90 % interval")
 
 
@@ -155,47 +149,56 @@ def leakage(
     >>> leakage(SamplingBayesianEncoder(own_target="include", prior=Scaled(0)), X, y).verdicts
     ['leaks']
     """
-    check_encoder(encoder)
-    check_count("cv", cv, 2)
-    check_count("random_state", random_state, 0)
+    if isinstance(encoder, type) or not (hasattr(encoder, "fit_transform") and hasattr(encoder, "get_params")):
+        raise InputError(
+            f"encoder={encoder!r}: expected a transformer with scikit-learn's fit_transform(X, y) and transform(X), "
+            "such as SamplingBayesianEncoder()."
+        )
     about = {"target": name_of(y), "library": library_of(X)}
     table, y = read_table(X, encoder), read_y(y)
     if table.n_rows < 4 * ROWS_PER_LEAF:
         raise InputError(f"X has {table.n_rows} rows: expected {4 * ROWS_PER_LEAF} or more to find a leak in.")
     target = read_target(y, getattr(encoder, "family", "auto"), table.n_rows)
+    is_class = target.classes is not None
     if isinstance(columns, str) and columns == "auto":
         columns = getattr(encoder, "columns", "auto")
     positions = find_columns(table.names, table.categorical(), columns)
-    kind = RepeatedKFold if target.classes is None else RepeatedStratifiedKFold
+    kind = RepeatedStratifiedKFold if is_class else RepeatedKFold
     splits = list(kind(n_splits=cv, n_repeats=REPEATS, random_state=random_state).split(y, target.values))
-    folds = _Folds(table, y, target, splits, random_state)
-    names = [table.names[position] for position in positions]
-    found = folds.compare(names, [folds.scores(encoder, [position]) for position in positions], about)
-    if len(positions) == 1:
-        return found
-    return replace(found, together=folds.compare([tuple(names)], [folds.scores(encoder, positions)], about))
 
+    def scores(chosen: Sequence[int]) -> Array:
+        """Scores of one column, or of several together, on training and on held-out encodings, (fold, 2)."""
+        # A tree finds leaks that run backwards; a linear model adds up the leaks of several columns.
+        tree = DecisionTreeClassifier if is_class else DecisionTreeRegressor
+        linear = LogisticRegression(max_iter=1000) if is_class else Ridge()
+        one = len(chosen) == 1
+        model = tree(min_samples_leaf=ROWS_PER_LEAF, random_state=0) if one else make_pipeline(StandardScaler(), linear)
+        found = []
+        for number, (train, test) in enumerate(splits):
+            # One generator per column and fold: its first number seeds the encoder, the rest shuffles the rows.
+            random = stream(random_state, Purpose.LEAKAGE, chosen[0] if one else len(table.names), number)
+            own = _for_columns(encoder, table, chosen, is_class, int(random.integers(np.iinfo(np.int32).max)))
+            features = _array(own.fit_transform(_part(table, chosen, train), y[train]))
+            new = _part(table, chosen, test)
+            held_out = _array(own.sample(new, n_draws=1)[0] if hasattr(own, "sample") else own.transform(new))
+            halves = np.array_split(random.permutation(len(train)), 2)
+            pairs = []
+            for learn, check in (halves, halves[::-1]):
+                fitted = clone(model).fit(features[learn], target.values[train[learn]])
+                sides = ((features[check], target.values[train[check]]), (held_out, target.values[test]))
+                pairs.append([_score(fitted, encoded, truth) for encoded, truth in sides])
+            found.append(np.mean(pairs, axis=0))
+        return np.array(found)
 
-@dataclass(frozen=True, slots=True)
-class _Folds:
-    """The rows and their folds."""
-
-    table: Table
-    y: Any
-    target: Target
-    splits: list[tuple[Codes, Codes]]
-    seed: int
-
-    def compare(self, columns: list[Any], scores: list[Array], about: dict[str, Any]) -> LeakageDisplay:
-        """Compare training and held-out scores, (fold, 2) for each column."""
-        trained, held_out = np.moveaxis(np.array(scores), 2, 0)  # (column, fold)
-        gaps, n_folds = trained - held_out, len(self.splits)
-        overlap = np.mean([len(test) / len(train) for train, test in self.splits])
+    def measure(names: list[Any], groups: list[list[int]]) -> LeakageDisplay:
+        trained, held_out = np.moveaxis(np.array([scores(group) for group in groups]), 2, 0)  # (column, fold)
+        gaps, n_folds = trained - held_out, len(splits)
+        overlap = np.mean([len(test) / len(train) for train, test in splits])
         error = np.sqrt(gaps.var(axis=1, ddof=1) * (1.0 / n_folds + overlap))
         gap, half = gaps.mean(axis=1), student.ppf((1.0 + COVERAGE) / 2.0, n_folds - 1) * error
         return LeakageDisplay(
-            columns=columns,
-            score="R²" if self.target.classes is None else "AUC",
+            columns=names,
+            score="AUC" if is_class else "R²",
             trained=trained.mean(axis=1),
             held_out=held_out.mean(axis=1),
             gap=gap,
@@ -205,50 +208,57 @@ class _Folds:
             **about,
         )
 
-    def scores(self, encoder: Any, positions: Sequence[int]) -> Array:
-        """Scores of one column, or of several together, on training and on held-out encodings, (fold, 2)."""
-        one, classes = len(positions) == 1, self.target.classes is not None
-        scores = []
-        for number, (train, test) in enumerate(self.splits):
-            # One generator per column and fold: its first number seeds the encoder, the rest shuffles the rows.
-            random = stream(self.seed, Purpose.LEAKAGE, positions[0] if one else len(self.table.names), number)
-            own_seed = int(random.integers(np.iinfo(np.int32).max))
-            own = for_columns(encoder, self.table, positions, classes=classes, seed=own_seed)
-            features = outputs(own.fit_transform(part(self.table, positions, train), self.y[train]))
-            new = part(self.table, positions, test)
-            held_out = outputs(own.sample(new, n_draws=1)[0] if hasattr(own, "sample") else own.transform(new))
-            halves = np.array_split(random.permutation(len(train)), 2)
-            scores.append(self._fold(_model(one, classes), features, held_out, train, test, halves))
-        return np.array(scores)
-
-    def _fold(self, model: Any, features: Array, held_out: Array, train: Codes, test: Codes, halves: Any) -> Array:
-        """Learn from each half of the training rows; score on the other half and on the held-out rows."""
-        values, n_classes = self.target.values, None if self.target.classes is None else len(self.target.classes)
-        pairs = []
-        for learn, check in (halves, halves[::-1]):
-            fitted = clone(model).fit(features[learn], values[train[learn]])
-            sides = ((features[check], values[train[check]]), (held_out, values[test]))
-            pairs.append([_score(fitted, encoded, truth, n_classes) for encoded, truth in sides])
-        return np.asarray(np.mean(pairs, axis=0))
+    names = [table.names[position] for position in positions]
+    found = measure(names, [[position] for position in positions])
+    if len(positions) > 1:
+        found.together = measure([tuple(names)], [positions])
+    return found
 
 
-def _model(one: bool, classes: bool) -> Any:
-    """A tree for one column, which finds leaks that run backwards; a linear model for several, which adds them up."""
-    if one:
-        tree = DecisionTreeClassifier if classes else DecisionTreeRegressor
-        return tree(min_samples_leaf=ROWS_PER_LEAF, random_state=0)
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000) if classes else Ridge())
+def _for_columns(encoder: Any, table: Table, positions: Sequence[int], is_class: bool, seed: int) -> Any:
+    """Clone an encoder for a table of these columns, with a seed; for a single one without interactions."""
+    encoder = clone(encoder)
+    known = encoder.get_params(deep=False)
+    if len(positions) == 1 and "interactions" in known:
+        encoder.set_params(interactions=None)
+    if len(positions) == 1 and known.get("kinds"):
+        every = known["kinds"].items()
+        alone = [(name, kind) for name, kind in every if not isinstance(name, tuple) and not kind.parent_columns]
+        by_position = {find_column(table.names, name, "kinds"): kind for name, kind in alone}
+        encoder.set_params(kinds={0: by_position[positions[0]]} if positions[0] in by_position else None)
+    if "columns" in known:
+        encoder.set_params(columns="all")
+    if known.get("random_state", 0) is None:
+        encoder.set_params(random_state=seed)
+    seed_in_folds = isinstance(encoder, TargetEncoder) and known.get("random_state", "deprecated") == "deprecated"
+    if seed_in_folds and is_number(encoder.cv):  # from scikit-learn 1.9 on
+        folds = StratifiedKFold if is_class else KFold
+        encoder.set_params(cv=folds(encoder.cv, shuffle=True, random_state=seed))
+    if "cols" in known:  # category_encoders reads it in the constructor only, and names columns of an array by numbers
+        own = list(range(len(positions))) if table.frame is None else [table.names[position] for position in positions]
+        return type(encoder)(**(encoder.get_params(deep=False) | {"cols": own}))
+    return encoder
 
 
-def _score(model: Any, features: Array, values: Any, n_classes: int | None) -> float:
+def _part(table: Table, positions: Sequence[int], rows: Any) -> Any:
+    """Columns of some rows, as a table of the same kind."""
+    return table.native[rows][:, positions] if table.frame is None else table.frame[rows, list(positions)].to_native()
+
+
+def _array(encoded: Any) -> Array:
+    return np.asarray(encoded.toarray() if hasattr(encoded, "toarray") else encoded, dtype=np.float64)
+
+
+def _score(model: Any, features: Array, truth: Any) -> float:
     """R² of numbers; AUC of each class against the rest, averaged, and 0.5 for rows of one class."""
-    if n_classes is None:
-        return float(r2_score(values, model.predict(features)))
-    probabilities = np.zeros((len(features), n_classes))
-    probabilities[:, np.asarray(model.classes_, dtype=np.intp)] = model.predict_proba(features)
-    present = [label for label in range(n_classes) if 0 < (values == label).sum() < len(values)]
-    areas = [roc_auc_score(values == label, probabilities[:, label]) for label in present]
-    return float(np.mean(areas)) if areas else 0.5
+    if not is_classifier(model):
+        return float(r2_score(truth, model.predict(features)))
+    present = np.unique(truth)
+    if len(present) < 2:
+        return 0.5
+    probabilities = dict(zip(model.classes_, model.predict_proba(features).T, strict=True))
+    never = np.zeros(len(truth))  # of a class without training rows
+    return float(np.mean([roc_auc_score(truth == label, probabilities.get(label, never)) for label in present]))
 
 
 def _verdict(gap: float, lower: float, upper: float) -> str:

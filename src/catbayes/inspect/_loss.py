@@ -11,7 +11,8 @@ from catbayes.core.table import name_of
 from catbayes.core.target import check_weights
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
-from catbayes.inspect._display import GREY, Display, drawable, label_rows, library_of
+from catbayes.estimator_input import library_of
+from catbayes.inspect._display import GREY, Display, drawable, label_rows
 
 
 @dataclass(eq=False, repr=False)
@@ -24,9 +25,9 @@ class DecompositionDisplay(Display):
     Examples
     --------
     >>> from catbayes.inspect import DecompositionDisplay
-    >>> display = DecompositionDisplay.from_predictions([1.0, 2.0], [[1.0, 3.0], [0.0, 2.0]])
-    >>> display.total, display.of_average, display.penalty
-    (0.5, 0.25, 0.25)
+    >>> display = DecompositionDisplay(total=0.5, of_average=0.3, penalty=0.2, shares={"city": 0.2})
+    >>> display.frame()["share"].tolist()
+    [0.6, 0.0, 0.4]
     """
 
     total: float
@@ -35,38 +36,11 @@ class DecompositionDisplay(Display):
     shares: dict[Any, float]
     between_members: float = 0.0
     loss: str = "squared error"
-    target: str | None = None
-    library: Any = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, **settings: Any) -> DecompositionDisplay:
         """Split the loss of a fitted model; the same as `decompose_loss`."""
         return decompose_loss(estimator, X, y, **settings)
-
-    @classmethod
-    def from_predictions(cls, y: Any, draws: Any) -> DecompositionDisplay:
-        """Split the squared error of the predictions of any model.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_rows,)
-            Targets.
-        draws : array-like of shape (n_draws, n_rows)
-            The predictions under each draw.
-
-        Returns
-        -------
-        DecompositionDisplay
-            Without the shares of the columns.
-        """
-        y, draws = np.asarray(y, dtype=np.float64), np.asarray(draws, dtype=np.float64)
-        if draws.ndim != 2 or y.shape != draws.shape[1:]:
-            raise InputError(
-                f"draws has shape {draws.shape} and y {y.shape}: expected (n_draws, n_rows) and (n_rows,)."
-            )
-        of_average = float(((draws.mean(axis=0) - y) ** 2).mean())
-        penalty = float(draws.var(axis=0).mean())
-        return cls(of_average + penalty, of_average, penalty, {})
 
     def _record(self) -> dict[str, Any]:
         rest = {} if self.shares else {"penalty": self.penalty - self.between_members}

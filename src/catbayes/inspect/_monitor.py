@@ -168,8 +168,14 @@ def monitor(
         batch = known.discounted(0.0) + X  # with the classes of both
     else:
         X = X if is_source(X) else read_table(X, encoder).native
-        if y is None:
-            has_target, y, exposure = False, *_no_target(known, X)
+        if y is None and is_source(X):
+            raise InputError(
+                "monitor without y takes rows in memory. Bring them here by .collect(), or name their target."
+            )
+        if y is None:  # any target: only shares are returned
+            label = 1.0 if known.classes is None else known.classes[0]
+            has_target, y = False, np.array([label] * Table.of(X).n_rows)
+            exposure = 1.0 if known.family.exposure else None
         given = {"target": y, "weight": sample_weight, "exposure": exposure}
         batch = gather_selected(X, encoding.settings.selection, known, **given)
     if known.classes is not None and batch.classes is not None:
@@ -190,14 +196,6 @@ def monitor(
         false_alarms=false_alarms,
         library=encoding.library,
     )
-
-
-def _no_target(known: Evidence, X: Any) -> tuple[Any, float | None]:
-    """Make a target and an exposure where only shares are wanted."""
-    if is_source(X):
-        raise InputError("monitor without y takes rows in memory. Bring them here by .collect(), or name their target.")
-    one = 1.0 if known.classes is None else known.classes[0]
-    return np.array([one] * Table.of(X).n_rows), 1.0 if known.family.exposure else None
 
 
 def _compare(encoding: Fitted, number: int, batch: Evidence) -> tuple[dict[str, float], dict[str, Any]]:
@@ -221,7 +219,10 @@ def _compare(encoding: Fitted, number: int, batch: Evidence) -> tuple[dict[str, 
     weight = batch.row_weight * encoding.evidence.exposure / batch.exposure  # the dispersion includes the exposure
     dispersion = weight * column.prior.dispersion(known.statistics, encoding.evidence.row_weight)
     fewer = rows.scaled(1.0 / max(dispersion, 1.0))
-    log_factor = _log_of_changed(family, fewer, encoding.evidence.exposure) - family.log_marginal(fewer)
+    # The θ of a category that has changed is known from a few rows only.
+    worths = [np.minimum(strength * encoding.evidence.exposure, family.strength) for strength in STRENGTHS]
+    changed = logsumexp([family.worth(worth).log_marginal(fewer) for worth in worths], axis=0) - np.log(len(worths))
+    log_factor = changed - family.log_marginal(fewer)
     likelier = np.flatnonzero(log_factor > 0.0)
     chances = np.ones(len(both))
     tail = family.take(likelier).tail(fewer.take(likelier))
@@ -237,10 +238,3 @@ def _compare(encoding: Fitted, number: int, batch: Evidence) -> tuple[dict[str, 
         "bayes_factors": np.exp(np.minimum(log_factor, 700.0)),
         "chances": chances,
     }
-
-
-def _log_of_changed(family: Any, rows: Any, units: float) -> Array:
-    """Log-probability of rows whose θ has moved: it is known from a few rows only."""
-    worth = (np.minimum(strength * units, family.strength) for strength in STRENGTHS)
-    found = [family.worth(strength).log_marginal(rows) for strength in worth]
-    return np.asarray(logsumexp(found, axis=0) - np.log(len(STRENGTHS)))

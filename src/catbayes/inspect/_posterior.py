@@ -1,4 +1,4 @@
-"""Posteriors of the categories of a column, with their intervals or densities."""
+"""Posteriors of the categories of a column, with their intervals."""
 
 from __future__ import annotations
 
@@ -8,52 +8,31 @@ from typing import Any
 import numpy as np
 
 from catbayes.core.table import no_column
-from catbayes.core.validation import Array, Codes, check_number, check_option
+from catbayes.core.validation import Array
 from catbayes.errors import InputError
 from catbayes.estimator_input import fitted_encoding
-from catbayes.families import Family
-from catbayes.inspect._display import GREY, Display, drawable, height_of_rows, label_rows, legend_above
+from catbayes.inspect._display import GREY, Display, drawable, height_of_rows, label_rows
 
-KINDS = ("interval", "density")
 NUMBERS = ("count", "raw_mean", "mean", "lower", "upper")
 MOST_CATEGORIES = 12
-PROBABILITIES = np.linspace(0.002, 0.998, 250)
 
 
-@dataclass(frozen=True, eq=False)
-class Posteriors:
-    """The posteriors of one column and class: a record with one row per category, and their distributions."""
-
-    record: dict[str, Any]
-    family: Family  # of all slots
-    slots: Codes  # of the rows of the record
-    component: int  # of θ
-    target: str
-    library: Any
-
-
-def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9) -> Posteriors:
-    """Read the posteriors of a column from a fitted encoder or model, for one class: by default the last."""
+def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9) -> tuple[dict[str, Any], str, Any]:
+    """Return a record of the posteriors of a column for one class, their meaning, and the library of the table."""
     encoding = fitted_encoding(estimator)
     columns = {entry.name: entry for entry in encoding.columns}
     if column not in columns:
         raise no_column(column, list(columns))
-    fitted, classes = columns[column], encoding.evidence.classes
+    classes = encoding.evidence.classes
     labels = [] if classes is None else classes.tolist()
-    record = fitted.record(labels or None, coverage)
+    record = columns[column].record(labels or None, coverage)
     shown = labels[-1:] if len(labels) == 2 else labels  # of two classes, the second has the probability
     if class_ is not None and class_ not in shown:
         raise InputError(f"class_={class_!r}: expected {f'one of {shown}' if shown else 'None for a numeric target'}.")
     width = max(len(shown), 1)
     place = width - 1 if class_ is None else shown.index(class_)
-    return Posteriors(
-        record={name: values[place::width] for name, values in record.items()},
-        family=fitted.widened().family,
-        slots=fitted.possible(),
-        component=place,
-        target=_description(encoding, shown[place] if shown else None),
-        library=encoding.library,
-    )
+    record = {name: values[place::width] for name, values in record.items()}
+    return record, _description(encoding, shown[place] if shown else None), encoding.library
 
 
 def _description(encoding: Any, label: Any) -> str:
@@ -69,9 +48,10 @@ def _description(encoding: Any, label: Any) -> str:
 
 @dataclass(eq=False, repr=False)
 class PosteriorDisplay(Display):
-    """Posterior intervals or densities of the target's mean in each category, and in an unseen one.
+    """Posterior intervals of the target's mean in each category, and in an unseen one.
 
-    `plot(**style)` styles the points of the intervals, or the filled densities, each drawn to the same height.
+    `plot(**style)` styles the points. The plot shows the range of the intervals; an observed mean outside of it is
+    drawn at its edge.
 
     Examples
     --------
@@ -93,23 +73,12 @@ class PosteriorDisplay(Display):
     mean: Array
     lower: Array
     upper: Array
-    quantiles: Array  # (category, probability), at PROBABILITIES
     coverage: float
-    kind: str
-    target: str | None
     n_categories: int  # of the column; fewer may be shown
-    library: Any = None
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        column: Any,
-        *,
-        categories: Any = None,
-        kind: str = "interval",
-        class_: Any = None,
-        coverage: float = 0.9,
+        cls, estimator: Any, column: Any, *, categories: Any = None, class_: Any = None, coverage: float = 0.9
     ) -> PosteriorDisplay:
         """Read the posteriors of a fitted encoder or sampling model.
 
@@ -122,8 +91,6 @@ class PosteriorDisplay(Display):
         categories : list, optional
             Which to show, in this order, None for missing values; by default 12 of them, sorted by their mean,
             from the least shrunk to the most shrunk.
-        kind : "interval", "density"
-            What `plot` draws.
         class_ : label, optional
             The class whose probability is shown, of three or more; by default the last.
         coverage : float from 0 to 1, default=0.9
@@ -134,22 +101,17 @@ class PosteriorDisplay(Display):
         PosteriorDisplay
             An unseen category, drawn from the prior, comes last.
         """
-        check_option("kind", kind, KINDS)
-        coverage = check_number("coverage", coverage, 0.0, 1.0)
-        read = read_column(estimator, column, class_, coverage)
-        rows = _choose(read.record, categories, column)
-        family = read.family.take(read.slots[rows])
+        record, target, library = read_column(estimator, column, class_, coverage)
+        rows = _choose(record, categories, column)
         return cls(
             column=column,
-            categories=[read.record["category"][row] for row in rows],
-            kinds=[read.record["kind"][row] for row in rows],
-            **{name: read.record[name][rows] for name in NUMBERS},
-            quantiles=np.stack([family.quantile(p)[:, read.component] for p in PROBABILITIES], axis=1),
+            categories=[record["category"][row] for row in rows],
+            kinds=[record["kind"][row] for row in rows],
+            **{name: record[name][rows] for name in NUMBERS},
             coverage=coverage,
-            kind=kind,
-            target=read.target,
-            n_categories=len(read.record["kind"]) - 1,  # less the unseen one
-            library=read.library,
+            n_categories=len(record["kind"]) - 1,  # less the unseen one
+            target=target,
+            library=library,
         )
 
     def _record(self) -> dict[str, Any]:
@@ -161,55 +123,26 @@ class PosteriorDisplay(Display):
         return f"{drawable(self.column)}, {part}{self.n_categories:,} categories"
 
     def _size(self) -> tuple[float, float]:
-        return 7.2, height_of_rows(len(self.categories)) * (1.0 if self.kind == "interval" else 1.25)
+        return 7.2, height_of_rows(len(self.categories))
 
     def _draw(self, ax: Any, style: dict[str, Any]) -> None:
         special = {"missing": "(missing)", "unseen": "(unseen)"}
         pairs = zip(self.categories, self.kinds, strict=True)
         names = [special.get(kind) or drawable(name) for name, kind in pairs]
         place = np.arange(len(names))
+        color = style.pop("color", "C0")
         ax.axvline(self.mean[-1], color=GREY, linestyle="--", linewidth=1, label="prior mean")
-        if self.kind == "interval":
-            color = style.pop("color", "C0")
-            ax.hlines(place, self.lower, self.upper, color=color, linewidth=2, alpha=0.6)
-            style = {"marker": "o", "linestyle": "", "color": color} | style
-            ax.plot(self.mean, place, label=f"posterior mean, {self.coverage:.0%} interval", **style)
-        else:
-            self._draw_densities(ax, {"color": "C0", "alpha": 0.6, "linewidth": 0.8} | style)
-        observed = {"marker": "|", "linestyle": "", "color": "black", "markersize": 11}
-        ax.plot(self.raw_mean, place, label="observed mean", **observed)
-        self._limit_to_posteriors(ax, place)
-        for row, count in enumerate(self.count):
-            ax.text(1.02, row, f"{count:,g}", transform=ax.get_yaxis_transform(), va="center", color="0.35")
-        ax.text(1.02, -0.75, "rows", transform=ax.get_yaxis_transform(), va="bottom", color="0.35")
-        label_rows(ax, names)
-        ax.set_xlabel(self.target)
-        legend_above(ax)
-
-    def _limit_to_posteriors(self, ax: Any, place: Any) -> None:
-        """Show the range of the posteriors; an observed mean outside of it is an arrow at the edge."""
-        ends = np.array([self.lower, self.upper]) if self.kind == "interval" else self.quantiles[:, [0, -1]]
-        low, high = float(ends.min()), float(ends.max())
+        ax.hlines(place, self.lower, self.upper, color=color, linewidth=2, alpha=0.6)
+        style = {"marker": "o", "linestyle": "", "color": color} | style
+        ax.plot(self.mean, place, label=f"posterior mean, {self.coverage:.0%} interval", **style)
+        low, high = float(self.lower.min()), float(self.upper.max())
         pad = 0.04 * (high - low) or 0.5
         ax.set_xlim(low - pad, high + pad)
-        for beyond, edge, marker in (
-            (self.raw_mean < low - pad, low - pad, "<"),
-            (self.raw_mean > high + pad, high + pad, ">"),
-        ):
-            style = {"marker": marker, "linestyle": "", "color": "black", "markersize": 5, "clip_on": False}
-            ax.plot(np.full(beyond.sum(), edge), place[beyond], **style)
-
-    def _draw_densities(self, ax: Any, style: dict[str, Any]) -> None:
-        """Fill the density between neighbouring quantiles, Δp / Δθ."""
-        for row, quantiles in enumerate(self.quantiles):
-            density = np.diff(PROBABILITIES) / np.maximum(np.diff(quantiles), np.finfo(np.float64).tiny)
-            span = quantiles[-1] - quantiles[0]
-            mass, _ = np.histogram(quantiles, 50, density=True) if span > 0 else (np.ones(1), None)
-            peak = min(density.max(), 1.5 * mass.max())  # at an edge the density may be infinite
-            height = np.minimum(density / peak, 1.0)
-            middle = (quantiles[1:] + quantiles[:-1]) / 2.0
-            name = {"label": "posterior density"} if row == 0 else {}
-            ax.fill_between(middle, row + 0.3, row + 0.3 - 0.8 * height, **style, **name)
+        observed = {"marker": "|", "linestyle": "", "color": "black", "markersize": 11, "clip_on": False}
+        ax.plot(np.clip(self.raw_mean, low - pad, high + pad), place, label="observed mean", **observed)
+        label_rows(ax, names, [f"{count:,g}" for count in self.count])
+        ax.text(1.02, -0.75, "rows", transform=ax.get_yaxis_transform(), va="bottom", color="0.35")
+        ax.set_xlabel(self.target)
 
 
 def _spread_over(shrinkage: Array) -> list[int]:

@@ -80,7 +80,7 @@ def render(summary: dict[str, Any]) -> str:
     >>> payments = make_transactions(150)
     >>> result = catbayes.compare(payments.table, payments.y, encoders=["target"], models=["linear"], cv=2, repeats=1)
     >>> render(summarise(result)).count("<section>")
-    6
+    5
     """
     try:
         from jinja2 import Environment, StrictUndefined

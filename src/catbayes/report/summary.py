@@ -6,31 +6,20 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.model_selection import KFold, StratifiedKFold
-from threadpoolctl import threadpool_limits
 
-from catbayes import (
-    SamplingBayesianEncoder,
-    SamplingClassifier,
-    SamplingRegressor,
-    __version__,
-    recommended_encoder,
-)
+from catbayes import SamplingBayesianEncoder, __version__
 from catbayes.comparison import ENCODERS, MEASURES, Comparison, Rows
-from catbayes.inspect import DrawsDisplay, LeakageDisplay, leakage, monitor, shrinkage
+from catbayes.inspect import LeakageDisplay, leakage, monitor, shrinkage
 
 MOST_CATEGORIES = 2_000
 LONGEST_NAME = 200
 RARE = 0.5  # weight of the prior in the mean of a category
-DRAWS = (1, 2, 5, 10, 20)
-MOST_ROWS_OF_DRAWS, N_ROUNDS, N_FOLDS = 2_000, 30, 3
 MOST_ROWS_OF_LEAKAGE, FEWEST_ROWS_OF_LEAKAGE = 5_000, 200
 NEW_PART, MOST_CHANGED = 5, 20
 
 
 def summarise(comparison: Comparison) -> dict[str, Any]:
-    """Compute what the page shows: results, categories, scores by number of draws, leakage and changes.
+    """Compute what the page shows: results, categories, leakage and changes.
 
     Parameters
     ----------
@@ -66,7 +55,7 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
     names = sorted(columns, key=lambda name: -described[name]["signal"])  # the most informative first
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn about folds and classes, as in the comparison
-        slow = {"draws": _draws(rows, seed), "leakage": _leakage(rows, seed), "changes": _changes(rows, seed)}
+        slow = {"leakage": _leakage(rows, seed), "changes": _changes(rows, seed)}
     return slow | {
         "target": rows.target,
         "described": rows.described,
@@ -255,38 +244,6 @@ def _changes(rows: Rows, seed: int) -> dict[str, Any]:
         if line["changed"]
     ][:MOST_CHANGED]
     return {"rows": len(rows.y) - first, "before": first, "lines": lines, "named": named}
-
-
-def _draws(rows: Rows, seed: int) -> dict[str, Any]:
-    """Score a boosted model by its number of draws, on few rows, if rows can be shuffled."""
-    if rows.groups is not None or rows.ordered:
-        return {"left_out": "It needs shuffled rows, and these are in groups or in order."}
-    X, y = _sampled(rows, MOST_ROWS_OF_DRAWS, seed)
-    if rows.classes is not None and np.bincount(y, minlength=len(rows.classes)).min() < N_FOLDS:
-        return {"left_out": f"A class has fewer rows than the {N_FOLDS} folds that it needs."}
-    classes = rows.classes is not None
-    booster = (HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor)(max_iter=N_ROUNDS)
-    family = "auto" if classes else rows.family
-    encoder = recommended_encoder(booster, columns=list(rows.categorical), family=family)
-    model = (SamplingClassifier if classes else SamplingRegressor)(booster, encoder, random_state=seed)
-    splitter = KFold if rows.classes is None else StratifiedKFold
-    folds = splitter(N_FOLDS, shuffle=True, random_state=seed)
-    scoring = "r2" if rows.classes is None else "neg_log_loss"
-    with threadpool_limits(1, "openmp"):  # as in the comparison
-        display = DrawsDisplay.from_estimator(
-            model, X.drop(columns=list(rows.dates)), y, n_draws=DRAWS, cv=folds, scoring=scoring
-        )
-    sign = 1 if rows.classes is None else -1
-    mean, sd = sign * display.scores.mean(axis=1), display.scores.std(axis=1)
-    low, high = float((mean - sd).min()), float((mean + sd).max())
-    left, middle, right = (100 * (value - low) / ((high - low) or 1.0) for value in (mean - sd, mean, mean + sd))
-    lines = [
-        {"draws": k, "mean": f"{mean[i]:.4f}", "from": round(left[i], 2), "to": round(right[i], 2)}
-        | {"dot": round(middle[i], 2)}
-        for i, k in enumerate(DRAWS)
-    ]
-    measure, better = ("R²", "Higher") if rows.classes is None else ("Log-loss", "Lower")
-    return {"measure": measure, "better": better, "rows": len(y), "lines": lines}
 
 
 def _leakage(rows: Rows, seed: int) -> dict[str, Any]:

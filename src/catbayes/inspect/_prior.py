@@ -1,4 +1,4 @@
-"""How much of an encoding is the prior: a summary of all columns, and a plot of one."""
+"""How much of an encoding is the prior: a summary of all columns, a plot of one, and the likelihood of other priors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from catbayes.core.table import make_frame
-from catbayes.core.validation import Array
+from catbayes.core.table import make_frame, no_column
+from catbayes.core.validation import Array, check_number
+from catbayes.encoder import SamplingBayesianEncoder
+from catbayes.errors import InputError
 from catbayes.estimator_input import fitted_encoding
-from catbayes.inspect._display import GREY, Display, drawable, legend_above
+from catbayes.inspect._display import GREY, Display, drawable
 from catbayes.inspect._posterior import read_column
+
+DEPTH = 12.0
+"""Range of log-likelihoods below the maximum that is drawn."""
 
 
 def shrinkage(encoder: Any) -> Any:
@@ -111,9 +117,7 @@ class ShrinkageDisplay(Display):
     raw_mean: Array
     mean: Array
     prior_mean: float
-    target: str | None = "mean of the target"
     column: Any = None
-    library: Any = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, column: Any, *, class_: Any = None) -> ShrinkageDisplay:
@@ -129,8 +133,7 @@ class ShrinkageDisplay(Display):
         ShrinkageDisplay
             One point per category of the training rows.
         """
-        read = read_column(estimator, column, class_)
-        record = read.record
+        record, target, library = read_column(estimator, column, class_)
         seen = np.flatnonzero(record["count"] > 0)
         return cls(
             categories=[record["category"][row] for row in seen],
@@ -138,9 +141,9 @@ class ShrinkageDisplay(Display):
             raw_mean=record["raw_mean"][seen],
             mean=record["mean"][seen],
             prior_mean=float(record["mean"][record["kind"].index("unseen")]),
-            target=read.target,
             column=column,
-            library=read.library,
+            target=target,
+            library=library,
         )
 
     def _record(self) -> dict[str, Any]:
@@ -161,6 +164,97 @@ class ShrinkageDisplay(Display):
         label = f"a category, up to {largest:,g} rows"
         marks = {"alpha": 0.6, "edgecolor": "white", "label": label} | style
         ax.scatter(self.raw_mean, self.mean, s=12.0 + 240.0 * self.count / largest, **marks)
-        ax.set_xlabel(f"{self.target}, observed")
-        ax.set_ylabel(f"{self.target}, encoded")
-        legend_above(ax)
+        target = self.target or "mean of the target"
+        ax.set_xlabel(f"{target}, observed")
+        ax.set_ylabel(f"{target}, encoded")
+
+
+@dataclass(eq=False, repr=False)
+class PriorDisplay(Display):
+    """Likelihood of each column against the strength of its prior.
+
+    `plot(**style)` styles the lines. A log-likelihood that is 2 below the maximum is e² times less likely.
+
+    Examples
+    --------
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.inspect import PriorDisplay
+    >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 20, [0, 1, 1, 0] * 40 + [1, 1, 0, 0] * 40
+    >>> display = PriorDisplay.from_estimator(SamplingBayesianEncoder(), X * 4, y, strengths=[1, 10, 100])
+    >>> display.frame().shape, bool(display.best_value[0] >= display.values.max())
+    ((3, 3), True)
+    """
+
+    strengths: Array
+    columns: list[Any]
+    values: Array  # (column, strength)
+    best_strength: Array
+    best_value: Array
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, strengths: Any = None, column: Any = None
+    ) -> PriorDisplay:
+        """Compute the log marginal likelihood under priors of the same mean and several strengths.
+
+        Parameters
+        ----------
+        estimator : SamplingBayesianEncoder
+            It is cloned and fitted with the empirical prior.
+        X, y
+            Table and target.
+        strengths : sequence of float, optional
+            Numbers of rows that a prior is worth.
+        column : name or position, optional
+            Show this column only.
+
+        Returns
+        -------
+        PriorDisplay
+            `best_strength` and `best_value` are those of the empirical prior.
+        """
+        if not isinstance(estimator, SamplingBayesianEncoder):
+            raise InputError(f"estimator={estimator!r}: expected a SamplingBayesianEncoder.")
+        encoding = fitted_encoding(clone(estimator).set_params(prior="empirical").fit(X, y))
+        fitted = {entry.name: entry for entry in encoding.columns}
+        if column is not None and column not in fitted:
+            raise no_column(column, list(fitted))
+        columns = list(fitted) if column is None else [column]
+        if strengths is None:
+            strengths = np.geomspace(0.1, 10.0 * max(fitted[name].statistics.count.sum() for name in columns), 80)
+        strengths = np.array([check_number("strengths", s, np.finfo(np.float64).tiny) for s in strengths])
+        best_strength = np.array([float(fitted[name].prior.strength) for name in columns])
+        values = []
+        for name, best in zip(columns, best_strength, strict=True):
+            statistics, prior = fitted[name].statistics, fitted[name].prior
+            seen = statistics.take(np.flatnonzero(statistics.count))
+            values.append([float(prior.worth(s).log_marginal(seen).sum()) for s in (*strengths, best)])
+        return cls(
+            strengths=strengths,
+            columns=columns,
+            values=np.array(values)[:, :-1],
+            best_strength=best_strength,
+            best_value=np.array(values)[:, -1],
+            target=encoding.evidence.target,
+            library=encoding.library,
+        )
+
+    def _record(self) -> dict[str, Any]:
+        names = [name for name in self.columns for _ in self.strengths]
+        strengths = np.tile(self.strengths, len(self.columns))
+        return {"column": names, "strength": strengths, "log_marginal": self.values.reshape(-1)}
+
+    def _draw(self, ax: Any, style: dict[str, Any]) -> None:
+        low, high = self.strengths.min(), self.strengths.max()
+        for row, name in enumerate(self.columns):
+            best, strength = self.best_value[row], self.best_strength[row]
+            beyond = strength > high
+            rows = min(strength, high)
+            note = f"best {'beyond' if beyond else 'at'} {rows:,.{0 if rows >= 10 else 1}f} rows"
+            (line,) = ax.plot(self.strengths, self.values[row] - best, label=f"{drawable(name)}: {note}", **style)
+            marker = {"marker": ">" if beyond else "o", "linestyle": "", "color": line.get_color(), "clip_on": False}
+            ax.plot([np.clip(strength, low, high)], [0.0], **marker)
+        ax.set_xscale("log")
+        ax.set_ylim(-DEPTH, 0.6)
+        ax.set_xlabel("prior strength, in rows")
+        ax.set_ylabel("log marginal likelihood,\nbelow its maximum")
