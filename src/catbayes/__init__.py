@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what is imported by `__getattr__` below, when it is asked for
     __version__: str
     from catbayes.comparison import compare
+    from catbayes.core.config import Ordered
     from catbayes.core.fading import fade
-    from catbayes.core.leakage import Ordered
     from catbayes.encoder import SamplingBayesianEncoder
     from catbayes.errors import InputError, InputWarning
     from catbayes.io.encode import encode
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "core.leakage": ("Ordered",),
+    "core.config": ("Ordered",),
     "core.fading": ("fade",),
     "comparison": ("compare",),
     "encoder": ("SamplingBayesianEncoder",),

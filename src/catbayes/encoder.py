@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -16,11 +18,10 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from catbayes.core.config import Missing, Settings, Unseen, splitter_of
+from catbayes.core.config import KeepCategories, Missing, Ordered, Settings, Strategy, Unseen, splitter_of
 from catbayes.core.evidence import Evidence, check_classes, settle_family, why_uninformative
-from catbayes.core.extra_outputs import KeepCategories
-from catbayes.core.fitted import Fitted, PosteriorFrames, TrainingDraws, interactions_frame
-from catbayes.core.leakage import Ordered, Strategy
+from catbayes.core.fitted import Fitted, PosteriorFrames, interactions_frame
+from catbayes.core.leakage import TrainingDraws, training_draws
 from catbayes.core.rows import Rows, read_rows, take_named
 from catbayes.core.slots import Sampler
 from catbayes.core.table import Table, make_frame, name_of
@@ -54,40 +55,6 @@ from catbayes.priors import Prior
 
 PriorLike: TypeAlias = Literal["empirical"] | float | Prior | Family
 """What the parameter `prior` takes."""
-LOOKED_AT = 32
-"""Rows that are compared, where a table lies in the place of the other: places are given away again."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """The table that `fit` saw: its place in memory, its length, and the slots of a few rows."""
-
-    place: int
-    n_rows: int
-    slots: tuple[tuple[int, ...], ...]
-    warned: list[str] = field(default_factory=list, compare=False)  # one warning is enough
-
-    @classmethod
-    def of(cls, X: Any, rows: Rows, encoding: Fitted) -> _Seen:
-        """What to know a table by."""
-        some = _some(rows.table.n_rows)
-        return cls(id(X), rows.table.n_rows, tuple(tuple(own[some].tolist()) for own in encoding.slots_of(rows)))
-
-    def warn_of(self, X: Any, slots: Sequence[Codes], n_rows: int) -> None:
-        """Warn if it is the same table, and the user's own line asks for its features."""
-        if id(X) != self.place or n_rows != self.n_rows or self.warned:
-            return
-        some = _some(n_rows)
-        if tuple(tuple(found[some].tolist()) for found in slots) == self.slots and asked_by_user():
-            self.warned.append("transform")
-            warn(
-                "transform was given the very table that fit learnt from, so each row's own target is a part of its "
-                "features. To train a model on them, take fit_transform(X, y), or a Pipeline, which does."
-            )
-
-
-def _some(n_rows: int) -> Codes:
-    return np.unique(np.linspace(0, n_rows - 1, LOOKED_AT).astype(np.intp))
 
 
 class Augmented(NamedTuple):
@@ -219,7 +186,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     """
 
     encoding_: Fitted
-    _seen: _Seen | None = None  # the table that `fit` was given
+    _trained_on: Callable[[], Any] | None = None  # a weak reference to the table that `fit` was given
 
     def __init__(
         self,
@@ -301,12 +268,13 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         ([0], [0, 1])
         """
         if not (isinstance(X, Evidence) or is_source(X)):
-            encoding, rows = self._learn(X, y, sample_weight, exposure)
+            encoding, _ = self._learn(X, y, sample_weight, exposure)
             self._keep(encoding)
-            if encoding.settings.own_target.strategy != "include":
-                self._seen = _Seen.of(X, rows, encoding)
+            if encoding.settings.own_target != "include":
+                with suppress(TypeError):  # lists have no weak references
+                    self._trained_on = weakref.ref(X)
             return self
-        settings = self._settings()
+        settings = Settings.of(self)
         evidence = self._gather(settings, X, y, sample_weight, exposure)
         check_classes(evidence)
         return self._keep(Fitted.fit(settings, evidence, new_seed(self.random_state), library_of(X)))
@@ -346,7 +314,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         [[0.38], [0.37]]
         """
         encoding, rows = self._learn(X, y, sample_weight, exposure)
-        blocks = encoding.training_draws(rows, groups).blocks(0)
+        blocks = training_draws(encoding, rows, groups).blocks(0)
         if self._frames(rows.table, encoding) is None:
             features = encoding.layout.stack(rows.table, blocks)
             self._keep(encoding)
@@ -383,7 +351,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         (True, False)
         """
         encoding, rows = self._learn(X, y, sample_weight, exposure)
-        draws = encoding.training_draws(rows, groups)
+        draws = training_draws(encoding, rows, groups)
         self._keep(encoding)
         return draws
 
@@ -424,7 +392,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         """
         check_count("n_draws", n_draws)
         encoding, rows = self._learn(X, y, sample_weight, exposure)
-        copies = encoding.training_draws(rows, groups).copies(n_draws)
+        copies = training_draws(encoding, rows, groups).copies(n_draws)
         self._keep(encoding)
         n_rows = rows.table.n_rows
         weight = np.ones(n_rows) if rows.weight is None else rows.weight
@@ -471,7 +439,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         [1.0, 2.0, 1.0, 0.0]
         """
         known = self._gathered()
-        fresh = self._gather(self._settings(), X, y, sample_weight, exposure, classes, known)
+        fresh = self._gather(Settings.of(self), X, y, sample_weight, exposure, classes, known)
         return self._grow(fresh if known is None else known + fresh, library_of(X))
 
     def remove(
@@ -501,7 +469,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         ('a', 'b')
         """
         known = self._fitted()
-        gone = self._gather(self._settings(), X, y, sample_weight, exposure, like=known.evidence)
+        gone = self._gather(Settings.of(self), X, y, sample_weight, exposure, like=known.evidence)
         return self._keep(self._refitted(_less(known.evidence, gone)))
 
     def forget(self, rate: float) -> Self:
@@ -604,10 +572,12 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         """
         encoding, table = self._fitted(), read_new(X, self)
         encoding = encoding.extended(table.column)
-        slots = encoding.slots(table.column)
-        if self._seen is not None:
-            self._seen.warn_of(X, slots, table.n_rows)
-        return self._assemble(table, encoding.expectation(slots))
+        if self._trained_on is not None and self._trained_on() is X and asked_by_user():
+            warn(
+                "transform was given the very table that fit learnt from, so each row's own target is a part of its "
+                "features. To train a model on them, take fit_transform(X, y), or a Pipeline, which does."
+            )
+        return self._assemble(table, encoding.expectation(encoding.slots(table.column)))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
         """Name the outputs: the column's own name, followed by the mapping's output where it has several.
@@ -730,7 +700,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         array([[ True]])
         """
         encoding = self._fitted()
-        if self._settings() != encoding.settings:  # parameters that were set since the fit
+        if Settings.of(self) != encoding.settings:  # parameters that were set since the fit
             encoding = self._refitted(encoding.evidence)
         save_encoder(self.get_params(deep=False), encoding, path)
 
@@ -921,13 +891,10 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------ the parts
 
-    def _settings(self) -> Settings:
-        return Settings.of(self)
-
     def _fitted(self) -> Fitted:
         known = self._gathered()
         if known is not None and not hasattr(self, "encoding_"):
-            settle_family(self._settings().family, known)
+            settle_family(Settings.of(self).family, known)
         check_is_fitted(self)
         return self.encoding_
 
@@ -943,17 +910,17 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         if hasattr(self, "encoding_"):
             return self._keep(self._refitted(evidence))
         if why_uninformative(evidence) is None:
-            return self._keep(Fitted.fit(self._settings(), evidence, new_seed(self.random_state), library))
+            return self._keep(Fitted.fit(Settings.of(self), evidence, new_seed(self.random_state), library))
         self._parts = evidence
         return self._name_inputs(evidence)
 
     def _refitted(self, evidence: Evidence) -> Fitted:
         """The encoding of other evidence, by the parameters as they are now and with the same seed."""
-        return Fitted.fit(self._settings(), evidence, self.encoding_.seed, self.encoding_.library)
+        return Fitted.fit(Settings.of(self), evidence, self.encoding_.seed, self.encoding_.library)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Fitted, Rows]:
         """Fit every column of a table in memory, without touching the encoder."""
-        settings = self._settings()
+        settings = Settings.of(self)
         if not is_into_dataframe(X) and is_source(X):
             raise InputError(
                 "X is not in memory: fit and partial_fit take it as it is, catbayes.encode encodes it where it is, and "
@@ -1023,7 +990,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         if hasattr(self, "_parts"):
             del self._parts
         self.encoding_ = encoding
-        self.__dict__.pop("_seen", None)
+        self.__dict__.pop("_trained_on", None)
         return self._name_inputs(encoding.evidence)
 
     def _name_inputs(self, evidence: Evidence) -> Self:
@@ -1038,7 +1005,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is known of a table in this process."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_seen"}
+        return {name: value for name, value in super().__getstate__().items() if name != "_trained_on"}
 
     def _copy(self) -> Self:
         """A copy of this encoder, settings included."""
@@ -1051,7 +1018,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     def _of_file(cls, parameters: dict[str, Any], build: Any) -> Self:
         """Make a fitted encoder of what was read from a file."""
         encoder = cls(**parameters)
-        return encoder._keep(build(encoder._settings()))
+        return encoder._keep(build(Settings.of(encoder)))
 
 
 def _less(evidence: Evidence, gone: Evidence) -> Evidence:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catbayes.core.column import FittedColumn
+from catbayes.core.leakage import require_single_rows
 from catbayes.core.slots import Slots
 from catbayes.core.validation import check_count
 from catbayes.encoder import SamplingBayesianEncoder
@@ -161,21 +162,7 @@ class PosteriorEmbedding(nn.Module):
         return torch.cat(parts, dim=-1)
 
     def _check_target(self, codes: torch.Tensor, target: torch.Tensor, weight: Any) -> tuple[torch.Tensor, Any]:
-        if not self._encoding.settings.own_target.by_row:
-            raise InputError(
-                f'own_target="{self._encoding.settings.own_target.strategy}" needs all rows together: train on '
-                "SamplingBayesianEncoder.fit_draws."
-            )
-        self._encoding.refuse_one_way()
-        if not self._encoding.hides:
-            raise InputError(
-                "Draws with these settings do not hide that a target was taken out of them (temperature, weights, or "
-                "counts far from Poisson's): train on SamplingBayesianEncoder.fit_draws."
-            )
-        if self._encoding.evidence.weighted and weight is None:
-            raise InputError(
-                "The encoder was fitted with sample_weight or exposure: give the weight of each row with its target."
-            )
+        require_single_rows(self._encoding, weighted=weight is not None)
         target = target.reshape(-1).to(codes.device)
         n_classes = 0 if self._encoder.classes_ is None else len(self._encoder.classes_)
         if len(target) != len(codes) or (n_classes and not ((target >= 0) & (target < n_classes)).all()):

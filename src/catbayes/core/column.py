@@ -11,25 +11,32 @@ import numpy as np
 
 from catbayes.core.arrays import TINY
 from catbayes.core.combinations import Index
-from catbayes.core.evidence import ColumnEvidence
-from catbayes.core.extra_outputs import ExtraOutputs
-from catbayes.core.prior_uncertainty import inflation_by_mean, inflation_by_prior, prior_share, widen
+from catbayes.core.config import Settings
+from catbayes.core.evidence import ColumnEvidence, Evidence
+from catbayes.core.extra_outputs import ExtraOutputs, extra_outputs, gives_categories, shows_rare
+from catbayes.core.prior_uncertainty import inflation_by_prior, inflation_by_root, widen
 from catbayes.core.random import Keys, Purpose, number_of, stream
 from catbayes.core.selection import ColumnSpec
 from catbayes.core.slots import RowSlots, Sampler, Slots
-from catbayes.core.statistics import Moments, Statistics, Tally
+from catbayes.core.statistics import Statistics
 from catbayes.core.target import Target
 from catbayes.core.validation import Array, Codes
+from catbayes.errors import InputError
 from catbayes.families import Family
 from catbayes.families.arithmetic import no_signal
-from catbayes.kinds.kind import Kind
-from catbayes.kinds.links import Links, centre_of
-from catbayes.mappings import Mapping
+from catbayes.kinds.links import Links
+from catbayes.mappings import Mapping, Mean
+from catbayes.priors import Empirical
 
-__all__ = ["FittedColumn", "draw_features", "links_of"]
+__all__ = ["FittedColumn", "StoredPrior"]
 
 EXPECTATION_DRAWS = 100
 EXPECTATION_STRATA = 50
+
+StoredPrior = tuple[Family, Family | tuple[float, ...]]
+"""The prior of a column and that of slots without rows; or the root of linked slots, and the strengths of the links."""
+NOTHING = Mean(labels=(), select=slice(0, 0))
+"""The mapping of a column whose category ids replace its posterior."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +56,86 @@ class FittedColumn(ColumnSpec):
     temperature: float | None  # of the draws; None where it goes by count
     expectation: Array  # (slot, output)
     stream: int  # the number of its random streams, whatever encoder of this seed it is in
-    extra: ExtraOutputs | None = None
-    shows_rare: bool = False  # whether the model sees the ids of its many categories
-    prior_is_estimated: bool = False  # from the same statistics
+    extra: ExtraOutputs | None
+    has_known: bool  # whether some outputs are functions of the posterior itself, which nothing random hides
+    is_silent: bool  # whether it has no signal: its prior is as strong as we please, and its spread as small
+    is_flat: bool  # whether therefore all outputs of the mapping are the same
+    shows_rare: bool  # whether the model sees the ids of its many categories
+    prior_is_estimated: bool  # from the same statistics, so that it is uncertain
+
+    @classmethod
+    def fit(
+        cls,
+        seen: ColumnEvidence,
+        evidence: Evidence,
+        settings: Settings,
+        family: type[Family],
+        seed: int,
+        stored: Any = None,  # StoredPrior
+    ) -> Self:
+        """Estimate the prior of a column, unless it is stored, update it, and compute the outputs of every slot."""
+        index, statistics = seen.index, _by_policy(seen, settings)
+        # A column without signal has nothing to estimate a prior from: that of the target itself.
+        informative = statistics if statistics.varies() else evidence.total
+        links, linked = None, None
+        if settings.selection.kinds and not seen.is_interaction:
+            linked = settings.selection.linked(seen, evidence.columns, list(evidence.inputs))
+        if stored and isinstance(stored[1], Family) != (linked is None):
+            raise ValueError(f"the prior of column {seen.name!r} is none of its kind")
+        if linked is None:
+            prior, slot_priors = stored or settings.prior.fit(family, informative, evidence.row_units)
+            posterior = Slots.update(prior, statistics, slot_priors)
+        else:
+            index, peers = linked
+            statistics = statistics.place(index.moved(seen.index), index.n_slots)
+            others = [_by_policy(peer, settings).place(index.moved(peer.index), index.n_slots) for peer in peers]
+            if index.kind.links.joins and statistics.varies():  # an engine may have counted every spelling by itself
+                informative = statistics
+            links = _fit_links(index, statistics, informative, others, evidence, settings, family, stored)
+            prior, slot_priors, posterior = _update_linked(links, index, statistics)
+
+        labels = None if evidence.classes is None else [str(label) for label in evidence.classes]
+        mapping, extra = settings.mapping.bind(prior, labels), None
+        if settings.effects or settings.keep_categories:
+            extra = extra_outputs(seen, index, evidence, settings, labels)
+            # As many categories as the posterior has outputs: then it adds nothing to them.
+            if gives_categories(seen, evidence, settings) and seen.index.missing <= len(mapping.labels):
+                mapping = NOTHING
+        has_known = mapping.known(posterior.family.take(slice(0, 1))) is not None
+        is_silent = bool(prior.strength >= 0.99 * no_signal(statistics.count.sum()))
+        number = stream_of(seen)
+        expectation = expect(mapping, posterior, settings.temperature, seed=seed, stream_number=number)
+        is_flat = is_silent and links is None and not has_known
+        if is_flat:  # outputs differ by what an endless strength leaves, and trees would split on it
+            expectation = np.repeat(expectation[[index.unseen]], index.n_slots, axis=0)
+        return cls(
+            seen.position,
+            seen.name,
+            seen.parts,
+            index,
+            statistics,
+            prior,
+            slot_priors,
+            links,
+            posterior,
+            mapping,
+            settings.temperature,
+            expectation=expectation if extra is None else extra.append_to(expectation),
+            stream=number,
+            extra=extra,
+            has_known=has_known,
+            is_silent=is_silent,
+            is_flat=is_flat,
+            shows_rare=settings.keep_categories is not None and shows_rare(seen, evidence, settings),
+            prior_is_estimated=settings.prior.learnt,
+        )
 
     # --------------------------------------------------------------------------------------- posteriors
+
+    @property
+    def family(self) -> Family:
+        """The posterior of every slot."""
+        return self.posterior.family
 
     def updated(self, statistics: Statistics, others: Sequence[Statistics] = ()) -> Slots:
         """Update the prior by other statistics, such as those of the other folds.
@@ -63,20 +145,30 @@ class FittedColumn(ColumnSpec):
         """
         if self.links is None:
             return Slots.update(self.prior, statistics, self.slot_priors)
-        return update_linked(self.links.given(others), self.index, statistics)[2]
+        return _update_linked(self.links.given(others), self.index, statistics)[2]
+
+    def leave_one_out(self, at: Codes, target: Target, weight: Array | None) -> RowSlots:
+        """Find the posteriors of training rows, each without the row's own target."""
+        n_slots, n_classes = len(self.posterior.count), target.n_classes
+        if weight is not None or not 0 < n_slots * n_classes**2 < len(at):
+            return RowSlots(self.posterior, at, target.values, weight, self.slot_priors)
+        # A category has only one such posterior for each class: compute them once, and look them up.
+        one, prior = np.ones(n_slots), self.slot_priors
+        tables = [self.posterior.without(np.full(n_slots, label), one, prior) for label in range(n_classes)]
+        return RowSlots(Slots.join(tables), (at + n_slots * target.values).astype(np.int32))
 
     def widened(self) -> Slots:
         """Widen the posteriors by the uncertainty of their prior, where that was estimated.
 
         A family that has no other strengths than its own takes the prior as known.
         """
-        family = self.posterior.family
+        family = self.family
         if not self.prior_is_estimated or type(family).worth is Family.worth:
             return self.posterior
         if self.links is None:
             ratio = inflation_by_prior(self.prior, self.statistics, family)
         else:
-            ratio = _uncertainty_of_root(self.links, self.prior, self.index, self.statistics, family)
+            ratio = inflation_by_root(self.links, self.prior, self.index, self.statistics, family)
         return replace(self.posterior, family=widen(family, ratio))
 
     def extended(self, index: Index, seed: int) -> Self:
@@ -84,46 +176,18 @@ class FittedColumn(ColumnSpec):
         assert self.links is not None  # or a new slot would be as good as unseen
         moved = index.moved(self.index)
         statistics = self.statistics.place(moved, index.n_slots)
-        prior, slot_priors, posterior = update_linked(self.links, index, statistics)
-        before = np.full(index.n_slots, self.index.unseen)
-        before[moved] = np.arange(len(moved))
-        extra = None if self.extra is None else self.extra.take(before)
-        expectation = expect(self.mapping, posterior, self.temperature, seed=seed, stream_number=self.stream)
-        if extra is not None:
-            expectation = extra.append_to(expectation)
-        return replace(
-            self,
-            index=index,
-            statistics=statistics,
-            prior=prior,
-            slot_priors=slot_priors,
-            posterior=posterior,
-            extra=extra,
-            expectation=expectation,
+        prior, slot_priors, posterior = _update_linked(self.links, index, statistics)
+        expectation, extra = (
+            expect(self.mapping, posterior, self.temperature, seed=seed, stream_number=self.stream),
+            None,
         )
-
-    @property
-    def family(self) -> Family:
-        """The posterior of every slot."""
-        return self.posterior.family
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether the column has no signal, so that its prior is as strong as we please, and its spread as small."""
-        return bool(self.prior.strength >= 0.99 * no_signal(self.statistics.count.sum()))
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether the column has no signal, so that all outputs of its mapping are the same.
-
-        They differ by what an endless strength leaves, and trees would split on it.
-        """
-        return self.is_silent and self.links is None and not self.has_known
-
-    @property
-    def has_known(self) -> bool:
-        """Whether some outputs are functions of the posterior itself, which nothing random hides."""
-        return self.mapping.known(self.family.take(slice(0, 1))) is not None
+        if self.extra is not None:
+            before = np.full(index.n_slots, self.index.unseen)
+            before[moved] = np.arange(len(moved))
+            extra = self.extra.take(before)
+            expectation = extra.append_to(expectation)
+        changed: dict[str, Any] = {"prior": prior, "slot_priors": slot_priors, "posterior": posterior}
+        return replace(self, index=index, statistics=statistics, extra=extra, expectation=expectation, **changed)
 
     def variances(self) -> tuple[Array, float]:
         """Compute the variance of the draws of each slot, and that of the means of rows."""
@@ -152,11 +216,6 @@ class FittedColumn(ColumnSpec):
         """Append the outputs that are no functions of θ to those of the mapping, (…, row, output)."""
         return features if self.extra is None else self.extra.append_to(features, slots)
 
-    def usual(self, n_rows: int) -> Array:
-        """Repeat the outputs of the mapping of a category without data."""
-        usual = self.expectation[self.index.unseen, : len(self.mapping.names())]
-        return np.broadcast_to(usual, (n_rows, len(usual)))
-
     def flattened(self, outputs: Array) -> Array:
         """Make outputs of the mapping the same for all rows or slots, (…, output), if the column is flat."""
         if not self.is_flat:
@@ -164,10 +223,26 @@ class FittedColumn(ColumnSpec):
         usual = self.expectation[self.index.unseen]
         return np.where(np.arange(len(usual)) < len(self.mapping.names()), usual, outputs)
 
-    def leave_one_out(self, slots: Codes, target: Target, weight: Array | None) -> RowSlots:
-        """Find the posteriors of training rows, each without the row's own target."""
-        about = (target.values, weight, self.slot_priors, target.n_classes)
-        return RowSlots.leave_one_out(self.posterior, slots, *about)
+    def draw(
+        self,
+        rows: RowSlots,
+        sampler: Sampler,
+        *,
+        seed: int,
+        key: tuple[int, ...],
+        identity: Keys | None = None,
+        known: RowSlots | None = None,
+    ) -> Array:
+        """Draw θ for every row and map it, (row, output).
+
+        Outputs that are functions of the posterior are those of `known`, or of the rows' own posteriors.
+        """
+        features = rows.draw(self.mapping.drawn, self.temperature, sampler, seed=seed, key=key, identity=identity)
+        if not self.has_known:
+            return features
+        known = rows if known is None else known
+        table = self.mapping.known(known.slots.family)
+        return features if table is None else np.concatenate([features, table[known.at]], axis=1)
 
     def strata(self, n_draws: int, *, seed: int, in_full: bool = False, slots: Any = None) -> Array:
         """Draw all outputs of every slot, or of some, by strata, to predict with, (draw, slot, output).
@@ -186,88 +261,44 @@ class FittedColumn(ColumnSpec):
             return drawn
         return self.extra.append_to_draws(drawn, slice(None) if slots is None else slots, in_full=in_full)
 
-    def record(self, labels: Sequence[Any] | None, coverage: float = 0.9) -> dict[str, Any]:
-        """List the categories (and classes), a row each, as columns of a frame.
 
-        `raw_mean` is the observed mean, `mean` that of the posterior, `sd`, `lower` and `upper` its uncertainty (see
-        `widened`), and `shrinkage` the share of the mean that comes from the prior.
-        """
-        index, count = self.index, self.statistics.count
-        slots = self.possible()
-        kind = np.full(index.n_slots, "seen", dtype=object)
-        kind[[index.missing, index.unseen]] = ["missing", "unseen"]
-        kind[index.unseen + 1 :] = "parent"
-        chosen, strength = self.widened().family.take(slots), self.posterior.family.strength[slots]
-        location, tail = chosen.location, (1.0 - coverage) / 2.0
-        raw = chosen.observed(self.statistics)[slots]
-        columns = {
-            "raw_mean": np.where(count[slots][:, None] > 0, raw, np.nan),
-            "mean": chosen.mean()[:, location],
-            "sd": np.sqrt(chosen.variance()[:, location]),
-            "lower": chosen.quantile(tail)[:, location],
-            "upper": chosen.quantile(1.0 - tail)[:, location],
-        }
-        width = columns["mean"].shape[1]
-        values = index.labels()
-        record: dict[str, Any] = {
-            "category": [values[slot] for slot in slots for _ in range(width)],
-            "kind": np.repeat(kind[slots], width).tolist(),
-        }
-        if index.kind is not None and index.kind.names_parents:
-            above = index.up()[slots]
-            record["parent"] = [values[slot] for slot in above for _ in range(width)]  # of what is unseen, None
-        if width > 1:
-            record["class"] = [label for _ in slots for label in (labels or range(width))]
-        record["count"] = np.repeat(count[slots], width)
-        record |= {name: column.reshape(-1) for name, column in columns.items()}
-        share = np.where(count[slots] > 0, (strength - count[slots]) / strength, 1.0)
-        return record | {"shrinkage": np.repeat(share, width)}
-
-    def possible(self) -> Any:
-        """Find the slots that rows may have: all but that of missing values, if there were none."""
-        slots = np.arange(self.index.n_slots)
-        return slots[(slots != self.index.missing) | (self.statistics.count > 0)]
+def _by_policy(column: ColumnEvidence, settings: Settings) -> Statistics:
+    """Find the statistics of the categories, by the policy for missing values."""
+    if settings.missing == "category":
+        return column.statistics
+    incomplete = np.flatnonzero(column.index.incomplete())
+    settings.refuse_missing(float(column.statistics.count[incomplete].sum()), column.name)
+    return column.statistics.without(incomplete)
 
 
-def links_of(index: Index) -> type[Links] | None:
-    """Find how the slots of an index are linked; None if they all have one prior."""
-    kind: Kind | None = index.kind
-    return None if kind is None else kind.links
+def _fit_links(
+    index: Index,
+    statistics: Statistics,
+    informative: Statistics,
+    others: Sequence[Statistics],
+    evidence: Evidence,
+    settings: Settings,
+    family: type[Family],
+    stored: Any,  # StoredPrior | None
+) -> Links:
+    """Estimate the strengths of the links between categories, unless they are stored."""
+    if not family.linkable:
+        raise InputError(
+            f"{family.__name__} does not support hierarchies and kinds. Leave those out, or choose another family."
+        )
+    links: type[Links] = index.kind.links
+    if stored:
+        root, strengths = stored
+        return links.of(index, root, strengths, others)
+    priors = settings.prior.fit(family, informative, evidence.row_units)
+    return links.fit(index, statistics, priors, isinstance(settings.prior, Empirical), others)
 
 
-def update_linked(links: Links, index: Index, statistics: Statistics) -> tuple[Family, Family, Slots]:
+def _update_linked(links: Links, index: Index, statistics: Statistics) -> tuple[Family, Family, Slots]:
     """Estimate the root, the prior of each slot from those that it is linked to, and the posteriors."""
     slot_priors, variance, root = links.slot_priors(index, statistics)
     posterior = Slots.update(slot_priors, statistics, slot_priors)
     return root, slot_priors, Slots(links.constrain(posterior.family, root, index), statistics.count, variance)
-
-
-def _uncertainty_of_root(links: Links, root: Family, index: Index, statistics: Statistics, posterior: Family) -> Array:
-    """Compute the variance of each posterior with the uncertainty of the root's mean, as a multiple of that without.
-
-    Strengths are taken as known. The prior of a slot moves with the root by as much as it does not move with the rows
-    of others, were these all moved alike.
-    """
-    before, after, way = _moved(statistics, root)
-    priors = [links.slot_priors(index, rows).priors.mean()[:, posterior.location] for rows in (before, after)]
-    by_rows = (priors[1] - priors[0])[:, -1] / way
-    share = prior_share(posterior, statistics.count) * np.clip(1.0 - by_rows, 0.0, 1.0)
-    return inflation_by_mean(posterior, statistics.count, share)
-
-
-def _moved(statistics: Any, root: Any) -> tuple[Any, Any, float]:
-    """As many rows in every slot, all at the mean of a root, and all at another place; and the way from one to other.
-
-    Classes move from the last to the first; numbers that cannot be negative go half of the way to zero.
-    """
-    count, centre = statistics.count, centre_of(root)
-    if isinstance(statistics, Tally):
-        first = np.eye(len(centre))[0]
-        return Tally(count[:, None] * centre), Tally(count[:, None] * first), -float(centre[-1])
-    signed = root.support is None or root.log_target
-    way = -max(abs(float(centre[0])) / 2.0, float(signed))
-    here, there = (Moments(count, np.full_like(count, place), 0.0 * count) for place in (centre[0], centre[0] + way))
-    return here, there, way
 
 
 def stream_of(seen: ColumnEvidence) -> int:
@@ -284,34 +315,6 @@ def stream_of(seen: ColumnEvidence) -> int:
     count = seen.statistics.count
     shares = np.sort(np.round(count / max(count.sum(), TINY), 6))
     return number_of(f"{seen.position} ".encode() + shares.astype("<f8").tobytes())
-
-
-def draw_features(
-    rows: RowSlots,
-    mapping: Mapping,
-    temperature: float | None,
-    sampler: Sampler,
-    *,
-    seed: int,
-    key: tuple[int, ...],
-    identity: Keys | None = None,
-    known: RowSlots | None = None,
-) -> Array:
-    """Draw θ for every row and map it, (row, output).
-
-    Outputs that are no function of θ are those of the posteriors that are `known`, or of the rows' own.
-    """
-    features: Array | None = None
-    for some, theta in rows.draw(temperature, sampler, seed=seed, key=key, identity=identity):
-        mapped = mapping.drawn(theta)
-        if features is None:
-            features = np.empty((len(rows), mapped.shape[1]), order="F")
-        features[some] = mapped
-    assert features is not None
-    if known is None and rows.target is None:
-        known = rows
-    table = None if known is None else mapping.known(known.slots.family)
-    return features if known is None or table is None else np.concatenate([features, table[known.at]], axis=1)
 
 
 def expect(mapping: Mapping, posterior: Slots, temperature: float | None, *, seed: int, stream_number: int) -> Array:
@@ -333,5 +336,5 @@ def _in_full(mapping: Mapping, family: Family, seed: int, stream_number: int) ->
         return expected
     every = RowSlots.each(Slots(family, np.zeros(len(family.strength))))
     keys = ((Purpose.EXPECTATION, stream_number, number) for number in range(EXPECTATION_DRAWS))
-    draws = (draw_features(every, mapping, 1.0, "exact", seed=seed, key=key) for key in keys)
+    draws = (every.draw(mapping.drawn, 1.0, "exact", seed=seed, key=key) for key in keys)
     return np.asarray(sum(draws) / EXPECTATION_DRAWS)

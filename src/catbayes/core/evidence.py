@@ -41,11 +41,11 @@ class ColumnEvidence(ColumnSpec):
 
     def without(self, gone: npt.NDArray[np.bool_]) -> ColumnEvidence:
         """Drop the categories of some slots, of which nothing is left."""
-        kept = np.flatnonzero(~gone[: self.index.missing])
-        if len(kept) == self.index.missing or self.index.fixed:
+        used = np.flatnonzero(~gone[: self.index.missing])
+        if len(used) == self.index.missing or self.index.fixed:
             return self
-        slots = np.append(kept, [self.index.missing, self.index.unseen])
-        return replace(self, index=self.index.keep(kept), statistics=self.statistics.take(slots), effects=None)
+        slots = np.append(used, [self.index.missing, self.index.unseen])
+        return replace(self, index=self.index.keep(used), statistics=self.statistics.take(slots), effects=None)
 
 
 class Candidate(NamedTuple):
@@ -110,10 +110,6 @@ class Evidence:
                     found[self.inputs[part]] = source.is_text
         return found
 
-    def at(self, position: int) -> ColumnEvidence:
-        """The encoded column that stands at a position of the table."""
-        return next(column for column in self.columns if column.position == position)
-
     def made_of(self, column: ColumnEvidence) -> Any:
         """The name of a column, or those of the columns that it is made of."""
         names = tuple(self.inputs[part] for part in column.parts)
@@ -131,20 +127,27 @@ class Evidence:
 
     def __add__(self, other: Evidence) -> Evidence:
         """Join two disjoint sets of rows."""
-        joint = self._aligned(other)
-        columns = tuple(column.joined(column.mine + column.theirs) for column in joint.columns)
-        about = self._about(other, 1.0) | {"family": joint.family, "classes": joint.classes}
-        return replace(self, columns=columns, **about)
+        pairs, about = self.aligned(other, 1.0)
+        return replace(self, columns=tuple(pair.joined(pair.mine + pair.theirs) for pair in pairs), **about)
 
     def __sub__(self, other: Evidence) -> Evidence:
         """Take rows out again; a category or class of which nothing is left is forgotten altogether."""
-        joint = self._aligned(other)
-        columns = tuple(column.without(column.subtract(self.family)) for column in joint.columns)
-        about = self._about(other, -1.0) | {"family": joint.family, "classes": joint.classes}
-        left = replace(self, columns=columns, **about)
+        pairs, about = self.aligned(other, -1.0)
+        left = replace(self, columns=tuple(pair.difference(self.family) for pair in pairs), **about)
         if not left.total.count[0] > 0:
             raise InputError("Nothing would be left: every row is to be taken out. Fit a new encoder instead.")
-        return left._without_classes(joint.mine_had)
+        if left.classes is None:
+            return left
+        total: Any = left.total
+        used = np.flatnonzero((total.weight[0] > 0) | ~(pairs[0].mine.total().weight[0] > 0))
+        if len(used) < 2 or len(used) == len(left.classes):
+            return left
+
+        def keep(column: ColumnEvidence) -> ColumnEvidence:
+            statistics: Any = column.statistics
+            return replace(column, statistics=Tally(statistics.weight[:, used]))
+
+        return replace(left, columns=tuple(map(keep, left.columns)), classes=left.classes[used])
 
     def discounted(self, share: float) -> Evidence:
         """Let every row count for `share` of a row."""
@@ -155,27 +158,21 @@ class Evidence:
 
     def without_traces(self) -> Evidence:
         """Drop categories of which so little is left, after much forgetting, that no sum over the table shows it."""
-        least = TRACE * self.total.count[0]
 
         def settle(column: ColumnEvidence) -> ColumnEvidence:
             count = column.statistics.count
-            gone = (count > 0) & (count < least)
+            gone = (count > 0) & (count < TRACE * self.total.count[0])
             if not gone.any():
                 return column
             return replace(column, statistics=column.statistics.without(np.flatnonzero(gone))).without(gone)
 
         return replace(self, columns=tuple(map(settle, self.columns)))
 
-    def _about(self, other: Evidence, sign: float) -> dict[str, Any]:
-        """Weights and exposure of the rows, once those of another table are put in (1) or taken out (-1)."""
-        mine, theirs = float(self.total.count[0]), sign * float(other.total.count[0])
-        count, rows = mine + theirs, mine / self.exposure + theirs / other.exposure
-        squares = max(self.squares + sign * other.squares, 0.0)
-        exposure = count / rows if count > 0 and rows > 0 else self.exposure
-        return {"squares": squares, "weighted": self.weighted or other.weighted, "exposure": exposure}
+    def aligned(self, other: Evidence, sign: float) -> tuple[list[AlignedColumn], dict[str, Any]]:
+        """Bring two tables to the same categories and classes.
 
-    def _aligned(self, other: Evidence) -> _Aligned:
-        """Bring two tables to the same categories and classes."""
+        Also returns what else there is to know of the rows, once those of the other are put in (1) or taken out (-1).
+        """
         theirs = {column.name: column for column in other.columns}
         mine, others = ({column.name: table.made_of(column) for column in table.columns} for table in (self, other))
         if mine != others:
@@ -189,96 +186,61 @@ class Evidence:
                 f"One target needs a {self.family.__name__} and the other a {other.family.__name__}. "
                 "Set family= on both to the same one."
             )
-        family, classes, had = self.family, self.classes, None
-        places: tuple[Codes | None, Codes | None] = (None, None)
+        family, classes = self.family, self.classes
+        places: list[Codes] = []
         if self.classes is not None and other.classes is not None:
-            classes, *found = join_classes(self.classes.tolist(), other.classes.tolist())
-            places = (found[0], found[1])
+            classes, *places = join_classes(self.classes.tolist(), other.classes.tolist())
             if self.classes.dtype == other.classes.dtype:
                 classes = label_array(classes.tolist(), self.classes.dtype)
             if family.binary and len(classes) > 2:
                 family = family_of_classes(len(classes))
-            had = _move(self.total, np.zeros(1, dtype=np.intp), 1, places[0], len(classes)).weight[0] > 0
-        width = 0 if classes is None else len(classes)
-        columns = [_AlignedColumn.of(column, theirs[column.name], places, width) for column in self.columns]
-        return _Aligned(columns, family, classes, had)
 
-    def _without_classes(self, had_rows: Any) -> Evidence:
-        """Drop the classes that had rows and have none now."""
-        total = self.total
-        if self.classes is None or not isinstance(total, Tally):
-            return self
-        kept = np.flatnonzero((total.weight[0] > 0) | ~had_rows)
-        if len(kept) < 2 or len(kept) == len(self.classes):
-            return self
+        def align(first: ColumnEvidence) -> AlignedColumn:
+            second = theirs[first.name]
+            index, to_first, to_second = first.index.union(second.index)
+            own: Any = first.statistics
+            its: Any = second.statistics
+            if classes is not None:
+                own, its = own.widen(places[0], len(classes)), its.widen(places[1], len(classes))
+            return AlignedColumn(first, index, own.place(to_first, index.n_slots), its.place(to_second, index.n_slots))
 
-        def keep(column: ColumnEvidence) -> ColumnEvidence:
-            assert isinstance(column.statistics, Tally)
-            return replace(column, statistics=Tally(column.statistics.weight[:, kept]))
-
-        return replace(self, columns=tuple(map(keep, self.columns)), classes=self.classes[kept])
+        before, more = float(self.total.count[0]), sign * float(other.total.count[0])
+        count, rows = before + more, before / self.exposure + more / other.exposure
+        return list(map(align, self.columns)), {
+            "family": family,
+            "classes": classes,
+            "squares": max(self.squares + sign * other.squares, 0.0),
+            "weighted": self.weighted or other.weighted,
+            "exposure": count / rows if count > 0 and rows > 0 else self.exposure,
+        }
 
 
 @dataclass(frozen=True, slots=True)
-class _AlignedColumn:
-    """One column of two tables: their statistics by the slots of both tables' categories."""
+class AlignedColumn:
+    """One column of two tables: their statistics by the slots and classes of both."""
 
     column: ColumnEvidence
     index: Index
     mine: Any
     theirs: Any
 
-    @classmethod
-    def of(
-        cls, first: ColumnEvidence, second: ColumnEvidence, classes: tuple[Codes | None, Codes | None], n_classes: int
-    ) -> _AlignedColumn:
-        """Bring a column of two tables to the same categories, and to the same classes if there are any."""
-        index, to_first, to_second = first.index.union(second.index)
-        mine = _move(first.statistics, to_first, index.n_slots, classes[0], n_classes)
-        return cls(first, index, mine, _move(second.statistics, to_second, index.n_slots, classes[1], n_classes))
-
     def joined(self, statistics: Statistics) -> ColumnEvidence:
         """The column with the categories of both tables."""
         return replace(self.column, index=self.index, statistics=statistics, effects=None)
 
-    def subtract(self, family: type[Family]) -> Statistics:
-        """What is left of the first table without the second, if that can have been part of it."""
-        left: Statistics = self.mine - self.theirs
-        strange = ~self.mine.holds(self.theirs) | _is_impossible(left, family)
+    def difference(self, family: type[Family]) -> ColumnEvidence:
+        """The first table without the second, if that can have been part of it, and without emptied categories."""
+        left = self.mine - self.theirs
+        strange = ~self.mine.holds(self.theirs)
+        if family.support is not None and not family.log_target:  # no rows can have such a mean
+            strange |= (left.mean < -1e-9) | (left.mean > family.support.most * (1.0 + 1e-9))
         if strange.any():
             raise InputError(
                 f"Column {self.column.name!r}: what is to be taken out holds {self.theirs.count[strange][0]:g} rows of "
                 f"a category that has {self.mine.count[strange][0]:g}, or other targets than those. Take out only what "
                 "was put in."
             )
-        return left
-
-    def without(self, left: Statistics) -> ColumnEvidence:
-        """Drop the categories that had rows and have none now."""
         return self.joined(left).without((left.count <= 0) & ((self.mine.count > 0) | (self.theirs.count > 0)))
-
-
-def _is_impossible(left: Any, family: type[Family]) -> Any:
-    """For each category, whether no rows that the family takes can have these statistics."""
-    if family.support is None or family.log_target:
-        return False
-    return (left.mean < -1e-9) | (left.mean > family.support.most * (1.0 + 1e-9))
-
-
-def _move(statistics: Any, slots: Codes, n_slots: int, classes: Codes | None, n_classes: int) -> Any:
-    """Move statistics to the slots and classes of a joint table."""
-    if classes is not None:
-        statistics = statistics.widen(classes, n_classes)
-    return statistics.place(slots, n_slots)
-
-
-class _Aligned(NamedTuple):
-    """Two tables brought to the same categories and classes."""
-
-    columns: list[_AlignedColumn]
-    family: type[Family]
-    classes: np.ndarray[Any, Any] | None
-    mine_had: Any  # whether each class had rows in the first table
 
 
 def settle_family(wanted: type[Family] | None, evidence: Evidence) -> type[Family]:

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from catbayes.core.combinations import Index
+from catbayes.core.config import Settings
 from catbayes.core.evidence import ColumnEvidence, Evidence
 from catbayes.core.validation import Array
 from catbayes.effects.settings import EffectTable
 from catbayes.errors import InputError
-from catbayes.mappings import Mapping
 
-__all__ = ["CategoryOutputs", "ExtraOutputs", "KeepCategories", "effect_names", "effect_outputs"]
+__all__ = ["ExtraOutputs", "effect_names", "extra_outputs", "gives_categories", "shows_rare"]
 
-KeepCategories = Literal["codes", "one_hot"]
-"""What the parameter `keep_categories` takes, besides None."""
 FEW = 30
 """Categories of a column that are few, so that each of them has many rows."""
 
@@ -38,20 +36,9 @@ class ExtraOutputs:
     spread: Array  # standard deviation of the draws that a model trains on
     parts: int = 1  # of the target: effects come by part, one after the other
 
-    @classmethod
-    def fixed(cls, names: tuple[str, ...], values: Array) -> ExtraOutputs:
-        """Take values without error."""
-        return cls(names, values, np.zeros_like(values), np.zeros_like(values))
-
     def take(self, slots: Any) -> ExtraOutputs:
         """Pick slots."""
         return ExtraOutputs(self.names, self.values[slots], self.sd[slots], self.spread[slots], self.parts)
-
-    def __add__(self, other: ExtraOutputs) -> ExtraOutputs:
-        """Append other outputs."""
-        parts = ((self.values, other.values), (self.sd, other.sd), (self.spread, other.spread))
-        values, sd, spread = (np.concatenate(pair, axis=1) for pair in parts)
-        return ExtraOutputs((*self.names, *other.names), values, sd, spread, max(self.parts, other.parts))
 
     def append_to(self, features: Array, slots: Any = slice(None)) -> Array:
         """Append the outputs of the rows' slots to features of rows, (…, row, output)."""
@@ -75,53 +62,58 @@ class ExtraOutputs:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class CategoryOutputs:
-    """Which columns give their categories as outputs too: informative ones, with at most so many categories.
+def extra_outputs(
+    column: ColumnEvidence, index: Index, evidence: Evidence, settings: Settings, labels: Sequence[Any] | None
+) -> ExtraOutputs | None:
+    """Make effects, then category ids, as far as the settings ask for them; the index may have more slots than rows."""
+    if column.is_interaction:
+        return None
+    effects = _effects(column, index, evidence, settings.temperature, labels) if settings.effects else None
+    if not gives_categories(column, evidence, settings):
+        return effects
+    names, ids = _categories(column, index, settings)
+    zeros = np.zeros_like(ids)
+    if effects is None:
+        return ExtraOutputs(names, ids, zeros, zeros)
+    pairs = ((effects.values, ids), (effects.sd, zeros), (effects.spread, zeros))
+    values, sd, spread = map(np.hstack, pairs)
+    return ExtraOutputs((*effects.names, *names), values, sd, spread, effects.parts)
+
+
+def gives_categories(column: ColumnEvidence, evidence: Evidence, settings: Settings) -> bool:
+    """Tell whether a column gives its categories: an informative one with at most so many.
 
     Informative by themselves or together with another column of the table. The categories of others would only add
     noise. `gather` does not find out which columns are informative: then all of them are taken.
     """
-
-    kind: KeepCategories
-    max_categories: int | None
-
-    def applies(self, column: ColumnEvidence, evidence: Evidence) -> bool:
-        """Tell whether a column gives its categories."""
-        too_many = self.max_categories is not None and column.index.missing > self.max_categories
-        if column.is_interaction or too_many:
-            return False
-        return evidence.informative is None or column.name in evidence.informative
-
-    def shows_rare(self, column: ColumnEvidence, evidence: Evidence) -> bool:
-        """Tell whether the outputs show which one of many categories a row has, of a column or within a pair."""
-        parts = (seen for seen in evidence.columns if seen.position in column.parts)
-        shown = any(part.index.missing > FEW and self.applies(part, evidence) for part in parts)
-        return shown and column.index.missing > FEW
-
-    def replaces(self, column: ColumnEvidence, mapping: Mapping) -> bool:
-        """Tell whether the posterior has as many outputs as there are categories, and so adds nothing to them."""
-        return column.index.missing <= len(mapping.labels)
-
-    def table(self, column: ColumnEvidence, index: Index) -> ExtraOutputs:
-        """The outputs of every slot; the index may have slots above those that were counted."""
-        slots = np.minimum(np.arange(index.n_slots), index.unseen)[:, None]
-        if self.kind == "codes":
-            return ExtraOutputs.fixed(("code",), slots.astype(np.float64))
-        labels = [f"is_{label}" for label in index.labels()[: index.missing]]
-        if column.statistics.count[column.index.missing] > 0:
-            labels.append("is_missing")
-        return ExtraOutputs.fixed(tuple(labels), (slots == np.arange(len(labels))).astype(np.float64))
+    too_many = settings.max_categories is not None and column.index.missing > settings.max_categories
+    if settings.keep_categories is None or column.is_interaction or too_many:
+        return False
+    return evidence.informative is None or column.name in evidence.informative
 
 
-def effect_outputs(
-    column: ColumnEvidence,
-    index: Index,
-    labels: Sequence[Any] | None,
-    temperature: float | None,
-    inputs: Sequence[Any],
+def shows_rare(column: ColumnEvidence, evidence: Evidence, settings: Settings) -> bool:
+    """Tell whether the outputs show which one of many categories a row has, of a column or within a pair."""
+    parts = (seen for seen in evidence.columns if seen.position in column.parts)
+    shown = any(part.index.missing > FEW and gives_categories(part, evidence, settings) for part in parts)
+    return shown and column.index.missing > FEW
+
+
+def _categories(column: ColumnEvidence, index: Index, settings: Settings) -> tuple[tuple[str, ...], Array]:
+    """Names and values of the ids of every slot."""
+    slots = np.minimum(np.arange(index.n_slots), index.unseen)[:, None]
+    if settings.keep_categories == "codes":
+        return ("code",), slots.astype(np.float64)
+    labels = [f"is_{label}" for label in index.labels()[: index.missing]]
+    if column.statistics.count[column.index.missing] > 0:
+        labels.append("is_missing")
+    return tuple(labels), (slots == np.arange(len(labels))).astype(np.float64)
+
+
+def _effects(
+    column: ColumnEvidence, index: Index, evidence: Evidence, temperature: float | None, labels: Sequence[Any] | None
 ) -> ExtraOutputs:
-    """The effects of every slot; the index may have slots above those that were counted."""
+    """The effects of every slot."""
     if column.effects is None:
         raise InputError(
             "effects=True: effects given everything else are learnt from all rows at once, in memory, and not from "
@@ -130,7 +122,7 @@ def effect_outputs(
     effects, slots = column.effects, np.full(index.n_slots, column.index.unseen)
     moved = index.moved(column.index)  # a table of parents may name categories between those that were seen
     slots[moved] = np.arange(len(moved))
-    kinds = effect_names(effects, inputs)
+    kinds = effect_names(effects, evidence.inputs)
     parts = [None] if effects.n_parts == 1 else list(labels or range(effects.n_parts))
     names = tuple(kind if part is None else f"{kind}_{part}" for kind in kinds for part in parts)
     arrays = (effects.mean[slots], effects.sd[slots], effects.spread(temperature)[slots])

@@ -1,8 +1,8 @@
-"""Forgetting: batches of a table that drifts, old ones counting for less, by a half-life that they tell themselves."""
+"""Forgetting: join batches of a table that drifts, old ones counting for less, by a half-life that can be estimated."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,6 @@ from scipy.optimize import minimize_scalar
 
 from catbayes.core.evidence import Evidence
 from catbayes.core.slots import Slots
-from catbayes.core.statistics import Statistics
 from catbayes.core.validation import Array, is_number
 from catbayes.errors import InputError
 from catbayes.priors import resolve_prior
@@ -34,6 +33,8 @@ class Faded:
         Age at which a row counts for half; infinite if nothing is to be forgotten.
     gain : float
         How much likelier each batch is, given those before it, than without forgetting: the sum of logarithms.
+    rate : float
+        Share that is forgotten in one unit of time: the rate for `forget` before each batch that follows.
 
     Examples
     --------
@@ -43,6 +44,8 @@ class Faded:
     >>> found = fade([gather(day, target="paid") for day in days], half_life=1.0)
     >>> found.evidence.columns[0].statistics.count.tolist(), found.rate  # 1 + 1/2 + 1/4
     ([1.75, 1.75, 0.0, 0.0], 0.5)
+    >>> found.weight([0, 1, 3]).tolist()
+    [1.0, 0.5, 0.125]
     """
 
     evidence: Evidence
@@ -51,30 +54,11 @@ class Faded:
 
     @property
     def rate(self) -> float:
-        """Share that is forgotten in one unit of time: the rate for `forget` before each batch that follows."""
+        """Share that is forgotten in one unit of time."""
         return float(1.0 - 0.5 ** (1.0 / self.half_life))
 
     def weight(self, age: Any) -> Array:
-        """What rows of some age count for: the `sample_weight` of a table that holds all batches.
-
-        Parameters
-        ----------
-        age : float or array-like
-            In units of the half-life.
-
-        Returns
-        -------
-        ndarray
-            2^(-age / half_life).
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from catbayes import fade, gather
-        >>> day = gather(pd.DataFrame({"city": ["Oslo", "Rome"], "paid": [1, 0]}), target="paid")
-        >>> fade([day, day], half_life=2.0).weight([0, 2, 4]).tolist()
-        [1.0, 0.5, 0.25]
-        """
+        """What rows of some age count for: the `sample_weight` of a table that holds all batches."""
         return np.asarray(0.5 ** (np.asarray(age, dtype=np.float64) / self.half_life))
 
     def __repr__(self) -> str:
@@ -90,9 +74,8 @@ def fade(
 ) -> Faded:
     """Join batches of a table that drifts, so that old ones count for less.
 
-    A half-life that is estimated is the one that makes each batch likeliest given those before it: the sum over
-    columns, categories and batches of log p(batch | posterior of the faded past). If categories do not drift, it is
-    infinite.
+    The estimated half-life makes each batch likeliest given those before it: it maximises the sum over columns,
+    categories and batches of log p(batch | posterior of the faded past). Without drift it is infinite.
 
     Parameters
     ----------
@@ -128,80 +111,60 @@ def fade(
     >>> bool(np.abs(today - rate).mean() < 0.1)
     True
     """
-    batches, when = list(batches), _check_times(batches, times)
-    fixed = None if isinstance(half_life, str) and half_life == "estimate" else _check_half_life(half_life)
-    past = _Past.of(batches, when, prior)
-    if fixed is None:
-        fixed, gain = past.best()
-    else:
-        gain = past.likelihood(fixed) - past.likelihood(np.inf)
-    shares = 0.5 ** ((when[-1] - when) / fixed)
-    faded = [
-        batch if share == 1.0 else batch.discounted(float(share)) for batch, share in zip(batches, shares, strict=True)
-    ]
-    return Faded(sum(faded[1:], faded[0]).without_traces(), float(fixed), float(gain))
-
-
-def _check_half_life(half_life: Any) -> float:
-    if not is_number(half_life) or not half_life > 0:
-        raise InputError(f'half_life={half_life!r}: expected "estimate" or a number > 0; infinity forgets nothing.')
-    return float(half_life)
-
-
-def _check_times(batches: list[Any], times: Any) -> Array:
-    """When each batch was."""
+    batches = list(batches)
     if not batches or not all(isinstance(batch, Evidence) for batch in batches):
         raise InputError("batches: expected the result of gather for each batch, the oldest first.")
     when = np.arange(len(batches), dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)
     if when.shape != (len(batches),) or not np.isfinite(when).all() or (np.diff(when) < 0).any():
         raise InputError(f"times: expected {len(batches)} ascending numbers, one for each batch.")
-    return when
+    is_estimated = isinstance(half_life, str) and half_life == "estimate"
+    if not is_estimated and not (is_number(half_life) and half_life > 0):  # type: ignore[operator]
+        raise InputError(f'half_life={half_life!r}: expected "estimate" or a number > 0; infinity forgets nothing.')
+    likelihood = _likelihood_of(batches, when, resolve_prior(prior))
+    if is_estimated:
+        best, gain = _likeliest(likelihood, when)
+    else:
+        best = float(half_life)
+        gain = likelihood(best) - likelihood(np.inf)
+    shares = 0.5 ** ((when[-1] - when) / best)
+    faded = [
+        batch if share == 1.0 else batch.discounted(float(share)) for batch, share in zip(batches, shares, strict=True)
+    ]
+    return Faded(sum(faded[1:], faded[0]).without_traces(), best, gain)
 
 
-@dataclass(frozen=True, slots=True)
-class _Past:
-    """Statistics of every batch and column, by the slots of all batches together."""
+def _likelihood_of(batches: list[Evidence], when: Array, prior: Any) -> Callable[[float], float]:
+    """Prepare Σ log p(batch | the faded ones before it), under the prior of all that is left at the end."""
+    whole = sum(batches[1:], batches[0])
+    aligned = [[column.theirs for column in whole.aligned(batch, 1.0)[0]] for batch in batches]
+    columns = list(zip(*aligned, strict=True))  # of each column, the statistics of every batch
 
-    columns: tuple[tuple[Statistics, ...], ...]  # of each column, those of every batch
-    when: Array
-    family: Any
-    prior: Any
-    units: float
-
-    @classmethod
-    def of(cls, batches: list[Evidence], when: Array, prior: Any) -> _Past:
-        """Bring batches to the same categories and classes."""
-        whole = sum(batches[1:], batches[0])
-        aligned = [[column.theirs for column in whole._aligned(batch).columns] for batch in batches]
-        columns = tuple(zip(*aligned, strict=True))
-        return cls(columns, when, whole.family, resolve_prior(prior), whole.row_units)
-
-    def best(self) -> tuple[float, float]:
-        """The likeliest half-life, and its gain over an infinite one, which is preferred if it is as good."""
-        span = float(self.when[-1] - self.when[0])
-        if not span > 0:
-            return np.inf, 0.0
-        step = span / (len(self.when) - 1)
-        still = self.likelihood(np.inf)
-        tried = np.geomspace(step / 4.0, 8.0 * span, 12)
-        likely = [self.likelihood(half_life) for half_life in tried]
-        place = int(np.argmax(likely))
-        ends = np.log(tried[[max(place - 1, 0), min(place + 1, len(tried) - 1)]])
-        found = minimize_scalar(lambda x: -self.likelihood(float(np.exp(x))), bounds=ends, method="bounded")
-        gain = float(-found.fun - still)
-        return (float(np.exp(found.x)), gain) if gain >= WORTH_IT else (np.inf, 0.0)
-
-    def likelihood(self, half_life: float) -> float:
-        """Σ log p(batch | the faded ones before it), under the prior of all that is left at the end."""
-        shares = 0.5 ** (np.diff(self.when) / half_life)
+    def likelihood(half_life: float) -> float:
+        shares = [float(share) for share in 0.5 ** (np.diff(when) / half_life)]
         value = 0.0
-        for batches in self.columns:
-            known: list[Any] = [batches[0]]  # statistics of one kind
-            for share, batch in zip(shares, batches[1:], strict=True):
-                known.append(known[-1].scaled(float(share)) + batch)
-            prior, empty = self.prior.fit(self.family, known[-1], self.units)
-            for before, share, batch in zip(known, shares, batches[1:], strict=False):
+        for first, *others in columns:
+            before, known = [], first
+            for share, batch in zip(shares, others, strict=True):
+                before.append(known.scaled(share))
+                known = before[-1] + batch
+            fitted, empty = prior.fit(whole.family, known, whole.row_units)
+            for past, batch in zip(before, others, strict=True):
                 seen = np.flatnonzero(batch.count > 0)
-                posterior = Slots.update(prior, before.scaled(float(share)).take(seen), empty).family
+                posterior = Slots.update(fitted, past.take(seen), empty).family
                 value += float(posterior.log_marginal(batch.take(seen)).sum())
         return value
+
+    return likelihood
+
+
+def _likeliest(likelihood: Callable[[float], float], when: Array) -> tuple[float, float]:
+    """Find the likeliest half-life, and its gain over an infinite one, which is preferred if it is as good."""
+    span = float(when[-1] - when[0])
+    if not span > 0:
+        return np.inf, 0.0
+    tried = np.geomspace(span / (len(when) - 1) / 4.0, 8.0 * span, 12)
+    place = int(np.argmax([likelihood(half_life) for half_life in tried]))
+    ends = np.log(tried[[max(place - 1, 0), min(place + 1, len(tried) - 1)]])
+    found = minimize_scalar(lambda x: -likelihood(float(np.exp(x))), bounds=ends, method="bounded")
+    gain = float(-found.fun - likelihood(np.inf))
+    return (float(np.exp(found.x)), gain) if gain >= WORTH_IT else (np.inf, 0.0)

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from catbayes.core.column import FittedColumn
 from catbayes.core.selection import ColumnSpec
 from catbayes.core.table import Table
 from catbayes.core.validation import Array
@@ -29,16 +30,10 @@ class Layout:
     slopes: tuple[tuple[int, int, int, Slope], ...] = ()  # places of an effect, its slope, and the slope's number
 
     @classmethod
-    def of(
-        cls,
-        n_inputs: int,
-        columns: Sequence[ColumnSpec] = (),
-        outputs: Sequence[tuple[str, ...]] = (),
-        dropped: Sequence[int] = (),
-    ) -> Self:
+    def of(cls, n_inputs: int, columns: Sequence[FittedColumn] = (), dropped: Sequence[int] = ()) -> Self:
         """Lay out the outputs of some columns, and the others as they are but for those that are dropped."""
         names: dict[int, tuple[str, ...]] = dict.fromkeys(dropped, ())
-        names |= {column.position: own for column, own in zip(columns, outputs, strict=True)}
+        names |= {column.position: column.outputs for column in columns}
         passing = tuple(position for position in range(n_inputs) if position not in names)
         interactions = tuple(column for column in columns if column.is_interaction)
         every = tuple(names.get(position, ("",)) for position in range(n_inputs + len(interactions)))

@@ -1,32 +1,33 @@
-"""Leaving a row's own target out of its training features.
+"""Features of the training rows, each drawn from a posterior that leaves the row's own target out.
 
-Four strategies find the posterior that each training row is drawn from: "include" (the paper's), "exclude" (without the
-row, analytically), "cross_fit" (of the other folds) and "ordered" (of the rows before).
+Four strategies find that posterior: "include" (the paper's, which leaves nothing out), "exclude" (without the row,
+analytically), "cross_fit" (of the other folds) and "ordered" (of the rows before).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, check_cv
 
+from catbayes.core.arrays import one_blas_thread
 from catbayes.core.categories import Categories
 from catbayes.core.column import FittedColumn
-from catbayes.core.combinations import Index
+from catbayes.core.config import Strategy
+from catbayes.core.fitted import Fitted
+from catbayes.core.layout import Layout
 from catbayes.core.random import Purpose, stream
 from catbayes.core.rows import Rows
 from catbayes.core.slots import RowSlots, Slots
-from catbayes.core.statistics import Statistics
 from catbayes.core.table import Table, find_column
-from catbayes.core.target import Target
-from catbayes.core.validation import Array, Codes, check_count, is_number
+from catbayes.core.validation import Array, Codes, is_number
 from catbayes.errors import InputError, warn
 
-__all__ = ["Ordered", "OwnTarget", "Strategy"]
+__all__ = ["TrainingDraws", "make_folds", "require_single_rows", "training_draws"]
 
-Strategy = Literal["exclude", "cross_fit", "ordered", "include"]
 Fold = tuple[Codes, Codes]
 """Rows to train on, and rows held out."""
 
@@ -36,163 +37,258 @@ Employee Access, LightGBM and a forest lost nothing at 0.3, little at 0.15 and u
 a margin, because tables differ."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ordered:
-    """Of its category a row knows the rows before it only, as in CatBoost.
-
-    Parameters
-    ----------
-    column : name or position of a column, or None
-        The column with the time of each row; it is not among the outputs, and rows of one time do not know each
-        other. None is a new random order for each draw.
+@dataclass(frozen=True, slots=True, repr=False)
+class TrainingDraws:
+    """Features of the training rows, draw by draw: `features(k)` is draw k, the same at every call.
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from catbayes import Ordered, SamplingBayesianEncoder
-    >>> X = pd.DataFrame({"city": ["Oslo", "Rome"] * 4, "day": range(8)})
-    >>> SamplingBayesianEncoder(own_target=Ordered("day"), random_state=0).fit_transform(X, [0, 1, 1, 1] * 2).shape
-    (8, 1)
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
+    >>> draws = SamplingBayesianEncoder(random_state=0).fit_draws(X, y)
+    >>> for epoch in range(3):  # fresh draws for each epoch of a model of your own
+    ...     features = draws.features(epoch)
+    >>> features.shape
+    (4, 1)
     """
 
-    column: Any = None
+    table: Table
+    layout: Layout
+    columns: tuple[FittedColumn, ...]
+    blocks: Callable[[int], Iterable[Array]]  # draw k of every encoded column, (row, output) each
 
+    def features(self, k: int = 0) -> np.ndarray[Any, Any]:
+        """Make draw k of the training rows, (row, output), with the columns that are not encoded."""
+        return self.layout.stack(self.table, self.blocks(k))
 
-@dataclass(frozen=True, slots=True)
-class OwnTarget:
-    """The strategy, the folds where it needs some, and the column of the time, for "ordered"."""
+    def write(self, k: int, features: np.ndarray[Any, Any], rows: Any = slice(None)) -> None:
+        """Write draw k of some rows over features of another draw; columns that are not encoded stay."""
+        for column, block in zip(self.columns, self.blocks(k), strict=True):
+            features[:, self.layout.places[column.position]] = block[rows]
+        self.layout.add_slopes(features.T)
 
-    strategy: Strategy
-    cv: int | BaseCrossValidator = 5
-    column: Any = None
+    def copies(self, n_draws: int, rows: Any = slice(None)) -> np.ndarray[Any, Any]:
+        """Stack the first draws of some rows, one after the other: every column is copied once for each draw."""
+        first = self.features()[rows]
+        stacked = np.empty((n_draws * len(first), first.shape[1]), dtype=first.dtype, order="F")
+        for k in range(n_draws):
+            part = stacked[k * len(first) : (k + 1) * len(first)]
+            part[:] = first
+            if k:
+                self.write(k, part, rows)
+        return stacked
 
-    @property
-    def by_row(self) -> bool:
-        """Whether a row that comes alone, as in a stream, may have its own target taken out by itself.
+    def chunked(self, n_draws: int, first: Array, rows: Any = slice(None)) -> Any:
+        """Stack the same copies, the first of which is given, as a table of Arrow that has a chunk for each of them.
 
-        It has no order, and a splitter may keep rows together that a row by itself does not know of.
+        Columns that are not encoded are stored once.
         """
-        return self.strategy == "include" or (self.strategy != "ordered" and is_number(self.cv))
+        import pyarrow
+
+        columns = [[pyarrow.array(np.ascontiguousarray(column))] * n_draws for column in first.T]
+        places = [self.layout.places[column.position] for column in self.columns]
+        for k in range(1, n_draws):
+            part = list(first.T)
+            for place, block in zip(places, self.blocks(k), strict=True):
+                part[place] = block[rows].T
+            self.layout.add_slopes(part)
+            for place in places:
+                for chunks, values in zip(columns[place], part[place], strict=True):
+                    chunks[k] = pyarrow.array(np.ascontiguousarray(values))
+        names = [f"Column_{number}" for number in range(len(columns))]  # as LightGBM calls those of an array
+        return pyarrow.table([pyarrow.chunked_array(chunks) for chunks in columns], names=names)
 
 
-# ------------------------------------------------------------------------------------------ strategies
+def training_draws(fitted: Fitted, rows: Rows, groups: Any = None) -> TrainingDraws:
+    """Settle how each row's own target is left out, by folds or an order of all rows if need be; nothing is drawn yet.
 
-
-def hides(temperature: float | None, excess: float) -> bool:
-    """Tell whether draws hide a target that was taken out analytically.
-
-    Only if they are spread at least HIDING_TEMPERATURE times as wide as n rows of weight 1 would have it. Rows of
-    weight w shift the posterior w times as far and spread it √w as wide; counts that vary more than Poisson's shift it
-    further than it is spread. `excess` is the product of the two.
+    "exclude" uses folds where draws do not hide that a target was taken out analytically, for rows that come in groups,
+    and for outputs that are not drawn.
     """
-    return bool((1.0 if temperature is None else temperature) >= HIDING_TEMPERATURE * np.sqrt(excess))
+    if isinstance(groups, str):
+        raise InputError(f"groups={groups!r}: expected the group of each row. Give the values, such as X[{groups!r}].")
+    settings, target = fitted.settings, rows.target
+    strategy, folds, rank = settings.own_target, list[Fold](), None
+    if strategy in ("include", "ordered"):
+        if groups is not None:
+            warn(f'own_target="{strategy}" makes no folds, so groups do nothing.')
+        if settings.order is not None:
+            rank = _read_order(rows.table, settings.order)
+    else:
+        if strategy == "exclude" and (groups is not None or not hides(fitted)):
+            strategy = "cross_fit"
+        if strategy == "cross_fit" or settings.effects or any(column.has_known for column in fitted.columns):
+            about: Any = (target.values, rows.y, groups, fitted.seed)
+            folds = make_folds("cv", settings.cv, *about, classes=target.classes is not None)
+    slots = []
+    for column, seen, own in zip(fitted.columns, rows.evidence.columns, rows.slots, strict=True):
+        moved = own if column.index is seen.index else column.index.moved(seen.index)[own]
+        slots.append(fitted.admitted(column, moved))
+    effects: list[tuple[Array, Array]] = []
+    if rows.effects is not None:
+        every = np.arange(rows.table.n_rows)
+        with one_blas_thread():
+            effects = rows.effects.without(folds or [(every, every)], settings.temperature)
+    training = _Training(fitted, rows, slots, strategy, folds, rank, effects)
+    return TrainingDraws(rows.table, fitted.layout, fitted.columns, training.draw)
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """What a strategy needs of all rows, found once."""
+@dataclass(frozen=True, slots=True, repr=False)
+class _Training:
+    """What draws of the training rows are made of."""
 
+    fitted: Fitted
+    rows: Rows
+    slots: list[Codes]  # of the rows in each column
     strategy: Strategy
-    folds: list[Fold] = field(default_factory=list)
-    rank: Codes | None = None  # of the rows in time; without one, every draw has a random order
-    seed: int = 0
+    folds: list[Fold]
+    rank: Codes | None  # of the rows in time; without one, every draw of "ordered" has a random order
+    effects: list[tuple[Array, Array]]  # mean and spread by the other folds, of all columns but the interactions
+    found: dict[int, tuple[RowSlots, RowSlots | None]] = field(default_factory=dict)
 
-    def strategy_for(self, column: FittedColumn) -> Strategy:
-        """Find the strategy of a column.
+    def draw(self, k: int) -> Iterator[Array]:
+        """Make draw k of every encoded column, (row, output) each."""
+        fitted = self.fitted
+        for number, (column, slots) in enumerate(zip(fitted.columns, self.slots, strict=True)):
+            if column.is_flat:
+                usual = column.expectation[column.index.unseen, : len(column.mapping.names())]
+                features: Array = np.broadcast_to(usual, (len(slots), len(usual)))
+            else:
+                drawn, known = self._find(number, k)
+                key = (Purpose.TRAIN, column.stream, k)
+                features = column.draw(drawn, fitted.settings.sampler, seed=fitted.seed, key=key, known=known)
+            whole = column.with_extra(features, slots)
+            if number < len(self.effects):
+                mean, spread = self.effects[number]
+                noise = stream(fitted.seed, Purpose.EFFECTS, column.stream, k).standard_normal(mean.shape)
+                place = slice(features.shape[1], features.shape[1] + mean.shape[1])
+                whole[:, place] = (slots < column.index.unseen)[:, None] * (mean + spread * noise)
+            yield fitted.blanked(column, slots, whole)
+
+    def _find(self, number: int, k: int) -> tuple[RowSlots, RowSlots | None]:
+        """Find the posteriors that draw k of a column comes from, and those of outputs that are not drawn, if others.
 
         Where the model sees the ids of many categories, it would read that a row was taken out, and folds hide it from
         few rows no better: there "exclude" becomes "ordered".
         """
-        unhidden = self.strategy == "exclude" and column.shows_rare and column.links is None
-        return "ordered" if unhidden else self.strategy
+        if number in self.found:
+            return self.found[number]
+        column, slots, rows = self.fitted.columns[number], self.slots[number], self.rows
+        known: RowSlots | None = None
+        if self.strategy == "ordered" or (self.strategy == "exclude" and column.shows_rare and column.links is None):
+            rank = self.rank
+            if rank is None:
+                rank = stream(self.fitted.seed, Purpose.ORDER, k).permutation(len(slots))
+            index = column.index
+            before = rows.target.tally_before(slots, rank, rows.weight, index.n_slots, index.unseen)
+            drawn = RowSlots.each(column.updated(before))
+            if self.rank is None:
+                return drawn, None  # another one for every draw
+        elif self.strategy == "exclude":
+            drawn = column.leave_one_out(slots, rows.target, rows.weight)
+            known = self._cross_fit(number, as_sure=True) if column.has_known else None
+        elif self.strategy == "cross_fit":
+            drawn = self._cross_fit(number)
+        else:
+            drawn = RowSlots(column.posterior, slots)
+        if k > 0:  # one draw has the slots of one column in memory at a time; more than one store them all
+            self.found[number] = drawn, known
+        return drawn, known
 
-    def changes(self, column: FittedColumn) -> bool:
-        """Tell whether every draw of the column has posteriors of its own."""
-        return self.strategy_for(column) == "ordered" and self.rank is None
+    def _cross_fit(self, number: int, as_sure: bool = False) -> RowSlots:
+        """Update the prior by the training rows of each fold; the slots of the folds come one after the other.
+
+        The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row
+        that no fold holds out is encoded as if its category were unseen. If `as_sure`, the rows of the other folds
+        count for as many as the category has: the posterior is then as precise in training as in prediction.
+        """
+        column, slots = self.fitted.columns[number], self.slots[number]
+        index, target, weight = column.index, self.rows.target, self.rows.weight
+        peers = self._peers(column)
+        place = np.full(len(slots), index.unseen, dtype=np.intp)
+        parts = []
+        for fold, (train, test) in enumerate(self.folds):
+            statistics = target.tally(slots, weight, index.n_slots, train, index.unseen)
+            if as_sure:
+                every, some = column.statistics.count, statistics.count
+                statistics = statistics.scaled(np.divide(every, some, out=np.ones_like(some), where=some > 0))
+            others = [target.tally(peer, weight, index.n_slots, train, index.unseen) for peer in peers]
+            other = column.updated(statistics, others)
+            parts.append(Slots(other.family, other.count, column.posterior.prior_variance))
+            place[test] = fold * index.n_slots + slots[test]
+        return RowSlots(Slots.join(parts), place)
+
+    def _peers(self, column: FittedColumn) -> list[Codes]:
+        """Find the slots that rows have in the other columns that share the column's categories."""
+        selection, evidence = self.fitted.settings.selection, self.rows.evidence
+        if not selection.kinds:
+            return []
+        peers = selection.roles(list(evidence.inputs)).get(column.position, ())
+        pairs = zip(evidence.columns, self.rows.slots, strict=True)
+        own = {seen.position: (seen.index, slots) for seen, slots in pairs}
+        return [column.index.moved(own[peer][0])[own[peer][1]] for peer in peers]
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnRows:
-    """The rows of one column: their slots, target and weight, and their slots in columns that share the categories."""
-
-    slots: Codes
-    target: Target
-    weight: Array | None
-    roles: tuple[Codes, ...] = ()
-
-    def gather(self, slots: Codes, index: Index, train: Codes) -> Statistics:
-        """Compute the statistics of some of the rows."""
-        return self.target.tally(slots, self.weight, index.n_slots, train, index.unseen)
+# ------------------------------------------------------------------------------- what takes a target out of one row
 
 
-def split_rows(own_target: OwnTarget, rows: Rows, groups: Any, *, seed: int, hidden: bool, known: bool) -> Split:
-    """Make folds or an order of all rows, where they are needed.
+def hides(fitted: Fitted) -> bool:
+    """Tell whether draws hide a target that was taken out analytically.
 
-    `hidden`: draws hide a target that is taken out analytically. "exclude" uses folds where they do not, for rows that
-    come in groups, and for outputs that are `known`, not drawn.
+    Only if they are spread at least HIDING_TEMPERATURE times as wide as n rows of weight 1 would have it. Rows of
+    weight w shift the posterior w times as far and spread it √w as wide; counts that vary more than Poisson's shift it
+    further than it is spread. Rows of one level enter the means of others, where those only rise or fall.
     """
-    if own_target.strategy in ("include", "ordered"):
-        if groups is not None:
-            warn(f'own_target="{own_target.strategy}" makes no folds, so groups do nothing.')
-        rank = None if own_target.column is None else read_order(rows.table, own_target.column)
-        return Split(own_target.strategy, rank=rank, seed=seed)
-    hidden = hidden and groups is None and own_target.strategy == "exclude"
-    folds = read_folds(own_target, rows, groups, seed) if known or not hidden else []
-    return Split("exclude" if hidden else "cross_fit", folds, seed=seed)
+    if _pooled(fitted):
+        return False
+    weight, pairs = fitted.evidence.row_weight, zip(fitted.columns, fitted.evidence.columns, strict=True)
+    excess = weight * max(column.prior.dispersion(seen.statistics, weight) for column, seen in pairs)
+    temperature = fitted.settings.temperature
+    return bool((1.0 if temperature is None else temperature) >= HIDING_TEMPERATURE * np.sqrt(excess))
 
 
-def training_slots(column: FittedColumn, rows: ColumnRows, split: Split, k: int) -> RowSlots:
-    """Find the posterior that draw k of each row comes from."""
-    strategy = split.strategy_for(column)
-    if strategy == "exclude":
-        return column.leave_one_out(rows.slots, rows.target, rows.weight)
-    if strategy == "cross_fit":
-        return cross_fit(column, rows, split.folds)
-    if strategy == "ordered":
-        rank = split.rank
-        if rank is None:
-            rank = stream(split.seed, Purpose.ORDER, k).permutation(len(rows.slots))
-        return rows_before(column, rows, rank)
-    return RowSlots(column.posterior, rows.slots)
+def require_single_rows(fitted: Fitted, weighted: bool) -> None:
+    """Require that the own target of a row that comes alone, as in a stream, can be left out of its posterior.
 
-
-def known_slots(column: FittedColumn, rows: ColumnRows, split: Split, drawn: RowSlots) -> RowSlots:
-    """Find the posterior of each row for outputs that are not drawn, from that which its draws come from."""
-    return cross_fit(column, rows, split.folds, as_sure=True) if split.strategy_for(column) == "exclude" else drawn
-
-
-def cross_fit(column: FittedColumn, rows: ColumnRows, folds: list[Fold], as_sure: bool = False) -> RowSlots:
-    """Update the prior by the training rows of each fold; the slots of the folds come one after the other.
-
-    The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row that
-    no fold holds out is encoded as if its category were unseen. If `as_sure`, the rows of the other folds count for as
-    many as the category has: the precision of the posterior is then the same in training as in prediction.
+    Such a row has no order, and a splitter may keep rows together that a row by itself does not know of.
     """
-    index, slots = column.index, rows.slots
-    place = np.full(len(slots), index.unseen, dtype=np.intp)
-    parts = []
-    for number, (train, test) in enumerate(folds):
-        statistics = rows.gather(slots, index, train)
-        if as_sure:
-            every, some = column.statistics.count, statistics.count
-            statistics = statistics.scaled(np.divide(every, some, out=np.ones_like(some), where=some > 0))
-        other = column.updated(statistics, [rows.gather(role, index, train) for role in rows.roles])
-        parts.append(Slots(other.family, other.count, column.posterior.prior_variance))
-        place[test] = number * index.n_slots + slots[test]
-    return RowSlots(Slots.join(parts), place)
+    settings = fitted.settings
+    if settings.own_target == "ordered" or (settings.own_target != "include" and not is_number(settings.cv)):
+        raise InputError(
+            f'own_target="{settings.own_target}" with cv={settings.cv!r} needs all rows together, as fit_transform and '
+            'fit_draws have them. Use own_target="exclude" with a number of folds here.'
+        )
+    if settings.effects:
+        raise InputError(
+            "effects=True needs all rows together to leave a row's own target out, as fit_transform and fit_draws have "
+            "them. Use effects=False here."
+        )
+    if pooled := _pooled(fitted):
+        raise InputError(
+            f"monotone: rows of one level of {pooled[0]!r} have a part in the means of others, so that folds alone "
+            "leave a row's own target out. Use fit_transform or fit_draws, or leave monotone out."
+        )
+    if any(column.has_known for column in fitted.columns) or not hides(fitted):
+        raise InputError(
+            "With these settings a draw would not hide that the row's own target was left out. Use a temperature of "
+            "0.3 or more, weights near 1 and a mapping that is all drawn; or fit_transform or fit_draws."
+        )
+    if fitted.evidence.weighted and not weighted:
+        raise InputError(
+            "The encoder's rows do not count as one each (sample_weight, exposure or forget): give the weight of each "
+            "row with its target."
+        )
 
 
-def rows_before(column: FittedColumn, rows: ColumnRows, rank: Codes) -> RowSlots:
-    """Update the prior, for each row, by the rows of its category that come before it."""
-    index = column.index
-    before = rows.target.tally_before(rows.slots, rank, rows.weight, index.n_slots, index.unseen)
-    return RowSlots.each(column.updated(before))
+def _pooled(fitted: Fitted) -> list[Any]:
+    """Names of the columns whose means only rise or fall."""
+    return [column.name for column in fitted.columns if column.index.kind and column.index.kind.pools_means]
 
 
 # ------------------------------------------------------------------------------------ folds and orders
 
 
-def read_order(table: Table, column: Any) -> Codes:
+def _read_order(table: Table, column: Any) -> Codes:
     """Rank rows by the column of the time; rows of one time share a rank."""
     categories, codes = Categories.of(table.column(find_column(table.names, column, "Ordered")))
     missing = codes == categories.missing
@@ -201,23 +297,6 @@ def read_order(table: Table, column: Any) -> Codes:
             f"Column {column!r}, which orders the rows, is missing in {missing.sum()} rows. Drop those rows."
         )
     return codes
-
-
-def check_folds(name: str, cv: Any) -> None:
-    """Require a number of folds, two or more, or a splitter."""
-    if is_number(cv):
-        check_count(name, cv, 2)
-    elif isinstance(cv, str | bool):
-        raise InputError(f"{name}={cv!r}: expected a number of folds or a splitter.")
-
-
-def read_folds(own_target: OwnTarget, rows: Rows, groups: Any, seed: int) -> list[Fold]:
-    """Split rows into folds, of which each row is held out by one at most; with "include", all rows see all."""
-    target = rows.target
-    if own_target.strategy == "include":
-        every = np.arange(len(target.values))
-        return [(every, every)]
-    return make_folds("cv", own_target.cv, target.values, rows.y, groups, seed, classes=target.classes is not None)
 
 
 def make_folds(name: str, cv: Any, values: Any, y: Any, groups: Any, seed: int, *, classes: bool) -> list[Fold]:

@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from catbayes.core.arrays import positive
+from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.validation import Array
 from catbayes.families import Family
+from catbayes.kinds.links import Links, centre_of
 
-__all__ = ["inflation_by_mean", "inflation_by_prior", "prior_share", "widen"]
+__all__ = ["inflation_by_mean", "inflation_by_prior", "inflation_by_root", "prior_share", "widen"]
 
 MANY = 1000
 """From this number of categories on, the uncertainty of the strength is negligible."""
@@ -66,6 +68,29 @@ def inflation_by_prior(prior: Any, statistics: Any, posterior: Any) -> Array:
         variance = variance + chance * (within + ((_means(other) - means) ** 2).sum(axis=1))
     ratio = variance / positive(_variances(posterior))
     return np.where(np.isfinite(ratio), np.maximum(ratio, least), least)
+
+
+def inflation_by_root(links: Links, root: Family, index: Any, statistics: Statistics, posterior: Family) -> Array:
+    """Compute the same of linked categories, with the uncertainty of the mean of their root; strengths are as known.
+
+    The prior of a slot moves with the root by as much as it does not move with the rows of others, if all of these are
+    moved alike: from the mean of the root to another place. Classes move from the last to the first, and numbers that
+    cannot be negative half of the way to zero.
+    """
+    count, centre = statistics.count, centre_of(root)
+    here: Any
+    there: Any
+    if isinstance(statistics, Tally):
+        here, there = (Tally(count[:, None] * share) for share in (centre, np.eye(len(centre))[0]))
+        way = -float(centre[-1])
+    else:
+        signed = root.support is None or root.log_target
+        way = -max(abs(float(centre[0])) / 2.0, float(signed))
+        here, there = (Moments(count, np.full_like(count, mean), 0.0 * count) for mean in (centre[0], centre[0] + way))
+    before, after = (links.slot_priors(index, rows).priors.mean()[:, posterior.location] for rows in (here, there))
+    by_rows = (after - before)[:, -1] / way
+    share = prior_share(posterior, count) * np.clip(1.0 - by_rows, 0.0, 1.0)
+    return inflation_by_mean(posterior, count, share)
 
 
 def widen(posterior: Any, ratio: Array) -> Any:

@@ -53,7 +53,15 @@ class Selection:
 
     def __post_init__(self) -> None:
         """Check the kinds."""
-        object.__setattr__(self, "kinds", {} if self.kinds is None else _read_kinds(self.kinds))
+        kinds = {} if self.kinds is None else self.kinds
+        if not isinstance(kinds, Mapping) or not all(isinstance(kind, Kind) for kind in kinds.values()):
+            raise InputError(
+                f"kinds={kinds!r}: expected a dictionary of columns to kinds, such as "
+                '{"hour": Ordinal(cyclic=True), "age": Bins(20)}.'
+            )
+        for columns, kind in kinds.items():
+            kind.check_columns(columns)
+        object.__setattr__(self, "kinds", dict(kinds))
 
     @property
     def is_auto(self) -> bool:
@@ -125,12 +133,19 @@ class Selection:
                 f"gathered from {[spec.name for spec in specs]}: use the same for both."
             )
 
-    def index(self, spec: ColumnSpec, seen: Index, names: list[Any], peers: Sequence[Index] = ()) -> Index:
-        """The categories that were seen of a column, with all that they are linked to."""
-        if not self.kinds or spec.is_interaction:
-            return seen
-        kind = self.kinds_at(names).get(spec.position)
-        return seen if kind is None else kind.index(seen, spec.name, peers)
+    def linked(self, column: Any, columns: Sequence[Any], names: list[Any]) -> tuple[Index, list[Any]] | None:
+        """The categories of a column with all that they are linked to, and the columns that share them; None if none.
+
+        `columns` are those that were seen, which have an `index`.
+        """
+        kind = self.kinds_at(names).get(column.position)
+        if kind is None:
+            return None
+        peers = [
+            next(one for one in columns if one.position == role) for role in self.roles(names).get(column.position, ())
+        ]
+        index = kind.index(column.index, column.name, [peer.index for peer in peers])
+        return (index, peers) if index.kind is not None else None
 
 
 def _find_ancestors(names: list[Any], kinds: Mapping[int, Kind]) -> dict[int, tuple[int, ...]]:
@@ -144,18 +159,6 @@ def _find_ancestors(names: list[Any], kinds: Mapping[int, Kind]) -> dict[int, tu
                 raise InputError(f"kinds={given} names a column twice. Name each one once.")
             found[position] = above
     return found
-
-
-def _read_kinds(kinds: Any) -> dict[Any, Kind]:
-    """The kind of each column that has one."""
-    if not isinstance(kinds, Mapping) or not all(isinstance(kind, Kind) for kind in kinds.values()):
-        raise InputError(
-            f"kinds={kinds!r}: expected a dictionary of columns to kinds, such as "
-            '{"hour": Ordinal(cyclic=True), "age": Bins(20)}.'
-        )
-    for columns, kind in kinds.items():
-        kind.check_columns(columns)
-    return dict(kinds)
 
 
 def _find_interactions(names: list[Any], columns: list[int], interactions: Any) -> list[tuple[int, ...]]:

@@ -6,7 +6,7 @@ normal of Appendix B, from streams that are functions of their keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -172,26 +172,10 @@ class RowSlots:
     weight: Array | None = None
     prior: Family | None = None  # of rows that are the only ones of their slots: one, or one for each slot
 
-    def __len__(self) -> int:
-        return len(self.at)
-
     @classmethod
     def each(cls, slots: Slots) -> RowSlots:
         """Take every slot as a row."""
         return cls(slots, np.arange(len(slots.count)))
-
-    @classmethod
-    def leave_one_out(
-        cls, slots: Slots, at: Codes, target: Any, weight: Array | None, prior: Family, n_classes: int
-    ) -> RowSlots:
-        """Take each row's target out of its posterior; `n_classes` is 0 for numbers."""
-        n_slots = len(slots.count)
-        if weight is not None or not 0 < n_slots * n_classes**2 < len(at):
-            return cls(slots, at, target, weight, prior)
-        # A category has only one such posterior for each class: work them out once, and look them up.
-        one = np.ones(n_slots)
-        tables = [slots.without(np.full(n_slots, label), one, prior) for label in range(n_classes)]
-        return cls(Slots.join(tables), (at + n_slots * target).astype(np.int32))
 
     def of(self, rows: slice) -> Slots:
         """Find the posteriors of some rows."""
@@ -205,32 +189,38 @@ class RowSlots:
 
     def draw(
         self,
+        function: Callable[[Array], Array],
         temperature: float | None,
         sampler: Sampler,
         *,
         seed: int,
         key: tuple[int, ...],
         identity: Keys | None = None,
-    ) -> Iterator[tuple[slice, Array]]:
-        """Draw θ of every row, chunk by chunk: which rows, and their θ, (row, parameter).
+    ) -> Array:
+        """Draw θ of every row, and apply a function of it, (row, output).
 
         Row n's draw depends on the seed, the key, n and its own posterior, and on the rows before it in its chunk, but
         not on how many follow. With `identity`, a key for each row, it depends on that and its posterior alone.
         """
         shared = self.target is None and len(self.slots.count) < len(self.at)
         draw = self.slots.sampler(temperature, sampler) if shared else None
-        for number, rows in chunks(len(self)):
-            random = _generators(seed, key, number, identity, rows)
+        features: Array | None = None
+        for number, rows in chunks(len(self.at)):
+            random = _generators(seed, key, number, None if identity is None else identity[rows])
             if draw is not None:
-                yield rows, draw(self.at[rows].astype(np.intp), random)
+                drawn = function(draw(self.at[rows].astype(np.intp), random))
             else:
                 each = np.arange(rows.stop - rows.start)
-                yield rows, self.of(rows).sampler(temperature, sampler)(each, random)
+                drawn = function(self.of(rows).sampler(temperature, sampler)(each, random))
+            if features is None:
+                features = np.empty((len(self.at), drawn.shape[1]), order="F")
+            features[rows] = drawn
+        assert features is not None
+        return features
 
 
-def _generators(seed: int, key: tuple[int, ...], chunk: int, identity: Keys | None, rows: slice) -> RandomOf:
+def _generators(seed: int, key: tuple[int, ...], chunk: int, identity: Keys | None) -> RandomOf:
     """Make the generator for some rows of a chunk and one kind of draw: by their keys, or by the chunk's stream."""
     if identity is None:
         return lambda kind, some: stream(seed, *key, chunk, kind)
-    own = identity[rows]
-    return lambda kind, some: KeyedRandom(seed, (*key, kind), own[some])
+    return lambda kind, some: KeyedRandom(seed, (*key, kind), identity[some])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from catbayes.core.fitted import posterior_record
 from catbayes.core.table import no_column
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
@@ -25,7 +26,7 @@ def read_column(estimator: Any, column: Any, class_: Any, coverage: float = 0.9)
         raise no_column(column, list(columns))
     classes = encoding.evidence.classes
     labels = [] if classes is None else classes.tolist()
-    record = columns[column].record(labels or None, coverage)
+    record = posterior_record(columns[column], labels or None, coverage)
     shown = labels[-1:] if len(labels) == 2 else labels  # of two classes, the second has the probability
     if class_ is not None and class_ not in shown:
         raise InputError(f"class_={class_!r}: expected {f'one of {shown}' if shown else 'None for a numeric target'}.")

@@ -9,6 +9,7 @@ import numpy as np
 
 from catbayes.core.column import FittedColumn
 from catbayes.core.fitted import Fitted
+from catbayes.core.leakage import require_single_rows
 from catbayes.core.random import row_keys
 from catbayes.core.table import Table, no_column
 from catbayes.core.target import Target, check_weights, read_target
@@ -56,7 +57,7 @@ class Plan:
             return cls(encoding, None, row_id, None, weight, drop)
         check_count("n_draws", n_draws)
         if target is not None:
-            _require_hidden(encoding, weight)
+            require_single_rows(encoding, weighted=weight is not None)
         return cls(encoding, n_draws, row_id, target, weight, drop)
 
     @property
@@ -141,7 +142,7 @@ class Plan:
         evidence = encoding.evidence
         target = read_known_target(values(self.target), evidence.family, evidence.classes, self.target)
         weight = None if self.weight is None else check_weights(values(self.weight), table.n_rows, whole=False)
-        return self._named(encoding.draws_without_own(slots, target, weight, self.n_draws, identity))
+        return self._named(encoding.draws(slots, self.n_draws, identity=identity, target=target, weight=weight))
 
     def _named(self, blocks: list[list[Array]]) -> dict[str, Array]:
         """New columns by their names, from the blocks of each column."""
@@ -149,31 +150,6 @@ class Plan:
         for column, parts in zip(self.columns, blocks, strict=True):
             found |= zip(self.names(column), np.concatenate(parts, axis=1).T, strict=True)
         return found
-
-
-def _require_hidden(encoding: Fitted, weight: str | None) -> None:
-    """Refuse draws that would give the row's own target away."""
-    if not encoding.settings.own_target.by_row:
-        raise InputError(
-            f'target: own_target="{encoding.settings.own_target.strategy}" needs all rows together, which '
-            'fit_transform has and a stream of rows has not. Use own_target="exclude" here.'
-        )
-    if encoding.settings.effects:
-        raise InputError(
-            "target: effects=True needs all rows together to keep a row's own target out, which fit_transform has and "
-            "a stream of rows has not. Use effects=False here."
-        )
-    encoding.refuse_one_way()
-    if any(column.has_known for column in encoding.columns) or not encoding.hides:
-        raise InputError(
-            "target: with these settings of the encoder a draw would not hide that the row's own target was "
-            "left out. Use a temperature of 0.3 or more, weights near 1, and a mapping that is all drawn."
-        )
-    if encoding.evidence.weighted and weight is None:
-        raise InputError(
-            "The encoder's rows do not count as one each (sample_weight, exposure or forget): name the column "
-            "that says how much, weight=…."
-        )
 
 
 def read_known_target(y: Any, family: type[Family], classes: Any, name: str) -> Target:

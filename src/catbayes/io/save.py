@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from catbayes.core.categories import Categories
-from catbayes.core.column import FittedColumn
+from catbayes.core.column import FittedColumn, StoredPrior
 from catbayes.core.combinations import Index
 from catbayes.core.config import Settings
 from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence, settle_family
-from catbayes.core.fitted import Fitted, StoredPrior
+from catbayes.core.fitted import Fitted
 from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.target import label_array
 from catbayes.core.text import Text

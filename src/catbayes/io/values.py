@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from catbayes.core.leakage import Ordered
+from catbayes.core.config import Ordered
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, Family, family_name
 from catbayes.kinds import KINDS

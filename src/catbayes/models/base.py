@@ -17,8 +17,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from catbayes.core.config import check_folds
 from catbayes.core.layout import Layout
-from catbayes.core.leakage import check_folds
 from catbayes.core.selection import Selection
 from catbayes.core.table import Named, Table, make_frame
 from catbayes.core.validation import (

@@ -33,8 +33,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from catbayes.core.column import FittedColumn
 from catbayes.core.config import splitter_of
-from catbayes.core.fitted import TrainingDraws
 from catbayes.core.layout import Layout
+from catbayes.core.leakage import TrainingDraws
 from catbayes.core.random import Purpose, stream
 from catbayes.core.rows import take_named
 from catbayes.core.table import Named, Table

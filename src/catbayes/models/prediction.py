@@ -13,8 +13,9 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
-from catbayes.core.fitted import Fitted, TrainingDraws
+from catbayes.core.fitted import Fitted
 from catbayes.core.layout import Layout
+from catbayes.core.leakage import TrainingDraws
 from catbayes.core.table import Table
 from catbayes.core.validation import Array, Codes
 from catbayes.encoder import SamplingBayesianEncoder
