@@ -185,13 +185,6 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
 ZEROS = bytes(60 << 20)
 
 
-def bomb():
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("schema.json", ZEROS)
-    return archive.getvalue()
-
-
 @pytest.mark.parametrize(
     ("header", "entries", "message"),
     [
@@ -199,10 +192,9 @@ def bomb():
         ({"format": "other"}, {}, "is no catbayes model, but 'other'"),
         ({"inputs": []}, {}, "damaged"),
         ({"settings": {"n_trees": 3}}, {}, "damaged"),
-        ({}, {"encoder.parquet": ZEROS}, "uncompressed, it is more than 200 times its size"),
-        ({}, {"estimators.skops": bomb()}, "uncompressed, it is more than 200 times its size"),
+        ({}, {"schema.json": ZEROS}, "uncompressed, it is more than 200 times its size"),
     ],
-    ids=["version", "format", "inputs", "settings", "large entry", "large archive inside"],
+    ids=["version", "format", "inputs", "settings", "large entry"],
 )
 def test_crafted_files_are_refused(header, entries, message):
     X, y = make_table(100)

@@ -160,15 +160,9 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         sample_weight : array-like of shape (n_rows,), or str, optional
             Weights of the rows, for the encoder and for the estimator, or the name of their column.
         groups : array-like of shape (n_rows,), optional
-            Rows of one group stay together in the folds of the encoder, and in the rows that copies and rounds hold
-            out for early stopping.
+            Rows of one group stay together in all folds, and in the rows held out for early stopping.
         **fit_params
-            Handed to the `fit` of the estimator. Tables in `eval_set`, `eval_X` and `X_val` are encoded first.
-
-        Returns
-        -------
-        self
-            The fitted model.
+            For the `fit` of the estimator. Tables in `eval_set`, `eval_X` and `X_val` are encoded first.
         """
         estimator = self._chosen_estimator()
         self._check(estimator)
@@ -230,30 +224,12 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : table of shape (n_rows, n_columns)
+        X, y
             As for `fit`.
-        y : array-like of shape (n_rows,), or str
-            Target, or the name of its column in X.
         classes : array-like, optional
             All class labels, for a classifier; those of the first batch if None. The first batch has to hold them all.
-        sample_weight : array-like of shape (n_rows,), or str, optional
-            Weights of the rows, for the encoder, and for the estimator where it takes some; or their column.
-
-        Returns
-        -------
-        self
-            The model, fitted to everything it was given so far.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import SGDRegressor
-        >>> from catbayes import SamplingRegressor
-        >>> model = SamplingRegressor(SGDRegressor(random_state=0), random_state=0)
-        >>> for day in range(3):
-        ...     X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 10
-        ...     model = model.partial_fit(X, y)
-        >>> model.encoder_.evidence_.total.count.tolist()
-        [120.0]
+        sample_weight
+            As for `fit`.
         """
         self._check(self._chosen_estimator())
         if self.fit_with not in ("auto", "rounds"):
@@ -350,11 +326,10 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
             encoder.set_params(random_state=seed)
         if not isinstance(encoder.columns, str) or encoder.columns != "auto":
             return encoder
-        found = (
-            table.categorical()
-            if table.frame is not None
-            else [n for n in range(len(table.names)) if table.numbers(n) is None]
-        )
+        if table.frame is not None:
+            found = table.categorical()
+        else:
+            found = [n for n in range(len(table.names)) if table.numbers(n) is None]
         found = sorted({*found, *Selection(kinds=encoder.kinds).kinds_at(table.names)})
         if not found:
             warn(
@@ -377,7 +352,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
     # ------------------------------------------------------------------------------- predicting
 
     def predict_draws(self, X: TableLike, columns: Sequence[Any] | None = None, n_draws: int = 20) -> Array:
-        """Predictions under each draw of the categories.
+        """Predict under each draw of the categories.
 
         Parameters
         ----------
@@ -393,17 +368,6 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         predictions : ndarray of shape (n_draws, n_rows) or (n_draws, n_rows, n_classes)
             With `fit_with="members"`, each draw goes to a member of its own. Probabilities are calibrated, draw by
             draw, if the model is.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import Ridge
-        >>> from catbayes import SamplingRegressor
-        >>> X, y = [["red", "S"], ["blue", "L"], ["red", "L"], ["blue", "S"]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
-        >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
-        >>> model.predict_draws(X[:2]).shape
-        (20, 2)
-        >>> bool((model.predict_draws(X[:2]).std(axis=0) > model.predict_draws(X[:2], columns=[1]).std(axis=0)).all())
-        True
         """
         rows, only = self._read_new(X), None
         if columns is not None:
@@ -439,7 +403,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         return found
 
     def _at_mean(self, rows: NewRows) -> Array:
-        features = rows.features(rows.expected())
+        features = rows.features()
         return average(self._respond(model, features) for model in self.estimators_)
 
     def _predict(self, X: Any, return_std: bool = False) -> Any:
@@ -456,9 +420,9 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
     def predict_category_interval(self, X: TableLike, coverage: float = 0.9, n_draws: int = 100) -> tuple[Array, Array]:
         """Predict intervals for the prediction that the model would have with the true means of the categories.
 
-        The interval has the uncertainty of the categories, which is large for rare ones, and neither that of the
-        estimator, except for the disagreement of members, nor the noise of a single target: for those, see
-        `predict_interval` of a regressor and `predict_set` of a classifier. The prediction is always inside.
+        They have the uncertainty of the categories, and neither that of the estimator, except for the disagreement of
+        members, nor the noise of a single target, as `predict_interval` and `predict_set` do. The prediction is always
+        inside.
 
         Parameters
         ----------
@@ -473,16 +437,6 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         -------
         lower, upper : ndarray of shape (n_rows,), or (n_rows, n_classes) for a classifier
             Bounds of the expected target, or of the probability of each class.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import Ridge
-        >>> from catbayes import SamplingRegressor
-        >>> X, y = [["a"], ["b"], ["c"], ["d"]] * 10, [1.5, 2.0, 2.5, 3.0] * 9 + [1.0, 2.5, 2.0, 3.5]
-        >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
-        >>> lower, upper = model.predict_category_interval([["a"], ["unseen"]])
-        >>> bool((upper - lower)[1] > (upper - lower)[0])
-        True
         """
         coverage, rows = check_number("coverage", coverage, 0.0, 1.0), self._read_new(X)
         predicted = self._corrected(self._average(rows), rows)  # trees may jump at the mean to what few draws give
@@ -549,17 +503,12 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         return values
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
-        """Names of the features that the estimator was fitted on, which `feature_importances_` and `coef_` refer to.
+        """Name the features that the estimator was fitted on, which `feature_importances_` and `coef_` refer to.
 
         Parameters
         ----------
         input_features : array-like of str, optional
             Names of the input columns, for a model fitted on an array.
-
-        Returns
-        -------
-        names : ndarray of str
-            One name for each output.
         """
         check_is_fitted(self)
         return np.array(self._layout.distinct_names(input_names(self, input_features)), dtype=object)
@@ -567,25 +516,11 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
     def features(self, X: TableLike) -> Any:
         """Encode new rows as the fitted estimators see them, by the posterior expectation: for SHAP and the like.
 
-        Returns
-        -------
-        features : array or frame of shape (n_rows, n_outputs)
-            A frame of the library that X came in, its columns called as LightGBM, XGBoost and CatBoost call them: as
-            in `get_feature_names_out`, but for blanks, brackets and the like, which become underscores.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from lightgbm import LGBMRegressor
-        >>> from catbayes import SamplingRegressor
-        >>> X = pd.DataFrame({"home city": ["Oslo", "Rome", "Oslo", "Rome", "Kyiv"] * 20, "age": range(100)})
-        >>> y = [10.0, 2.0, 11.0, 3.0, 5.5] * 20
-        >>> model = SamplingRegressor(LGBMRegressor(verbose=-1), random_state=0).fit(X, y)
-        >>> model.features(X).columns.tolist()
-        ['home_city', 'home_city_effect', 'home_city_code', 'age']
+        A frame is of the library of X, and its columns are those of `get_feature_names_out`, but for blanks, brackets
+        and the like, which boosters do not take: they become underscores.
         """
         rows = self._read_new(X)
-        values = rows.features(rows.expected())
+        values = rows.features()
         if rows.table.frame is None:
             return values
         codes, names = self._columns.categories, self._columns.plain_names
@@ -603,17 +538,14 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         Returns
         -------
         dict
-            A number or array for each input column, by its name or, for an array, by its position, and for each
-            interaction, by the tuple of its columns.
+            A number or array for each input column, by its name or position, and for each interaction, by a tuple.
 
         Examples
         --------
         >>> from sklearn.linear_model import Ridge
-        >>> from catbayes import SamplingBayesianEncoder, SamplingRegressor
+        >>> from catbayes import SamplingRegressor
         >>> X, y = [["red", 1], ["blue", 2], ["red", 3], ["blue", 4]] * 5, [3.0, 1.0, 2.5, 1.5] * 5
-        >>> model = SamplingRegressor(Ridge(), SamplingBayesianEncoder([0], mapping="polynomial"), random_state=0)
-        >>> model.fit(X, y).get_feature_names_out().tolist()
-        ['x0_mean', 'x0_square', 'x1']
+        >>> model = SamplingRegressor(Ridge(), random_state=0).fit(X, y)
         >>> list(model.by_column(model.coef_))
         [0, 1]
         """
@@ -631,18 +563,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
     # ------------------------------------------------------------------------------ scikit-learn
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of the default encoder and estimator too: `encoder__prior`, `estimator__max_depth`.
-
-        Parameters
-        ----------
-        **params
-            Names and values.
-
-        Returns
-        -------
-        self
-            The model.
-        """
+        """Set parameters, those of the default encoder and estimator too: `encoder__prior`, `estimator__max_depth`."""
         nested = {name for name in ("encoder", "estimator") if any(key.startswith(f"{name}__") for key in params)}
         missing = {name for name in nested if params.get(name, getattr(self, name)) is None}
         if "estimator" in missing:

@@ -48,28 +48,25 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     Parameters
     ----------
     estimator : classifier or Pipeline, optional
-        What learns from the features; HistGradientBoostingClassifier if None. It gets an array of floats.
+        What learns from the features, an array of floats; HistGradientBoostingClassifier if None.
     encoder : SamplingBayesianEncoder, optional
-        How categories are encoded. It is used as it is: only `family="auto"`, `columns="auto"` and `random_state=None`
-        are chosen for the target, the table and the model. None is `recommended_encoder(estimator)`. With
-        `columns="auto"`, the columns of an object array that hold no numbers are encoded, and none of a numeric array.
+        How categories are encoded; `recommended_encoder(estimator)` if None. It is used as it is, but for
+        `family="auto"`, `random_state=None` and `columns="auto"`: those of an object array that hold no numbers.
     n_draws : int or None
         K: copies or members to fit on. None is 3, fewer copies of tables of more than 33,000 rows, for
         linear models of more than 3,300, and 2 members of CatBoost.
     fit_with : "auto", "copies", "members", "rounds"
         "copies": K drawn copies of the table, each row weighing 1/K, as in the paper; parameters that count rows
         (`min_samples_leaf`, …) are multiplied by K to keep their meaning. "members": K estimators, one draw each.
-        "rounds": one estimator that grows on fresh draws: trees and boosting rounds by `warm_start` or continued
-        training, epochs by `partial_fit`. "auto": rounds for SGD and MLP, members for what takes no weights or
-        makes folds of its own, else copies.
+        "rounds": one estimator that grows on fresh draws: trees by `warm_start`, epochs by `partial_fit`. "auto":
+        rounds for SGD and MLP, members for what takes no weights or makes folds of its own, else copies.
     predict_with : "draws", "mean", "taylor", or int
-        "draws": a row of frequent categories is predicted at the posterior expectation, and one with an uncertain
-        category by the average over 8 stratified draws, made once at fit; a number is another number of draws. The
-        prediction is deterministic, and the same for a row alone or in a batch. "mean": predict all at the expectation.
-        "taylor": the second-order correction of Appendix B, for smooth models.
+        "draws": rows of frequent categories at the posterior expectation, rows with an uncertain one averaged over 8
+        stratified draws, the same for a row alone or in a batch; an int is another number of draws. "mean": all at the
+        expectation. "taylor": the second-order correction of Appendix B, for smooth models.
     calibrate : int, splitter or None
-        Folds that are held out in turn: the model is fitted once more without each of them, for `predict_set` and
-        calibrated probabilities. A number means shuffled folds, which keep groups together.
+        Folds that are held out in turn, for `predict_set` and calibrated probabilities: the model is fitted once more
+        without each of them. An int means shuffled folds, which keep groups together.
     random_state : int, RandomState or None
         Seed of the draws, and of the estimator if it has none.
     n_jobs : int or None
@@ -84,13 +81,11 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     encoder_ : SamplingBayesianEncoder or None
         The fitted encoder; None if the table has no categorical column.
     estimators_ : list
-        The fitted estimators: K for members, else one, which is also `estimator_`. They know the classes by their
-        numbers in `classes_`.
+        The fitted estimators, K members or one, which is also `estimator_`. Classes are their numbers in `classes_`.
     fit_with_ : str
         How it was fitted.
     feature_importances_, coef_ : ndarray
-        Where the estimator has them, for each of `get_feature_names_out()`; `by_column` averages over the outputs of a
-        column.
+        As the estimator has them, averaged over members, for each of `get_feature_names_out()`; see `by_column`.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -139,13 +134,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         return y, family_name(family_of_classes(len(classes))), classes
 
     def predict(self, X: TableLike) -> np.ndarray[Any, Any]:
-        """Predict the class whose probability, averaged over draws, is highest.
-
-        Returns
-        -------
-        classes : ndarray of shape (n_rows,)
-            Class labels.
-        """
+        """Predict the class whose probability, averaged over draws, is highest."""
         average = self._predict(X)
         best = average.argmax(axis=1) if average.ndim == 2 else (average > 0).astype(int)
         return np.asarray(self.classes_[best])
@@ -162,8 +151,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
         return_std : bool, default=False
-            Return the standard deviation over draws as well: the uncertainty that comes from the categories, and with
-            members from their disagreement.
+            Return the standard deviation over draws as well, which comes from the uncertainty of the categories.
 
         Returns
         -------
@@ -177,8 +165,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         """Predict sets of classes that contain the next one with the probability `coverage` or more.
 
         Sets are learnt from held-out rows (`calibrate`) whose rarest category is about as frequent: never seen, seen
-        once, up to 5 times, up to 20 times, or more often. The most probable class is always inside, so that sets of a
-        model that is right more often than `coverage` have one class each.
+        once, up to 5 times, up to 20 times, or more often. The most probable class is always inside.
 
         Parameters
         ----------
@@ -191,15 +178,6 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         -------
         sets : ndarray of bool, of shape (n_rows, n_classes)
             Which classes are in the set of a row, in the order of `classes_`.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from catbayes import SamplingClassifier
-        >>> X, y = [["a"], ["b"], ["c"]] * 40, [0, 1, 1, 0, 1, 0] * 20
-        >>> model = SamplingClassifier(LogisticRegression(), calibrate=5, random_state=0).fit(X, y)
-        >>> [model.classes_[row].tolist() for row in model.predict_set(X[:3])]
-        [[0], [1], [0, 1]]
         """
         coverage = check_number("coverage", coverage, 0.0, 1.0)
         calibration: NextClass = self._calibrated("predict_set")
@@ -234,25 +212,13 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: TableLike) -> Array:
-        """Predict logarithms of the averaged probabilities.
-
-        Returns
-        -------
-        logarithms : ndarray of shape (n_rows, n_classes)
-            Columns in the order of `classes_`.
-        """
+        """Predict logarithms of the averaged probabilities."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
     @available_if(_only_scores)
     def decision_function(self, X: TableLike) -> Array:
-        """Predict scores averaged over draws, for an estimator without probabilities.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
-            As the estimator has them.
-        """
+        """Predict scores averaged over draws, for an estimator without probabilities."""
         return self._average(self._read_new(X))
 
     def _respond(self, model: Any, features: Array) -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from numbers import Integral, Real
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -83,11 +84,6 @@ class TrainingRows:
     def __len__(self) -> int:
         return len(self.y)
 
-    @property
-    def varies(self) -> bool:
-        """Tell whether draws differ from each other."""
-        return not all(column.is_silent for column in self.draws.columns)
-
     def features(self, k: int) -> Array:
         """Return draw k of the features, (row, output)."""
         return as_numbers(self.draws.features(k)[self.index], self.draws)
@@ -123,18 +119,14 @@ class TrainingRows:
     def hold_out(self, share: Any) -> tuple[TrainingRows, TrainingRows]:
         """Split the rows, and with each row all of its draws; by groups if there are any, else by classes."""
         random = int(stream(self.seed, Purpose.HELD_OUT).integers(np.iinfo(np.int32).max))
-        every = np.arange(len(self))
+        every, how = np.arange(len(self)), {"test_size": share, "random_state": random}
         if self.groups is not None:
-            splitter = GroupShuffleSplit(1, test_size=share, random_state=random)
-            train, valid = next(splitter.split(every, groups=self.groups))
+            train, valid = next(GroupShuffleSplit(1, **how).split(every, groups=self.groups))
         else:
-            labels = None
-            if self.classes is not None:
-                _, counts = np.unique(self.y, return_counts=True)
-                size = np.ceil(share * len(self)) if share < 1 else share
-                if counts.min() > 1 and len(counts) <= size <= len(self) - len(counts):
-                    labels = self.y  # both parts can have rows of every class
-            train, valid = train_test_split(every, test_size=share, random_state=random, stratify=labels)
+            try:
+                train, valid = train_test_split(every, stratify=None if self.classes is None else self.y, **how)
+            except ValueError:  # one of the parts cannot have rows of every class
+                train, valid = train_test_split(every, **how)
         if self.classes is not None:  # a class that only the held-out rows have could not be scored
             stray = ~np.isin(self.y[valid], self.y[train])
             train, valid = np.concatenate([train, valid[stray]]), valid[~stray]
@@ -307,7 +299,8 @@ def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: i
     _check_columns(estimator, rows)
     if rows.weight is not None and weight_name(estimator) is None:
         warn(f"{type(last).__name__} takes no sample_weight: it learns from all rows alike.")
-    if not rows.varies or (rows.n_draws == 1 and way != "rounds"):
+    draws_differ = not all(column.is_silent for column in rows.draws.columns)
+    if not draws_differ or (rows.n_draws == 1 and way != "rounds"):
         way = "one draw"
 
     def member(k: int) -> Any:
@@ -322,18 +315,14 @@ def fit(estimator: Any, way: str, rows: TrainingRows, *, seeded: bool, n_jobs: i
             X = backend_of(model).to_train(model, known.features(k), known.columns)
             fitted = fit_weighted(model, X, known.y, known.weight, known.fit_params)
         backend_of(fitted).name_features(fitted, rows.columns.plain_names)
+        if way == "members":
+            rows.report(f"member {k + 1} of {rows.n_draws}")
         return fitted
 
     if way != "members":
         return [member(0)]
-
-    def reported(k: int) -> Any:
-        fitted = member(k)
-        rows.report(f"member {k + 1} of {rows.n_draws}")
-        return fitted
-
     # Threads copy nothing and leave nothing running, and long fits release the interpreter.
-    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(reported)(k) for k in range(rows.n_draws)))
+    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(member)(k) for k in range(rows.n_draws)))
 
 
 def _check_columns(estimator: Any, rows: TrainingRows) -> None:
@@ -363,11 +352,10 @@ def fresh_clone(estimator: Any, classes: Any, seed: int | None, member: int = 0)
     if classes is not None:
         model.set_params(**classes_by_number(model.get_params(), classes))
     if seed is not None:
-        unset = sorted(
-            name for name, value in model.get_params().items() if name.endswith("random_state") and value is None
-        )
         random = stream(seed, Purpose.ESTIMATOR, member)
-        model.set_params(**{name: int(random.integers(np.iinfo(np.int32).max)) for name in unset})
+        for name, value in sorted(model.get_params().items(), key=itemgetter(0)):
+            if name.endswith("random_state") and value is None:
+                model.set_params(**{name: int(random.integers(np.iinfo(np.int32).max))})
     return model
 
 
@@ -389,11 +377,8 @@ def classes_by_number(params: dict[str, Any], classes: Any) -> dict[str, Any]:
         weighs = {name: values for name, values in grid.items() if name.endswith("class_weight")}
         return grid | {n: [*map(numbered, values)] for n, values in weighs.items() if isinstance(values, Sequence)}
 
-    found = {
-        name: numbered(value)
-        for name, value in params.items()
-        if name.endswith("class_weight") and isinstance(value, dict)
-    }
+    weights = {name: value for name, value in params.items() if name.endswith("class_weight")}
+    found = {name: numbered(value) for name, value in weights.items() if isinstance(value, dict)}
     return found | {name: of_grid(value) for name, value in params.items() if name.endswith(GRIDS)}
 
 
@@ -469,9 +454,9 @@ def _scale_counts(model: Any, rows: TrainingRows) -> None:
     row would be in every bag, and hold fewer copies of a row.
     """
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    bags = dict[str, float]()
+    bags = dict[str, float]()  # how many copies of a row there are, by the prefix of parameters inside of the bag
     for name, part in {"": model, **model.get_params()}.items():
-        if not hasattr(part, "get_params") or isinstance(part, type) or any(_is_within(name, bag) for bag in bags):
+        if not hasattr(part, "get_params") or isinstance(part, type) or name.startswith(tuple(bags)):
             continue
         params = part.get_params(deep=False)
         if "max_samples" in params and (params["bootstrap"] or isinstance(part, BaggingClassifier | BaggingRegressor)):
@@ -480,20 +465,16 @@ def _scale_counts(model: Any, rows: TrainingRows) -> None:
                 most = len(rows) if most is None else round(float(most) * float(weight.sum()))
             size = max(1, int(most) if params["bootstrap"] else min(int(most), len(rows)))
             part.set_params(max_samples=size)
-            bags[name] = _copies_in_bag(weight, rows.n_draws, size) if params["bootstrap"] else 1.0
+            copies = _copies_in_bag(weight, rows.n_draws, size) if params["bootstrap"] else 1.0
+            bags[f"{name}__" if name else ""] = copies
     for name, value in model.get_params().items():
         if name.split("__")[-1] not in COUNTS or not isinstance(value, Real):
             continue
-        copies = next((copies for bag, copies in bags.items() if _is_within(name, bag)), float(rows.n_draws))
+        copies = next((copies for bag, copies in bags.items() if name.startswith(bag)), float(rows.n_draws))
         if isinstance(value, Integral):
             model.set_params(**{name: round(int(value) * copies)})
         else:  # a share of all copies
             model.set_params(**{name: float(value) * copies / rows.n_draws})
-
-
-def _is_within(name: str, part: str) -> bool:
-    """Tell whether a nested parameter belongs to a part, of which the estimator itself has no name."""
-    return not part or name.startswith(f"{part}__")
 
 
 def _copies_in_bag(weight: Array, n_draws: int, size: int) -> float:
@@ -538,10 +519,9 @@ def _fit_rounds(model: Any, rows: TrainingRows) -> Any:
 def recommended_encoder(estimator: Any, fit_with: str = "auto", **parameters: Any) -> SamplingBayesianEncoder:
     """Return the encoder that a sampling model uses for an estimator if it is given none.
 
-    It has the pairs of columns that pay (`interactions="auto"`); for regressors, the effects of categories where all
-    else is equal, with the slopes that gain; and the categories of columns that have few, in the form that suits the
-    estimator: trees and boosters get codes, which boosters treat as categories, and linear models and neural networks
-    indicators. CatBoost gets the categories of all columns.
+    It has the pairs of columns that pay (`interactions="auto"`); for regressors, effects with slopes; and the
+    categories of columns that have few: codes for trees and boosters, indicators for linear models and neural networks.
+    CatBoost gets the categories of all columns.
 
     Parameters
     ----------

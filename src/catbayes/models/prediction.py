@@ -93,17 +93,14 @@ class NewRows:
         some.codes = [code for _, code in found]
         return some, [slots for slots, _ in found]
 
-    def features(self, values: list[Array]) -> Array:
-        """Features for one (slot, output) table per column; the next call overwrites them."""
+    def features(self, values: Sequence[Array] | None = None) -> Array:
+        """Features for one (slot, output) table per column, by default the expectations; the next call overwrites."""
         self._features.setflags(write=True)  # CatBoost locks the arrays it was given
+        values = [column.expectation for column in self.columns] if values is None else values
         for (column, code), value, origin in zip(self._pairs(), values, self.origins, strict=True):
             self._features[:, self.layout.places[column.position]] = column.flattened(value)[code] - origin
         self.layout.add_slopes(self._features.T)
         return self._features
-
-    def expected(self) -> list[Array]:
-        """Return the expectation of every column."""
-        return [column.expectation for column in self.columns]
 
     def drawn(self, draws: Sequence[Array], only: Collection[int] | None = None) -> Iterator[list[Array]]:
         """Yield draw after draw of every column; with `only`, of these columns, and the expectation of the others."""
@@ -172,7 +169,7 @@ def encode_tables(
         if table.names != draws.table.names:
             raise InputError(f"A validation table has the columns {table.names}: expected {draws.table.names}.")
         rows = NewRows(None if encoder is None else encoder.encoding_, draws.layout, table)
-        return rows.features(rows.expected())
+        return rows.features()
 
     def number(labels: Any) -> Any:
         if classes is None:

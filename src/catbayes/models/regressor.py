@@ -28,12 +28,12 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     Parameters
     ----------
     estimator : regressor or Pipeline, optional
-        What learns from the features; HistGradientBoostingRegressor if None. It gets an array of floats.
+        What learns from the features, an array of floats; HistGradientBoostingRegressor if None.
     encoder, n_draws, fit_with, predict_with
         As for `SamplingClassifier`.
     calibrate : int, splitter or None
         Folds that are held out in turn, for `predict_interval`, `predict_quantiles` and `sample_targets`: the model is
-        fitted once more without each of them. A number means shuffled folds, which keep groups together.
+        fitted once more without each of them. An int means shuffled folds, which keep groups together.
     random_state, n_jobs, verbose
         As for `SamplingClassifier`.
 
@@ -84,8 +84,7 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         X : table of shape (n_rows, n_columns)
             Like the one given to `fit`.
         return_std : bool, default=False
-            Return the standard deviation over draws as well: the uncertainty that comes from the categories, and with
-            members from their disagreement.
+            Return the standard deviation over draws as well, which comes from the uncertainty of the categories.
 
         Returns
         -------
@@ -97,11 +96,10 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
     def predict_interval(self, X: TableLike, coverage: float = 0.9) -> tuple[Array, Array]:
         """Predict intervals that contain the next target with the probability `coverage`, for rare categories too.
 
-        The interval has the noise of a single target, the errors of the model and the uncertainty of the categories. It
-        is learnt from held-out rows (`calibrate`) whose rarest category is about as frequent: never seen, seen once, up
-        to 5 times, up to 20 times, or more often. The claim is for rows like those of the table. Where targets have one
-        long tail, more of those outside lie on its side, which makes intervals short: for equal tails, use
-        `predict_quantiles`.
+        They have the noise of a single target, the errors of the model and the uncertainty of the categories, learnt
+        from held-out rows (`calibrate`) whose rarest category is about as frequent: never seen, seen once, up to 5
+        times, up to 20 times, or more often. They are short: of a target with one long tail, more lies outside on that
+        side. For equal tails, use `predict_quantiles`.
 
         Parameters
         ----------
@@ -115,20 +113,6 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         -------
         lower, upper : ndarray of shape (n_rows,)
             Bounds.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklearn.linear_model import Ridge
-        >>> from catbayes import SamplingRegressor
-        >>> city = np.arange(300) % 4
-        >>> X, y = np.array(list("abcd"))[city][:, None], city + np.random.default_rng(0).normal(0, 2, 300)
-        >>> model = SamplingRegressor(Ridge(), calibrate=5, random_state=0).fit(X, y)
-        >>> lower, upper = model.predict_interval(X)
-        >>> bool(0.85 < np.mean((lower <= y) & (y <= upper)) < 0.95)
-        True
-        >>> model.predict_quantiles(X[:2], [0.1, 0.9]).shape, model.sample_targets(X[:2], n_draws=7).shape
-        ((2, 2), (7, 2))
         """
         coverage = check_number("coverage", coverage, 0.0, 1.0)
         lower, upper = self._quantiles("predict_interval", X, self._calibrated("predict_interval").tails(coverage))

@@ -1,7 +1,7 @@
-"""One file for a fitted model: a zip archive of a header in JSON, its encoder, and its estimators.
+"""One file for a fitted model: an archive of skops, with a header in JSON.
 
-The encoder is a file as `encoder.save` writes it. skops writes the estimators, and names the types in a file before it
-creates any of them. There is no pickle.
+skops stores the estimators and the encoder, which is as `encoder.save` writes it, and names the types in a file before
+it creates any of them. There is no pickle.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from catbayes.io.atomic import read_content, write_content
 from catbayes.io.values import read_settings, write_settings
 
 FORMAT, VERSION = "catbayes model", 6
-HEADER, ENCODER, ESTIMATORS = "model.json", "encoder.parquet", "estimators.skops"
+HEADER = "model.json"
 
 TIMES, FREE = 200, 1 << 24
 """Largest uncompressed size, as a multiple of that of the file, and in addition: text of trees takes 5 to 20 times."""
@@ -54,46 +54,18 @@ class SavedModel:
     def save(self, path: File) -> None:
         """Write the fitted model to one file, without pickle.
 
-        It is a zip archive: the encoder as `encoder.save` writes it, and the estimators as skops writes them.
-
         Parameters
         ----------
         path : str, path or open binary file
             An existing file is replaced when the new one is complete.
-
-        Examples
-        --------
-        >>> import io
-        >>> from lightgbm import LGBMRegressor
-        >>> from catbayes import SamplingRegressor
-        >>> X, y = [["a", 1], ["b", 2], ["c", 3], ["d", 4]] * 10, [1.5, 2.0, 2.5, 3.0] * 10
-        >>> model = SamplingRegressor(LGBMRegressor(verbose=-1), random_state=0).fit(X, y)
-        >>> file = io.BytesIO()
-        >>> model.save(file)
-        >>> bool((SamplingRegressor.load(file).predict(X) == model.predict(X)).all())
-        True
         """
         check_is_fitted(self)
         write_content(path, _pack(self))
 
     @classmethod
     def load(cls, path: File, trusted: Collection[str] = ()) -> Self:
-        """Read a model that `save` wrote; `catbayes.load` takes any kind of model and encoder.
-
-        Parameters
-        ----------
-        path : str, path or open binary file
-            What `save` wrote.
-        trusted : list of str
-            Types, such as `"my_package.MyRegressor"`, that an estimator in the file may be made of, in addition to
-            those of scikit-learn and those that the user guide lists. Importing them runs the code of their modules.
-
-        Returns
-        -------
-        model
-            With the same settings and the same predictions.
-        """
-        found: Self = load_model(path, (cls,), trusted)
+        """Read a model that `save` wrote; parameters are those of `catbayes.load`, which takes any kind of model."""
+        found: Self = _read_model(path, (cls,), trusted)
         return found
 
 
@@ -105,7 +77,8 @@ def load(path: File, trusted: Collection[str] = ()) -> Any:
     path : str, path or open binary file
         What `save` wrote.
     trusted : list of str
-        Types that the estimator of a model may be made of, in addition to those that the user guide lists.
+        Types, such as `"my_package.MyRegressor"`, that the estimator of a model may be made of, in addition to those
+        that the user guide lists. Importing them runs the code of their modules.
 
     Returns
     -------
@@ -125,7 +98,7 @@ def load(path: File, trusted: Collection[str] = ()) -> Any:
 
     _, content = read_content(path)
     if zipfile.is_zipfile(io.BytesIO(content)):
-        return load_model(path, (SamplingClassifier, SamplingRegressor), trusted)
+        return _read_model(path, (SamplingClassifier, SamplingRegressor), trusted)
     return SamplingBayesianEncoder.load(path)
 
 
@@ -142,60 +115,50 @@ def _pack(model: Any) -> bytes:
         "encoder": None if model.encoder is None else write_settings(model.encoder.get_params(deep=False)),
         "fit_with": model.fit_with_,
         "categories": list(model._columns.categories),
-        "inputs": list(getattr(model, "feature_names_in_", range(model.n_features_in_))),
+        "inputs": model._inputs,
     }
-    estimators = {
+    encoder = io.BytesIO()
+    if model.encoder_ is not None:
+        model.encoder_.save(encoder)
+    objects = {
         "estimator": model.estimator,
         "fitted": model.estimators_,
+        "encoder": encoder.getvalue(),
         "classes": getattr(model, "classes_", None),
         "calibration": model._calibration,
     }
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+    archive = io.BytesIO(_skops().dumps(objects, compression=zipfile.ZIP_DEFLATED))
+    with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as file:
         file.writestr(HEADER, json.dumps(header, indent=1))
-        file.writestr(ESTIMATORS, _skops().dumps(estimators))
-        if model.encoder_ is not None:
-            encoder = io.BytesIO()
-            model.encoder_.save(encoder)
-            file.writestr(ENCODER, encoder.getvalue())
     return archive.getvalue()
 
 
-def load_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]) -> Any:
+def _read_model(path: Any, kinds: Collection[type[Any]], trusted: Collection[str]) -> Any:
     """Read a model of one of these kinds from a path, or from an open binary file."""
     name, content = read_content(path)
     known = {kind.__name__: kind for kind in kinds}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
-            limit = TIMES * len(content) + FREE
-            _check_size(file, limit)
+            if sum(entry.file_size for entry in file.infolist()) > TIMES * len(content) + FREE:
+                raise ValueError(f"uncompressed, it is more than {TIMES} times its size")
             header = json.loads(file.read(HEADER))
-            if header["format"] != FORMAT:
-                raise InputError(f"{name} is no catbayes model, but {header['format']!r}.")
-            if header["version"] != VERSION:
-                raise InputError(
-                    f"{name} was written in version {header['version']} of the format, by catbayes "
-                    f"{header.get('catbayes')}; this one reads version {VERSION}. Use that catbayes, or fit again."
-                )
-            if header["model"] not in known:
-                raise InputError(f"{name} holds a {header['model']!r}: expected one of {', '.join(known)}.")
-            estimators = file.read(ESTIMATORS)  # an archive itself
-            with zipfile.ZipFile(io.BytesIO(estimators)) as inner:
-                _check_size(inner, limit)
-            encoder = file.read(ENCODER) if ENCODER in file.namelist() else None
-        return _unpack(known[header["model"]], header, _read_estimators(estimators, trusted), encoder)
+        if header["format"] != FORMAT:
+            raise InputError(f"{name} is no catbayes model, but {header['format']!r}.")
+        if header["version"] != VERSION:
+            raise InputError(
+                f"{name} was written in version {header['version']} of the format, by catbayes "
+                f"{header.get('catbayes')}; this one reads version {VERSION}. Use that catbayes, or fit again."
+            )
+        if header["model"] not in known:
+            raise InputError(f"{name} holds a {header['model']!r}: expected one of {', '.join(known)}.")
+        return _unpack(known[header["model"]], header, _read_objects(content, trusted))
     except (InputError, ImportError):
         raise
     except Exception as error:
         raise InputError(f"{name} is damaged, cut short, or no catbayes model: {error}") from error
 
 
-def _check_size(file: zipfile.ZipFile, limit: int) -> None:
-    if sum(entry.file_size for entry in file.infolist()) > limit:
-        raise ValueError(f"uncompressed, it is more than {TIMES} times its size")
-
-
-def _read_estimators(content: bytes, trusted: Collection[str]) -> dict[str, Any]:
+def _read_objects(content: bytes, trusted: Collection[str]) -> dict[str, Any]:
     skops = _skops()
     types = set(skops.get_untrusted_types(data=content))
     refused = sorted(types.difference(TRUSTED, trusted))
@@ -208,17 +171,17 @@ def _read_estimators(content: bytes, trusted: Collection[str]) -> dict[str, Any]
     return found
 
 
-def _unpack(kind: type[Any], header: Any, estimators: dict[str, Any], encoder: bytes | None) -> Any:
+def _unpack(kind: type[Any], header: Any, objects: dict[str, Any]) -> Any:
     """Build the model of what was read."""
     given = None if header["encoder"] is None else SamplingBayesianEncoder(**read_settings(header["encoder"]))
-    model = kind(estimators["estimator"], given, **read_settings(header["settings"]))
-    inputs, classes = header["inputs"], estimators["classes"]
+    model = kind(objects["estimator"], given, **read_settings(header["settings"]))
+    inputs, encoder = header["inputs"], objects["encoder"]
     model.n_features_in_ = len(inputs)
     if isinstance(inputs[0], str):
         model.feature_names_in_ = np.array(inputs, dtype=object)
-    fitted = None if encoder is None else SamplingBayesianEncoder.load(io.BytesIO(encoder))
-    model._settle(fitted, estimators["fitted"], header["fit_with"], classes, categories=header["categories"])
-    model._calibration = estimators["calibration"]
+    encoder = SamplingBayesianEncoder.load(io.BytesIO(encoder)) if encoder else None
+    model._settle(encoder, objects["fitted"], header["fit_with"], objects["classes"], header["categories"])
+    model._calibration = objects["calibration"]
     return model
 
 
