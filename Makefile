@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test golden calibration fuzz coverage lint types layers docs check guard bench quality dist lowest interpreters mlflow news clean
+.PHONY: demo reproduce test golden calibration fuzz coverage lint types layers docs check guard bench quality dist lowest interpreters mlflow integrations news clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -66,6 +66,9 @@ interpreters:  ## the core tests on every newer Python that is installed; two mi
 
 mlflow:  ## models through MLflow and back, in an environment of its own; a minute
 	PYTHON=$(PYTHON) .ci/mlflow
+
+integrations:  ## recipes for AutoGluon and skrub with the real packages, in an environment of its own; two minutes
+	PYTHON=$(PYTHON) .ci/integrations
 
 dist:  ## sdist and wheel in dist/, looked into, installed into empty environments, and the README run from each
 	PYTHON=$(PYTHON) .ci/dist
