@@ -1,4 +1,4 @@
-"""Variances of a linear model with crossed effects, and how firmly each effect is known.
+"""Variances of a linear model with crossed effects, and the uncertainty of each effect.
 
 A short Gibbs sampler draws one term after the other given the others, and the variances given all terms. It averages
 over what the variances may be, so that the uncertainty of few categories, whose variance is hardly known, is not too
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise, permutations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
 
 from catbayes.core.arrays import TINY
@@ -21,11 +20,10 @@ from catbayes.effects.mixed import ALIKE, Components, Crossed, Equations
 
 __all__ = ["Learnt", "learn"]
 
-BURN_IN, BRIEF = 30, 15
+BURN_IN = 30
 FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 2_500_000
-"""Sweeps that are averaged over: as many as there is time for, by products."""
 WIDEST = 3.0
-"""Standard deviations count for so many of the response's at most: of two rows or categories, they have no end."""
+"""Bound of standard deviations, in those of the response: of two rows or categories, they have no other."""
 ROUNDING = 1e-13
 FIRST_ROWS = 200
 """Rows that are looked at first to see whether one column lies within another."""
@@ -34,7 +32,7 @@ LEAST_SHARE = 1e-6
 
 
 class Learnt(NamedTuple):
-    """What is learnt before the terms: the variances, and those of the effects of each column in the posterior.
+    """The variances of terms, and the posterior variances of the effects of each column.
 
     The latter are about the average of the categories that have rows: what μ is hardly matters.
     """
@@ -44,48 +42,42 @@ class Learnt(NamedTuple):
 
 
 def learn(
-    equations: Equations,
-    random: np.random.Generator,
-    noise: float | None = None,
-    most: float = np.inf,
-    brief: bool = False,
+    equations: Equations, random: np.random.Generator, noise: float | None = None, most: float = np.inf
 ) -> Learnt:
-    """The variances, and how firmly the effects of each column are known.
+    """Estimate the variances, and the uncertainty of the effects of each column.
 
     The `noise` may be known. Standard deviations of effects are half-Cauchy before, with the scale of z itself, or with
-    √`most` if that is less. A `brief` look serves where only the terms matter, and not how firmly they are known.
+    √`most` if that is less.
     """
     sample = equations.sampled(random)
-    chain = _Chain(sample, random, noise, most)
-    for _ in range(BRIEF if brief else BURN_IN):
+    design, chain = equations.design, _Chain(sample, random, noise, most)
+    count, firsts = np.concatenate(chain.counts), np.array(design.starts[:-1]) - design.starts[0]
+    seen, size = count > 0, np.array(design.sizes)
+    n_seen = np.maximum(np.add.reduceat(seen, firsts, dtype=np.float64), 1.0)
+
+    def average(values: Array) -> Array:
+        return np.repeat(np.add.reduceat(np.where(seen, values, 0.0), firsts) / n_seen, size)
+
+    for _ in range(BURN_IN):
         chain.sweep()
     # A conditional mean and a conditional variance at each sweep make a steadier estimate than the draws themselves.
-    design = equations.design
-    sums = [np.zeros((3, size)) for size in design.sizes]
+    means, squares, within = np.zeros((3, len(seen)))
+    n_sweeps, n_seen_of = int(np.clip(WORK // chain.n_products, FEWEST_SWEEPS, MOST_SWEEPS)), np.repeat(n_seen, size)
     drawn = []
-    n_sweeps = BRIEF if brief else int(np.clip(WORK // chain.n_products, FEWEST_SWEEPS, MOST_SWEEPS))
     for _ in range(n_sweeps):
-        for total, (mean, variance), count in zip(sums, chain.sweep(), chain.counts, strict=True):
-            centred, within = _centred(mean, variance, count > 0)
-            total += [centred, centred**2, within]
+        mean, variance = (np.concatenate(of_columns) for of_columns in zip(*chain.sweep(), strict=True))
+        mean -= np.where(seen, average(mean), 0.0)  # about the average of the categories that have rows
+        means, squares = means + mean, squares + mean**2
+        within += np.where(seen, (1.0 - 2.0 / n_seen_of) * variance + average(variance) / n_seen_of, variance)
         drawn.append([chain.noise, chain.numbers, *chain.shares()])
     usual = np.mean(np.sqrt(drawn), axis=0) ** 2
     noise, numbers = np.minimum(usual[:2], [chain.noisiest, WIDEST**2 * chain.widest]).tolist()
     components = Components(noise, chain.variances(noise, np.mean(drawn, axis=0)[2:]), numbers)
-    found = [total / n_sweeps for total in sums]
-    variances = [np.maximum(square - mean**2, 0.0) + within for mean, square, within in found]
+    found = np.maximum(squares / n_sweeps - (means / n_sweeps) ** 2, 0.0) + within / n_sweeps
     if sample is not equations:  # all rows inform the variances more than some of them
-        shares = [components.noise / variance for variance in components.columns]
-        counts = zip(variances, chain.counts, design.counts(equations.weight), shares, strict=True)
-        variances = [one * (few + share) / (every + share) for one, few, every, share in counts]
-    return Learnt(components, variances)
-
-
-def _centred(mean: Array, variance: Array, seen: Any) -> tuple[Array, Array]:
-    """Mean and variance of independent effects about the average of those that have rows; others stay as they are."""
-    size = max(int(seen.sum()), 1)
-    around = (1.0 - 2.0 / size) * variance + variance.sum(where=seen) / size**2
-    return np.where(seen, mean - mean.sum(where=seen) / size, mean), np.where(seen, around, variance)
+        share = np.repeat(components.noise / np.array(components.columns), size)
+        found *= (count + share) / (np.concatenate(design.counts(equations.weight)) + share)
+    return Learnt(components, np.split(found, firsts[1:]))
 
 
 class _Chain:
@@ -110,7 +102,8 @@ class _Chain:
         self.first = np.concatenate([np.zeros(len(products.lines)), products.sides[:, 0]])
         self.by_numbers, self.by_effects = np.zeros(len(products.sides)), np.zeros(len(products.lines))
         self.nested = list(_nested(design))
-        self.gram = products.lines[1:, 1:] + (ALIKE * self.total + TINY) * np.eye(len(products.lines) - 1)
+        lengths, self.directions = np.linalg.eigh(products.lines[1:, 1:])  # all weights have one prior
+        self.lengths = np.maximum(lengths, ALIKE * self.total + TINY)
         self.n_products = products.n_products
 
     def sweep(self) -> list[tuple[Array, Array]]:
@@ -141,17 +134,15 @@ class _Chain:
         return np.asarray(self.equations.right - np.concatenate(others) - self.terms[0] * self.first)
 
     def _draw_numbers(self) -> None:
-        design, size = self.design, self.design.numbers.shape[1]
-        end, products = 1 + size, self.equations.products
-        penalties = design.penalties(Components(self.noise, tuple(self.columns), self.numbers))[1:end]
+        products, end = self.equations.products, self.design.starts[0]
         left = self.equations.right[1:end] - products.lines[1:, 0] * self.terms[0] - self.by_effects[1:]
-        root = np.linalg.cholesky(self.gram + np.diag(penalties))
-        half = solve_triangular(root, left, lower=True, check_finite=False)
-        drawn = half + np.sqrt(self.noise) * self.random.standard_normal(size)
-        weights = solve_triangular(root, drawn, lower=True, trans="T", check_finite=False)
+        precision = self.lengths + self.noise / self.numbers
+        drawn = left @ self.directions / precision
+        drawn += np.sqrt(self.noise / precision) * self.random.standard_normal(len(precision))
+        weights = self.directions @ drawn
         self.terms[1:end], self.by_numbers = weights, products.sides[:, 1:] @ weights
         # The line of a number is among those that shrink, whether or not categories have slopes of it.
-        n_shrunk = size - design.n_free
+        n_shrunk = len(weights) - self.design.n_free
         squares = float((weights[:n_shrunk] ** 2).sum()) + self.widest / n_shrunk
         self.numbers = squares / self.random.chisquare(1.0 + n_shrunk)
 
@@ -161,8 +152,7 @@ class _Chain:
         others += self.by_numbers[place.start - end : place.stop - end]
         left = self.equations.right[place] - others  # what the other terms leave over, summed over each category
         precision = count + self.noise / self.columns[number]
-        mean = left / precision
-        variance = np.asarray(self.noise / precision, dtype=np.float64)
+        mean, variance = left / precision, self.noise / precision
         effects = mean + np.sqrt(variance) * self.random.standard_normal(len(count))
         # Effects are a factor times raw ones, both drawn: a half-Cauchy prior of their standard deviation (A. Gelman,
         # 2006), and a sampler that does not stay for long where a variance is near zero.
@@ -190,16 +180,16 @@ class _Chain:
     def variances(self, noise: float, shares: Array) -> tuple[float, ...]:
         """Variances of effects with these shares: they shrink as all that were drawn do on average."""
         ratios = [0.0] * len(shares)
+        low = np.log(LEAST_SHARE)
+        high = np.log(max(WIDEST**2 * self.widest / noise, LEAST_SHARE))
         for number in np.argsort([-size for size in self.design.sizes], kind="stable"):  # those within others first
             count = self._informing(ratios)[number]
-            low, high = LEAST_SHARE, WIDEST**2 * self.widest / noise
 
             def beyond(log: float, count: Array = count, share: float = shares[number]) -> float:
                 return _share(count, np.exp(log)) - share
 
-            inside = high > low and beyond(np.log(low)) < 0.0 < beyond(np.log(high))
-            nearest = low if beyond(np.log(low)) >= 0.0 else max(low, high)
-            ratios[number] = float(np.exp(brentq(beyond, np.log(low), np.log(high)))) if inside else nearest
+            log = low if beyond(low) >= 0.0 else high if beyond(high) <= 0.0 else brentq(beyond, low, high)
+            ratios[number] = float(np.exp(log))
         return tuple(noise * ratio for ratio in ratios)
 
     def _informing(self, ratios: list[float]) -> list[Array]:
@@ -214,11 +204,9 @@ class _Chain:
     def _exchange(self, below: int, above: int, parents: Codes) -> None:
         """Gibbs step: move the shared mean of nested categories to their parent."""
         child, parent = self.terms[self.places[below]], self.terms[self.places[above]]
-        size = len(parent)
-        nested = parents >= 0
-        n_children = np.bincount(parents[nested], minlength=size)
+        size, nested = len(parent), parents >= 0
+        precision = np.bincount(parents[nested], minlength=size) / self.columns[below] + 1.0 / self.columns[above]
         common = np.bincount(parents[nested], child[nested], size)
-        precision = n_children / self.columns[below] + 1.0 / self.columns[above]
         mean = (common / self.columns[below] - parent / self.columns[above]) / precision
         shift = mean + np.sqrt(1.0 / precision) * self.random.standard_normal(size)
         child -= np.where(nested, shift[parents], 0.0)
@@ -234,11 +222,11 @@ def _share(count: Array, ratio: float) -> float:
 def _nested(design: Crossed) -> Iterator[tuple[int, int, Codes]]:
     """Columns whose categories lie each within one of another column, and in which; -1 of those without rows."""
     plain = [number for number in range(len(design.sizes)) if design.factor(number) is None]
-    n_held = [np.count_nonzero(np.bincount(slots)) for slots in design.slots]
+    n_seen = [np.count_nonzero(np.bincount(slots)) for slots in design.slots]
     for below, above in permutations(plain, 2):
         own, others, size = design.slots[below], design.slots[above], design.sizes[below]
         # Of many columns there are very many pairs, nearly all of which have a few rows that settle it.
-        if n_held[below] < n_held[above] or _parents(own[:FIRST_ROWS], others[:FIRST_ROWS], size) is None:
+        if n_seen[below] < n_seen[above] or _parents(own[:FIRST_ROWS], others[:FIRST_ROWS], size) is None:
             continue
         parents = _parents(own, others, size)
         if parents is not None:

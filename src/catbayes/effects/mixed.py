@@ -32,7 +32,6 @@ MOST_STEPS = 300
 MOST_DIRECT, MOST_DENSE = 1_200, 400
 MOST_PRODUCTS = 60_000_000
 """Of rows and pairs of columns; of larger tables products are made anew each time, and variances are of a sample."""
-NEARLY_FREE = 1e-3  # rows: keeps the weights of collinear lines bounded
 ALIKE = 1e-9
 
 
@@ -56,7 +55,7 @@ class Crossed:
     sizes: tuple[int, ...]
     numbers: Array = field(repr=False)
     factors: tuple[Array | None, ...] = ()  # what the effects of a column are multiplied by, where they are slopes
-    n_free: int = 0  # of the functions, the last ones, whose weights are not shrunk
+    n_free: int = 0  # of the functions, the last ones, in units so small that their weights are hardly shrunk
 
     def factor(self, number: int) -> Array | None:
         """What the effects of a column are multiplied by in each row; None for 1."""
@@ -84,15 +83,16 @@ class Crossed:
     @cached_property
     def categories(self) -> csr_array:
         """What the effects are multiplied by, (row, effect): a factor for each column, and nothing else."""
-        places = [slots + (start - self.starts[0]) for slots, start in zip(self.slots, self.starts, strict=False)]
-        factors = [1.0 if factor is None else factor for factor in self.factors or [None] * len(self.sizes)]
         n_rows, n_columns = len(self.numbers), len(self.sizes)
-        values = np.empty((n_rows, n_columns))
-        for number, factor in enumerate(factors):
-            values[:, number] = factor
+        places = [slots + (start - self.starts[0]) for slots, start in zip(self.slots, self.starts, strict=False)]
+        values = np.column_stack([np.broadcast_to(factor, n_rows) for factor in self._multipliers])
         indices = np.stack(places, axis=1).reshape(-1)
         ends = np.arange(n_rows + 1, dtype=indices.dtype) * n_columns
         return csr_array((values.reshape(-1), indices, ends), shape=(n_rows, self.starts[-1] - self.starts[0]))
+
+    @property
+    def _multipliers(self) -> list[Any]:
+        return [1.0 if factor is None else factor for factor in self.factors or [None] * len(self.sizes)]
 
     def effects(self, terms: Array) -> list[Array]:
         """The effects of each column."""
@@ -108,16 +108,13 @@ class Crossed:
 
     def counts(self, weight: Array) -> list[Array]:
         """How much the rows of each category weigh, for every column: Σ weight · factor²."""
-        factors = [1.0 if factor is None else factor**2 for factor in self.factors or [None] * len(self.sizes)]
-        columns = zip(self.slots, self.sizes, factors, strict=True)
-        return [np.bincount(slots, weight * factor, size).astype(np.float64) for slots, size, factor in columns]
+        columns = zip(self.slots, self.sizes, self._multipliers, strict=True)
+        return [np.bincount(slots, weight * factor**2, size).astype(np.float64) for slots, size, factor in columns]
 
     def penalties(self, components: Components) -> Array:
-        """What each term has on the diagonal: the noise over its own variance. μ is free, some weights nearly so."""
-        n_shrunk = self.numbers.shape[1] - self.n_free
-        shares = [components.noise / variance for variance in (components.numbers, *components.columns)]
-        parts = [np.full(size, share) for size, share in zip((n_shrunk, *self.sizes), shares, strict=True)]
-        return np.concatenate([[0.0], parts[0], np.full(self.n_free, NEARLY_FREE), *parts[1:]])
+        """What each term has on the diagonal: the noise over its own variance; nothing for μ."""
+        variances = np.array([np.inf, components.numbers, *components.columns])
+        return np.repeat(components.noise / variances, [1, self.numbers.shape[1], *self.sizes])
 
 
 @dataclass(frozen=True)
@@ -158,7 +155,7 @@ class _Products:
 
 @dataclass(frozen=True)
 class _ByRows:
-    """The same, by a pass over the rows each time: of terms that are many, there are more products than rows."""
+    """The same, by a pass over the rows each time: of large tables there are too many products."""
 
     design: Crossed
     weight: Array
@@ -189,14 +186,12 @@ class Equations:
         weight: Array,
         origin: float | None = None,
         n_rows: float | None = None,
-        added_up: bool = False,
     ) -> Equations:
-        """Add up products over the rows, if they are fewer; the origin is the mean, so that rounding takes nothing."""
+        """Add up products over the rows, unless they are too many; z is about its mean, which avoids rounding."""
         if origin is None:
             origin = float(weight @ z) / max(float(weight.sum()), TINY)
         about = z - origin
-        large = len(z) * len(design.sizes) ** 2 > MOST_PRODUCTS
-        if large or (not added_up and design.starts[-1] > len(z)):
+        if len(z) * len(design.sizes) ** 2 > MOST_PRODUCTS:
             products: Any = _ByRows(design, weight, design.lines.T @ (weight[:, None] * design.lines))
         else:
             products = _Products.of(design, weight)
@@ -210,7 +205,7 @@ class Equations:
         weight[rows] = 0.0
         if isinstance(self.products, _ByRows):
             return Equations.of(self.design, self.z, weight, self.origin)
-        left_out = Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], self.origin, added_up=True)
+        left_out = Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], self.origin)
         return replace(
             self,
             weight=weight,
@@ -220,13 +215,13 @@ class Equations:
         )
 
     def sampled(self, random: np.random.Generator) -> Equations:
-        """Those of all rows, or of so many that their products fit, added up."""
+        """Those of all rows, or of as many as can be added up."""
         if not isinstance(self.products, _ByRows):
             return self
         size = min(MOST_PRODUCTS // len(self.design.sizes) ** 2, len(self.z))
         rows = np.sort(random.choice(len(self.z), size, replace=False))
         n_rows = self.n_rows * size / len(self.z)
-        return Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], n_rows=n_rows, added_up=True)
+        return Equations.of(self.design.take(rows), self.z[rows], self.weight[rows], n_rows=n_rows)
 
 
 def solve(equations: Equations, components: Components) -> Array:

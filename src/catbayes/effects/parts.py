@@ -62,52 +62,38 @@ class Part:
         weight[rows] = 0.0
         return replace(self, weight=weight, equations=self.equations and self.equations.without(rows))
 
-    def learn(self, number: int, brief: bool = False) -> tuple[Components, Terms, list[Array]]:
-        """Variances of the terms, the terms, and the posterior variance of the effects of each column."""
-        score = self._start()
-        for step in range(NEWTON_STEPS):
+    def solve(self, number: int, components: Components | None = None) -> tuple[Components, Terms, list[Array]]:
+        """All terms, with their variances and the posterior variances of effects; these are learnt if not given."""
+        mean = np.average(self.y, weights=self.weight) if self.weight.any() else 0.0
+        with np.errstate(divide="ignore"):  # a class that no row of the other folds has
+            score = self.scale.bounded(np.full(len(self.y), self.scale.link(mean)))
+        learn_at = LEARN_AT if components is None else ()
+        variances, step = list[Array](), 0
+        while True:
             equations = self.equations or Equations.of(self.design, *self._working(score), n_rows=self.n_rows)
-            if step in LEARN_AT:
-                random = stream(0, Purpose.EFFECTS, number, step, int(brief))
-                learnt = learn(equations, random, self.scale.noise, self.scale.most, brief)
-            terms = solve(equations, learnt.components)
-            score, move = self._next(score, terms)
-            if self.scale.linear or (move < SETTLED and step >= LEARN_AT[-1]):
-                break
-        return learnt.components, Terms(terms, self.design.counts(equations.weight)), learnt.variances
-
-    def solve(self, components: Components) -> Terms:
-        """All terms, by variances that are known."""
-        score = self._start()
-        for _ in range(NEWTON_STEPS):
-            equations = self.equations or Equations.of(self.design, *self._working(score), n_rows=self.n_rows)
+            if components is None or step in learn_at:
+                random = stream(0, Purpose.EFFECTS, number, step, 0)
+                components, variances = learn(equations, random, self.scale.noise, self.scale.most)
             terms = solve(equations, components)
-            score, move = self._next(score, terms)
-            if self.scale.linear or move < SETTLED:
-                break
-        return Terms(terms, self.design.counts(equations.weight))
+            # Where a step leads is known near by only.
+            longest = np.inf if self.scale.linear else LONGEST_STEP
+            move = np.clip(self.scale.bounded(self.design.at_rows(terms)) - score, -longest, longest)
+            score, step = score + move, step + 1
+            settled = np.sqrt(np.average(move**2, weights=self.weight + TINY)) < SETTLED and step > max(
+                learn_at, default=0
+            )
+            if self.scale.linear or settled or step == NEWTON_STEPS:
+                return components, Terms(terms, self.design.counts(equations.weight)), variances
 
     def left_over(self, terms: Array) -> tuple[Array, Array]:
         """How far targets are from the mean that all terms give, and how steep it is, both by the weight of the row."""
         mean, slope = self.scale.respond(self.design.at_rows(terms))
         return self.weight * (self.y - mean), self.weight * slope
 
-    def _start(self) -> Array:
-        mean = np.average(self.y, weights=self.weight) if self.weight.any() else 0.0
-        with np.errstate(divide="ignore"):  # a class that no row of the other folds has
-            return self.scale.bounded(np.full(len(self.y), self.scale.link(mean)))
-
     def _working(self, score: Array) -> tuple[Array, Array]:
         """The response that a linear model of the score is fitted to, and its weights."""
         mean, slope = self.scale.respond(score)
         return score + (self.y - mean) / slope, self.weight * slope
-
-    def _next(self, score: Array, terms: Array) -> tuple[Array, float]:
-        """Scores after a step that is not too long, for where it leads is known near by only; and how far it went."""
-        move = self.scale.bounded(self.design.at_rows(terms)) - score
-        if not self.scale.linear:
-            move = np.clip(move, -LONGEST_STEP, LONGEST_STEP)
-        return score + move, float(np.sqrt(np.average(move**2, weights=self.weight + TINY)))
 
 
 def functions_of(numbers: Mapping[int, Array], y: Array, weight: Array) -> Array:

@@ -28,6 +28,8 @@ __all__ = ["EffectTable", "Effects", "RowEffects"]
 MOST_PARTS = 3
 """Slopes are looked for in so many classes at most."""
 ARRAYS = ("mean", "sd", "known", "scale")
+FREE = 100.0
+"""Units of lines that slopes are about: their weights, which are this much smaller, are hardly shrunk."""
 
 
 EffectsLike: TypeAlias = bool | Literal["slopes"] | Mapping[Any, Sequence[Any]]
@@ -106,17 +108,14 @@ class Weighed(NamedTuple):
     @classmethod
     def of(cls, columns: Sequence[Coding], weight: Array) -> Weighed:
         """Leave out what has no weight, unless nothing has any."""
-        used = weight > 0 if weight.any() else np.ones(len(weight), dtype=bool)
-        rows = np.flatnonzero(used)
+        rows = np.flatnonzero(weight if weight.any() else np.ones(len(weight)))
         taken, places = list[Coding](), list[Codes]()
         for slots, size in columns:
-            own = slots if used.all() else slots[rows]
-            has_rows = np.bincount(own, minlength=size) > 0
+            has_rows = np.bincount(slots[rows], minlength=size) > 0
             has_rows[-ALWAYS:] = True
             n_used = int(has_rows.sum())
-            place = np.where(has_rows, np.cumsum(has_rows) - 1, n_used - 1)
-            taken.append((own if n_used == size else place[own], n_used))
-            places.append(place)
+            places.append(np.where(has_rows, np.cumsum(has_rows) - 1, n_used - 1))
+            taken.append((places[-1][slots[rows]], n_used))
         return cls(rows, tuple(taken), tuple(places), tuple(slots for slots, _ in columns))
 
 
@@ -168,14 +167,14 @@ class RowEffects:
         lines = {slope.position: slope.factor(numbers[slope.position]) for _, slope in every}
         design = replace(
             design,
-            numbers=np.column_stack([functions, *lines.values()]),
+            numbers=np.column_stack([functions, *(FREE * line for line in lines.values())]),
             n_free=len(lines),  # what all categories have in common is no slope of theirs
             slots=(*design.slots, *(design.slots[number] for number, _ in every)),
             sizes=(*design.sizes, *(design.sizes[number] for number, _ in every)),
             factors=(*[None] * len(columns), *(lines[slope.position] for _, slope in every)),
         )
         parts = tuple(Part.of(design, scale, one, weight, n_rows) for one in y)
-        components, terms, variances = zip(*(part.learn(number) for number, part in enumerate(parts)), strict=True)
+        components, terms, variances = zip(*(part.solve(number) for number, part in enumerate(parts)), strict=True)
         informative = _informative(parts, terms, len(columns), len(weighed.columns))
         fitted = cls(weighed, tuple(chosen), parts, tuple(own), components, informative, unit or 1.0, ())
         tables = dict(zip(chosen, fitted._tables(terms, variances), strict=True))
@@ -195,7 +194,7 @@ class RowEffects:
         for train, test in folds:
             left_out = np.flatnonzero(~np.isin(self.weighed.rows, train))
             parts = [part.without(left_out) for part in self.parts]
-            solved = [part.solve(components) for part, components in zip(parts, self.components, strict=True)]
+            solved = [part.solve(0, components)[1] for part, components in zip(parts, self.components, strict=True)]
             for number, table in zip(self.chosen, self._tables(solved), strict=True):
                 place = self.weighed.places[number][slots[number][test]]
                 found[number][:, test] = table.mean[place], table.spread(temperature)[place]

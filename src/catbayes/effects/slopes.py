@@ -79,7 +79,7 @@ def worth_a_slope(numbers: Mapping[int, Array], parts: Sequence[Part]) -> dict[i
         return {}
     gains: dict[tuple[int, int], float] = {}
     for part in parts:
-        residual, slope = part.left_over(part.learn(0, brief=True)[1].terms)
+        residual, slope = part.left_over(part.solve(0)[1].terms)
         for (number, slots), (place, line) in product(enumerate(design.slots), lines.items()):
             gained = gain(slots, design.sizes[number], residual, slope, line)
             gains[number, place] = max(gains.get((number, place), 0.0), gained)
