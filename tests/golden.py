@@ -4,9 +4,7 @@
 `python tests/golden.py NAME…` runs some of the settings; `--write` writes the file anew, or the settings named.
 A release of scikit-learn, LightGBM or PyTorch may change what their models answer: the file says what wrote it.
 
-Parameters of encoders and models have their names in `encoder`, `model` and `predicting` alone, and the fields of
-evidence in `counted`, so that only these change when the names do. Nothing here is expected to be right: the other
-tests say what is.
+Parameters that are not named have their defaults. Nothing here is expected to be right: the other tests say what is.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -90,8 +87,8 @@ SETTINGS: dict[str, Callable[[], Answers]] = {}
 
 
 def encoder(kind: str = "draws", **words: Any) -> Any:
-    """An encoder with every parameter named: the only place that knows what they are called."""
-    cv, order, drop_first = words.pop("cv", 5), words.pop("order", None), words.pop("drop_first", False)
+    """An encoder with a seed, whose words are those of its parameters but for hierarchies, orders and moments."""
+    order, drop_first = words.pop("order", None), words.pop("drop_first", False)
     kinds = {child: Nested(parents) for child, parents in words.pop("hierarchy", {}).items()}
     own_target = words.pop("own_target", "cross_fit" if kind == "moments" else "exclude")
     mapping = words.pop("mapping", "mean")
@@ -99,49 +96,20 @@ def encoder(kind: str = "draws", **words: Any) -> Any:
         mapping = PosteriorMoments(words.pop("n_moments", 2), drop_first=drop_first)
     elif drop_first:
         mapping = replace(MAPPINGS[mapping], drop_first=True)
-    return SamplingBayesianEncoder(
-        **{
-            "columns": "auto",
-            "kinds": kinds or None,
-            "interactions": None,
-            "effects": False,
-            "keep_categories": None,
-            "max_categories": 30,
-            "family": "auto",
-            "prior": "empirical",
-            "mapping": mapping,
-            "own_target": Ordered(order) if own_target == "ordered" else own_target,
-            "cv": cv,
-            "temperature": "auto",
-            "sampler": "auto",
-            "unseen": "prior",
-            "missing": "category",
-            "random_state": 7,
-            **words,
-        }
-    )
+    own_target = Ordered(order) if own_target == "ordered" else own_target
+    given = {"kinds": kinds or None, "mapping": mapping, "own_target": own_target, "random_state": 7}
+    return SamplingBayesianEncoder(**given | words)
 
 
 def model(estimator: Any, kind: Any, fit_with: str, predict_with: str = "draws", **words: Any) -> Any:
-    """A sampling model with every parameter named."""
-    given = {
-        "encoder": encoder(random_state=None),
-        "n_draws": 4,
-        "random_state": 3,
-        **words,
-    }
-    return kind(estimator, fit_with=fit_with, predict_with=predict_with, n_jobs=None, verbose=0, **given)
-
-
-def predicting(fitted: Any, way: str) -> Any:
-    """A fitted model that predicts in another way."""
-    return fitted.set_params(predict_with=way)
+    """A sampling model."""
+    given = {"encoder": encoder(random_state=None), "n_draws": 4, "random_state": 3, **words}
+    return kind(estimator, fit_with=fit_with, predict_with=predict_with, **given)
 
 
 def counted(evidence: Any) -> Answers:
     """What evidence holds of each column."""
-    about = [evidence.squares, evidence.row_weight, evidence.weighted]
-    found: Answers = {"counted rows": about}
+    found: Answers = {"counted rows": [evidence.squares, evidence.row_weight, evidence.weighted]}
     for column in evidence.columns:
         name = f"counted {column.name}"
         found[f"{name} categories"] = list(column.values)
@@ -199,12 +167,6 @@ def new_rows() -> pandas.DataFrame:
     table.loc[::18, "region"] = "sea"
     table.loc[4::13, "shop"] = "none"
     return table
-
-
-@contextmanager
-def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as name:
-        yield Path(name)
 
 
 # ------------------------------------------------------------------------------ what is asked of an encoder
@@ -532,7 +494,8 @@ def export_to_sql_and_onnx() -> Answers:
 @setting
 def encoding_files() -> Answers:
     found: Answers = {}
-    with folder() as here:
+    with tempfile.TemporaryDirectory() as name:
+        here = Path(name)
         table = rows().drop(columns=["customer", "when"])
         table.to_parquet(here / "rows.parquet", index=False)
         table.to_csv(here / "rows.csv", index=False)
@@ -560,7 +523,8 @@ def encoding_files() -> Answers:
 @setting
 def gathering() -> Answers:
     found: Answers = {}
-    with folder() as here:
+    with tempfile.TemporaryDirectory() as name:
+        here = Path(name)
         table = rows().drop(columns=["customer", "when", "row"])
         arrow = pyarrow.Table.from_pandas(table, preserve_index=False)
         pyarrow.parquet.write_table(arrow, here / "rows.parquet")
@@ -652,10 +616,10 @@ def predicted(
     made = model(estimator, kind, fit_with, **words).fit(table[FEW], table[target], **extra)
     found: Answers = {"names": made.get_feature_names_out(), "way": made.fit_with_}
     for way in ways:
-        found[f"predict {way}"] = predicting(made, way).predict(new)
+        found[f"predict {way}"] = made.set_params(predict_with=way).predict(new)
         if kind is CLASSES:
             found[f"predict_proba {way}"] = made.predict_proba(new)
-    predicting(made, "draws")
+    made.set_params(predict_with="draws")
     spread = made.predict if kind is NUMBERS else made.predict_proba
     found |= {"std": spread(new, return_std=True)[1], "predict_draws": made.predict_draws(new)}
     found["interval"] = np.stack(made.predict_category_interval(new, 0.8, n_draws=30))
@@ -775,7 +739,7 @@ SETTINGS |= TORCH
 
 
 class Query(str):
-    """A query, whose wording is sqlglot's: other versions may choose other words, but what it gives is kept too."""
+    """A query, whose wording is sqlglot's: what it gives is compared, and the words only on this machine."""
 
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")

@@ -1,7 +1,6 @@
 """The same values give the same categories and features, whichever library holds them."""
 
 import datetime
-import pickle
 from decimal import Decimal
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -128,10 +127,6 @@ def test_mixed_objects_are_told_apart_in_an_order_of_their_own():
     assert categories_of(cells[::-1]) == categories_of(cells)
 
 
-def test_a_level_without_rows_is_no_category():
-    assert categories_of(pandas.Series(pandas.Categorical(["a", "a"], categories=["a", "b"]))) == ("a",)
-
-
 @pytest.mark.parametrize(
     "column",
     [
@@ -154,28 +149,6 @@ def test_text_is_sorted_as_python_sorts_it(beginning, ends):
     words = [beginning + end for end in ends]
     for column in (as_objects(words), polars.Series(words), pyarrow.array(["", *words], pyarrow.large_string())[1:]):
         assert categories_of(column) == tuple(sorted(words))
-
-
-def test_thousands_of_words_are_looked_up_as_few_are():
-    words, y = [f"word {number}" for number in range(3_000)], np.arange(3_000) % 2
-    new = polars.DataFrame({"c": ["unseen", None, *words]})
-    encoder = NEW.fit(polars.DataFrame({"c": words}), y)
-    few = [encoder.transform(new[start : start + 500]) for start in range(0, 3_002, 500)]
-    np.testing.assert_array_equal(encoder.transform(new), np.concatenate(few))
-    again = pickle.loads(pickle.dumps(encoder))
-    np.testing.assert_array_equal(again.transform(new), encoder.transform(new))
-
-
-@given(st.lists(st.text(max_size=2), min_size=2), st.lists(st.text(max_size=2), min_size=2))
-def test_joined_categories_are_those_of_all_rows(left, right):
-    def gathered(words):
-        y = [len(word) / 2 for word in words]
-        return gather(pandas.DataFrame({"c": words, "y": y}, dtype=object), target="y", family="normal", columns=["c"])
-
-    joined, whole = gathered(left) + gathered(right), gathered(left + right)
-    assert joined.columns[0].values == whole.columns[0].values
-    np.testing.assert_array_equal(joined.columns[0].statistics.count, whole.columns[0].statistics.count)
-    np.testing.assert_allclose(joined.columns[0].statistics.mean, whole.columns[0].statistics.mean, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -256,28 +229,3 @@ def test_hours_are_encoded_alike_in_every_zone_file_and_engine(six_hours, tmp_pa
         for name in ("t.parquet", "t.csv"):
             evidence = gather(tmp_path / name, target="y", columns=["h"], engine=engine)
             np.testing.assert_array_equal(clone(NEW).fit(evidence).transform(there), features)
-
-
-@pytest.mark.parametrize("make", [pandas.Series, polars.Series, pyarrow.array], ids=["pandas", "polars", "pyarrow"])
-def test_times_are_exact_to_the_microsecond(make):
-    when = np.array([1_700_000_000_000_001_000, 1_700_000_000_000_001_999, 1_700_000_000_000_002_000]).view("M8[ns]")
-    assert [value.microsecond for value in categories_of(make(when))] == [1, 2]
-
-
-def test_a_column_without_values_takes_many_new_words_as_unseen():
-    known = pyarrow.table({"c": pyarrow.array([None] * 40, pyarrow.string()), "d": ["a", "b"] * 20})
-    encoder = SamplingBayesianEncoder(random_state=0).fit(known, np.arange(40) // 2 % 2)
-    new = pyarrow.table({"c": [f"word {number}" for number in range(1500)], "d": ["a", "b"] * 750})
-    encoded = encoder.transform(new)[:, 0]
-    assert (encoded == encoded[0]).all()
-    assert np.isfinite(encoded).all()
-
-
-@pytest.mark.parametrize("spelling", ["user_{1:07d}", "{0:08d} and a long middle {1}", "é{1}ß"])
-def test_many_new_words_are_found_among_the_known_ones(spelling):
-    known, new = np.arange(3000), np.arange(1000, 5000)
-    encoder = SamplingBayesianEncoder(prior=Scaled(0), random_state=0)
-    words = [spelling.format(number % 3, number) for number in known]
-    encoder.fit(pyarrow.table({"c": words}), known % 7 == 0)
-    encoded = encoder.transform(pyarrow.table({"c": [spelling.format(number % 3, number) for number in new]}))[:, 0]
-    np.testing.assert_allclose(encoded, np.where(new < 3000, np.where(new % 7 == 0, 2 / 3, 1 / 3), 1 / 2))

@@ -16,7 +16,6 @@ from xgboost import XGBClassifier
 
 import catbayes
 from catbayes import (
-    InputError,
     SamplingBayesianEncoder,
     SamplingClassifier,
     SamplingRegressor,
@@ -74,15 +73,6 @@ def test_only_informative_columns_of_few_categories_have_category_outputs():
     assert [name for name in names if name.endswith("_code")] == ["city_code", "user_code", "door_code"]
     every = SamplingBayesianEncoder(keep_categories="codes", max_categories=None).fit(X, y)
     assert "street_code" not in every.get_feature_names_out()  # of many categories, without a say
-
-
-@pytest.mark.parametrize("interactions", ["pairs", [("city", "user")], [("city", "street")]], ids=str)
-def test_named_interactions_leave_category_outputs_as_they_are(interactions):
-    X, y = make_table(2_000)
-    encoder = SamplingBayesianEncoder(["city", "user"], interactions=interactions, keep_categories="codes")
-    names = encoder.fit(X.drop(columns=["noise", "door"]), y).get_feature_names_out().tolist()
-    assert {"city_code", "user_code"} < {*names}
-    assert any("&" in name for name in names)
 
 
 def test_a_column_that_is_informative_with_a_number_only_has_category_outputs():
@@ -144,14 +134,6 @@ def test_torch_layers_have_the_same_category_outputs(kind, torch):
     np.testing.assert_array_equal(drawn[:, 1:], expected[:, 1:].astype(np.float32))
     np.testing.assert_allclose(layer.eval()(layer.codes(X)).numpy(), expected, rtol=1e-6)
     assert torch.is_tensor(layer.codes(X))
-
-
-@pytest.mark.parametrize(
-    "settings", [{"keep_categories": "hash"}, {"keep_categories": ["codes"]}, {"max_categories": 0}], ids=str
-)
-def test_unknown_category_outputs_raise_an_error(settings):
-    with pytest.raises(InputError, match=next(iter(settings))):
-        SamplingBayesianEncoder(**settings).fit([["a"], ["b"]] * 4, [0, 1] * 4)
 
 
 # ------------------------------------------------------------------------------------------ models

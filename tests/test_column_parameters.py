@@ -1,20 +1,16 @@
 """Parameters of boosters that speak of columns mean the columns of X, or are refused."""
 
-import inspect
-import re
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
 from catboost import CatBoostClassifier, CatBoostRegressor
 from lightgbm import LGBMClassifier, LGBMRegressor
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from xgboost import XGBClassifier, XGBRegressor, XGBRFClassifier
+from xgboost import XGBClassifier, XGBRegressor
 
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, recommended_encoder
 from sales import SILENT
@@ -147,36 +143,6 @@ def test_what_has_no_meaning_for_features_is_refused(estimator, fit_params, mess
         SamplingClassifier(estimator, random_state=0).fit(X, Y, **fit_params)
 
 
-def test_codes_are_told_apart_in_single_precision():
-    many = X.assign(code=X["code"] * 30_000_000)
-    with pytest.raises(InputError, match=r"'code' holds more than whole numbers from 0 to 16,777,216"):
-        SamplingClassifier(LGBMClassifier(**QUIET), random_state=0).fit(many, Y, categorical_feature=["code"])
-
-
-class OwnHistograms(HistGradientBoostingClassifier):
-    """A class that is derived from one of the library."""
-
-
-class OwnLightGBM(LGBMClassifier):
-    """Likewise."""
-
-
-def test_derived_classes_are_mapped_like_their_bases():
-    own = probabilities(OwnHistograms(max_iter=20, random_state=0, categorical_features=["city"]))
-    np.testing.assert_array_equal(own, probabilities(HISTOGRAMS))
-    own = probabilities(OwnLightGBM(**QUIET), categorical_feature=["city"])
-    np.testing.assert_array_equal(own, probabilities(LGBMClassifier(**QUIET)))
-
-
-def test_a_column_goes_before_a_feature_of_the_same_name():
-    table = X.rename(columns={"code": "city_code"})
-    booster = XGBRegressor(n_estimators=20, monotone_constraints={"city_code": 1})
-    model = SamplingRegressor(booster, SamplingBayesianEncoder(keep_categories="codes"), random_state=0).fit(table, Y)
-    with pytest.raises(InputError, match="Two outputs would be called 'city_code'"):
-        model.get_feature_names_out()
-    assert model.estimator_.get_params()["monotone_constraints"] == (0, 0, 1, 0)
-
-
 def test_the_sign_of_an_encoded_column_is_for_its_mean_in_arrays_too():
     for table, signs in ((X, {"city": 1}), (X, [1, 0, 0]), (X.to_numpy(), [1, 0, 0]), (X.to_numpy(), {0: 1})):
         booster = XGBRegressor(n_estimators=5, monotone_constraints=signs)
@@ -198,14 +164,6 @@ def test_columns_of_different_groups_are_not_combined(booster):
     with pytest.raises(InputError, match=r"keeps \['city', 'shop'\] apart, and the encoder combines them"):
         model.fit(both, Y)
     model.set_params(encoder__interactions=None).fit(both, Y)
-
-
-def test_gaps_in_a_category_of_catboost_are_new_categories():
-    model = SamplingClassifier(CatBoostClassifier(**CAT), random_state=0).fit(X, Y, cat_features=["code"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        gaps = model.predict_proba(X.assign(code=np.nan))
-    np.testing.assert_array_equal(gaps, model.predict_proba(X.assign(code=77.0)))
 
 
 def test_categories_of_catboost_are_for_members_only():
@@ -258,42 +216,3 @@ def test_amounts_of_columns_go_to_their_features(amounts):
         importance = dict(zip(model.get_feature_names_out(), model.feature_importances_, strict=True))
         assert importance["age"] == 0
         assert importance["code"] > 0
-
-
-KINDS = [
-    *(LGBMClassifier, LGBMRegressor, XGBClassifier, XGBRegressor, XGBRFClassifier),
-    *(CatBoostClassifier, CatBoostRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor),
-]
-ABOUT_COLUMNS = re.compile(
-    r"feature|column|categ|^cat_|constraint|_cst|^text|embedding|forced|quantization|border|ctr|contri|penalt|split|graph"
-)
-NO_COLUMNS = {
-    *("min_split_gain", "min_gain_to_split", "max_features", "colsample_bytree", "sub_feature", "feature_fraction"),
-    *("feature_fraction_seed", "feature_pre_filter", "feature_fraction_bynode", "colsample_bynode"),
-    *("sub_feature_bynode", "saved_feature_importance_type", "monotone_constraints_method", "cegb_penalty_split"),
-    *("monotone_constraining_method", "monotone_penalty", "monotone_splits_penalty", "ms_penalty", "mc_penalty"),
-    *("max_cat_threshold", "max_cat_to_onehot", "cat_l2", "cat_smooth", "predict_contrib", "is_predict_contrib"),
-    *("contrib", "enable_categorical", "output_borders", "feature_border_type", "feature_calcers", "text_processing"),
-    *("penalties_coefficient", "sparse_features_conflict_fraction", "gpu_cat_features_storage", "simple_ctr"),
-    *("combinations_ctr", "ctr_leaf_count_limit", "store_all_simple_ctr", "max_ctr_complexity", "ctr_description"),
-    *("final_ctr_computation_mode", "ctr_target_border_count", "ctr_history_unit", "counter_calc_method"),
-    *("target_border", "border_count"),
-}
-"""Parameters whose names look as if they were about columns."""
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_parameter_of_a_library_about_columns_is_mapped_or_refused(kind):
-    """A column that is not there is always noticed; a new version of a library may bring more parameters."""
-    of_fit = {*inspect.signature(kind.fit).parameters}
-    names = {*kind().get_params(), *inspect.signature(kind.__init__).parameters, *of_fit}
-    if kind is LGBMClassifier:
-        from lightgbm.basic import _ConfigAliases
-
-        names |= {alias for found in _ConfigAliases._get_all_param_aliases().values() for alias in found}
-    model = SamplingClassifier if is_classifier(kind()) else SamplingRegressor
-    for name in sorted(name for name in names - NO_COLUMNS if ABOUT_COLUMNS.search(name)):
-        given = {name: ("town",)}
-        estimator, fit_params = (kind(), given) if name in of_fit else (kind(**given), {})
-        with pytest.raises(InputError, match=r"town|names columns"):
-            model(estimator, random_state=0).fit(X, Y, **fit_params)

@@ -81,16 +81,6 @@ def test_scores_equal_those_of_cross_validate(name, model):
     np.testing.assert_allclose(scores["accuracy"], expected["test_accuracy"], rtol=1e-12)
 
 
-@pytest.mark.parametrize("encoder", ["target", "sampling", "one-hot", "ordinal"])
-def test_a_linear_model_does_not_depend_on_units(encoder):
-    X, y = small(400, "amount")
-    settings = {"encoders": [encoder], **PAIR}
-    usual = compare(X, y, **settings).best.scores[0]["r2"]
-    tiny = compare(X.assign(hour=X["hour"] * 1e4), y * 1e-6, **settings).best.scores[0]["r2"]
-    assert usual > 0.01
-    assert tiny == pytest.approx(usual, rel=1e-3)
-
-
 @pytest.mark.parametrize("target", ["fraud", "outcome", "amount"])
 def test_every_encoder_runs_on_every_task(target):
     X, y = small(120, target)
@@ -102,17 +92,6 @@ def test_every_encoder_runs_on_every_task(target):
     assert natives == ["LightGBM", "CatBoost", "HistGradient", "XGBoost"]
     others = compare(X, y, encoders=["target", "one-hot", "paper"], models=["linear", "forest"], repeats=1, cv=2)
     assert {cell.status for cell in others.cells} == {"done"}
-
-
-def test_whole_numbers_can_be_categories_of_every_encoder():
-    random = np.random.default_rng(0)
-    codes = random.integers(0, 12, 240)
-    y = random.random(240) < random.random(12)[codes]
-    encoders = [name for name in ENCODERS if name not in ("ordinal", "native")]
-    numbers = compare(pandas.DataFrame({"code": codes}), y, encoders=encoders, columns=["code"], **PAIR)
-    texts = compare(pandas.DataFrame({"code": [f"{code:02}" for code in codes]}), y, encoders=encoders, **PAIR)
-    for one, other in zip(numbers.cells, texts.cells, strict=True):
-        assert one.scores[0]["auc"] == pytest.approx(other.scores[0]["auc"], abs=1e-6), one.name
 
 
 @pytest.mark.parametrize(
@@ -229,32 +208,6 @@ def test_the_target_is_read_as_classes_or_numbers(y, classes, note):
     assert ("number" if classes is None else "classes") in rows.described
 
 
-def odd_tables():
-    X, y = small()
-    yield "all missing", X.assign(void=None), y, "single value are left out: void"
-    times = pandas.date_range("2024-01-01", periods=len(X), tz="Europe/Oslo")
-    yield "time zones", X.assign(day=times), y, ""
-    yield "three rows of a class", X, np.where(np.arange(len(X)) < 3, "rare", np.where(y, "yes", "no")), ""
-    yield "dates", X.assign(day=pandas.date_range("2024-01-01", periods=len(X)).where(y == 0)), y, ""
-    yield "missing numbers", X.assign(amount=X["amount"].where(X["amount"] > 50)), y, ""
-    yield "mixed cells", X.assign(mixed=[1, "one", None, 2.5, True] * 60), y, ""
-    yield "identifiers", X.assign(code=[f"id-{i}" for i in range(len(X))]), y, "'code' has another value in 100%"
-    yield "row numbers", X.assign(row=range(len(X))), y, "'row' numbers the rows"
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "note"), [case[1:] for case in odd_tables()], ids=[case[0] for case in odd_tables()]
-)
-def test_odd_tables_are_compared(X, y, note):
-    encoders = ["target", "one-hot", "leave-one-out", "moments", "sampling"]
-    result = compare(X, y, encoders=encoders, **PAIR)
-    forest = compare(X, y, encoders=["one-hot"], models={"forest": RandomForestClassifier(5)}, repeats=1, cv=2)
-    native = compare(X.iloc[:, :12], y, encoders=["native"], repeats=1, cv=2)
-    cells = [*result.cells, *forest.cells, *native.cells]
-    assert {cell.status for cell in cells} == {"done"}, [(cell.name, cell.status) for cell in cells]
-    assert note in " ".join([*result.rows.notes, *result.rows.warnings])
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -301,15 +254,6 @@ def test_rows_are_predicted_from_earlier_ones():
     assert all(train.max() < test.min() for train, test in found.folds)
     with pytest.raises(InputError, match="not dates such as 2024-12-31"):
         compare(X.assign(day=days.strftime("%d/%m/%Y")), y, time="day")
-
-
-def test_own_encoders_and_models_have_their_names():
-    X, y = small()
-    encoders = {"mine": TargetEncoder(), "whole": SamplingClassifier(), "theirs": "target"}
-    result = compare(X, y, encoders=encoders, models={"logistic": LogisticRegression(max_iter=1000)}, repeats=1, cv=2)
-    assert [cell.name for cell in result.cells] == ["mine + logistic", "whole + logistic", "theirs + logistic"]
-    assert result.cells[0].scores == result.cells[2].scores  # an encoder without a seed gets one
-    assert result.best.estimator.fit(X, y).predict_proba(X).shape == (300, 2)
 
 
 # ------------------------------------------------------------------------------------------------ runs

@@ -1,13 +1,12 @@
 """One table in every container: the same draws, and output where `set_output` wants it."""
 
-import datetime
-
 import numpy as np
 import pandas
 import polars
 import pyarrow
 import pytest
 import sklearn
+from sklearn.compose import make_column_selector
 
 from catbayes import SamplingBayesianEncoder
 
@@ -100,21 +99,6 @@ def test_posteriors_come_in_the_library_of_the_table(container):
     assert list(names) == wanted
 
 
-def test_dates_pass_through_as_objects_or_in_a_frame():
-    table = pandas.DataFrame({"city": ["a", "b"] * 10, "day": [datetime.datetime(2024, 1, 1)] * 20})
-    encoder = SamplingBayesianEncoder(random_state=0)
-    assert encoder.fit_transform(table, [0, 1] * 10).dtype == object
-    frame = encoder.set_output(transform="pandas").fit_transform(table, [0, 1] * 10)
-    assert frame["day"].dtype == table["day"].dtype
-
-
-def test_missing_numbers_pass_through_as_nan():
-    table = polars.DataFrame({"city": ["a", "b"] * 10, "n": [1, None] * 10})
-    features = SamplingBayesianEncoder(random_state=0).fit_transform(table, [0, 1] * 10)
-    assert np.isnan(features[1::2, 1]).all()
-    assert (features[::2, 1] == 1).all()
-
-
 def test_columns_by_name_position_and_all():
     table = MAKERS["pandas"]()
     assert SamplingBayesianEncoder(["items"]).fit(table, Y).columns_ == ["items"]
@@ -126,12 +110,28 @@ def test_columns_by_name_position_and_all():
     assert SamplingBayesianEncoder().fit(numbered, [0, 1] * 10).columns_ == [0, 1]
 
 
-def test_lists_of_mixed_cells_are_not_turned_into_text():
-    encoder = SamplingBayesianEncoder().fit([["a", 1], ["b", 2], ["a", 2]], [0, 1, 1])
-    assert encoder.evidence_.columns[1].values == (1, 2)
-
-
 def test_integer_categories_are_shown_as_they_are():
     ids = [2**60 + 1, 2**60 + 3] * 10
     frame = SamplingBayesianEncoder(["id"]).fit(pandas.DataFrame({"id": ids}), [0, 1] * 10).posteriors_["id"]
     assert frame["category"].tolist()[:2] == [2**60 + 1, 2**60 + 3]
+
+
+def test_columns_are_named_as_for_a_column_transformer():
+    X = pandas.DataFrame({"city": ["Oslo", "Rome"] * 10, "shop": ["a", "b"] * 10, "age": range(20)})
+    y = [0, 1] * 10
+    chosen = {
+        "city": ["city"],
+        make_column_selector(dtype_exclude="number"): ["city", "shop"],
+        (lambda X: [column for column in X if column != "age"]): ["city", "shop"],
+        (lambda X: [False, True, False]): ["shop"],
+        (lambda X: slice(0, 2)): ["city", "shop"],
+    }
+    for columns, expected in chosen.items():
+        encoder = SamplingBayesianEncoder(columns, random_state=0)
+        assert encoder.fit(X, y).columns_ == expected
+        again = encoder.partial_fit(X, y).transform(X)
+        assert SamplingBayesianEncoder(expected, random_state=0).fit(X, y).partial_fit(X, y).transform(X).tolist() == (
+            again.tolist()
+        )
+    array = SamplingBayesianEncoder(lambda X: [X.shape[1] - 1]).fit(X.to_numpy(dtype=object)[:, :2], y)
+    assert array.columns_ == [1]

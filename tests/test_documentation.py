@@ -36,23 +36,6 @@ def test_the_reference_has_a_place_for_every_public_name_and_for_no_other(tmp_pa
         assert f"   {module}\n" in pages["index"]
 
 
-def test_a_name_is_documented_where_users_import_it_from():
-    reference = load_reference()
-    homes = {name.name: name.home for name in reference.listed("catbayes")}
-    assert set(homes.values()) == {"catbayes"}
-    families = {name.name: name.home for name in reference.listed("catbayes.families")}
-    assert families["BetaBernoulli"] == "catbayes.families"
-
-
-def test_members_are_ours_and_not_those_of_scikit_learn():
-    from catbayes import SamplingBayesianEncoder, SamplingClassifier
-
-    members = load_reference().members(SamplingBayesianEncoder)
-    assert {"predict", "predict_proba", "predict_category_interval"} <= {*load_reference().members(SamplingClassifier)}
-    assert {"fit", "transform", "sample", "partial_fit", "posteriors_"} <= {*members}
-    assert not {"get_params", "set_output", "set_fit_request"} & {*members}
-
-
 def links(text):
     """Targets of Markdown links outside of code."""
     prose = re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL)
@@ -85,16 +68,6 @@ def test_every_example_of_the_gallery_is_run_and_draws():
         assert "fetch_" not in text, "data come from the network"
         assert "datasets.load" not in text, "data come from the network"
         assert "plt" in text, "nothing is drawn"
-
-
-def test_the_front_page_has_the_verdict_on_the_paper_that_the_command_wrote():
-    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    claims = page.partition("The claim is that sampling beats LeaveOneOutEncoder.")[2].partition("###")[0]
-    words = re.findall(r"\*\*(.+?)\*\*", claims)
-    assert sorted(words) == ["does not hold", "within noise", "within noise", "within noise"]
-    assert "On 20 new splits" in claims
-    claim = "does not hold on one of its four tables and is within noise on the other three, on twenty new splits"
-    assert claim in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
 def tables_of(name):

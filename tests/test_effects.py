@@ -17,7 +17,6 @@ from catbayes import SamplingBayesianEncoder, SamplingClassifier, SamplingRegres
 from catbayes.effects.gibbs import learn
 from catbayes.effects.mixed import Components, Crossed, Equations, solve
 from catbayes.errors import InputError
-from catbayes.kinds import Nested
 
 SIZES = (30, 12)
 
@@ -79,28 +78,6 @@ def test_true_effects_lie_in_their_intervals_as_often_as_these_say(nested):
         ranks += [norm.cdf(t - t.mean(), m - m.mean(), np.sqrt(v)) for t, m, v in pairs]
     share = np.histogram(np.concatenate(ranks), bins=5, range=(0.0, 1.0))[0] / sum(map(len, ranks))
     np.testing.assert_allclose(share, 0.2, atol=0.035)
-
-
-@pytest.mark.parametrize("place", [0, 59])
-def test_of_many_numbers_the_one_that_the_target_bends_with_is_no_effect_of_a_category(place):
-    """240 rows are too few for 60 curves, so that few numbers bend: which ones does not depend on their order."""
-    random = np.random.default_rng(0)
-    numbers = random.normal(size=(240, 60))
-    x = numbers[:, place]
-    X = pd.DataFrame(numbers, columns=[f"x{number}" for number in range(60)])
-    X["far"] = np.where(np.abs(x) > 1.0, "yes", "no")
-    y = 3.0 * np.abs(x) + x + 0.3 * random.normal(size=240)
-    found = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, y).posteriors_["far"]
-    assert abs(found["raw_mean"][1] - found["raw_mean"][0]) > 3.0
-    assert found["effect"].abs().max() < 0.3
-
-
-@pytest.mark.calibration
-def test_variances_are_found():
-    equations = [Equations.of(design, z, np.ones(len(z))) for design, z, _ in map(crossed, range(30))]
-    found = [learn(one, np.random.default_rng(0))[0] for one in equations]
-    usual = np.exp(np.mean([np.log([one.noise, *one.columns]) for one in found], axis=0))
-    np.testing.assert_allclose(usual, [1.0, 1.0, 0.25], rtol=0.25)
 
 
 def test_eight_schools_are_as_in_the_book():
@@ -216,14 +193,6 @@ def test_order_of_rows_changes_nothing_and_a_weight_of_two_is_two_rows():
     np.testing.assert_allclose(repeated[:, [1, 3]], once[:, [1, 3]], atol=0.02)  # quantiles of numbers differ a bit
 
 
-def test_effects_move_with_the_target_and_not_with_its_unit():
-    X, y, _ = frame(4, n_rows=300)
-    encoder = SamplingBayesianEncoder(effects=True, random_state=0)
-    first = encoder.fit(X, y).transform(X)[:, 1]
-    second = encoder.fit(X, 10.0 * y + 1000.0).transform(X)[:, 1]
-    np.testing.assert_allclose(second, 10.0 * first, rtol=1e-6, atol=1e-6)
-
-
 def test_an_unseen_category_has_no_effect_and_a_missing_one_by_its_policy():
     X, y, _ = frame(5)
     X.loc[X.index % 5 == 0, "a"] = None
@@ -268,10 +237,6 @@ def test_what_cannot_have_effects_says_so():
     ):
         with pytest.raises(InputError, match="all rows at once"):
             call()
-    with pytest.raises(InputError, match="go with folds"):
-        SamplingBayesianEncoder(effects=True, own_target="ordered").fit(X, y)
-    with pytest.raises(InputError, match="expected True, False"):
-        SamplingBayesianEncoder(effects="yes").fit(X, y)
 
 
 def test_layers_have_no_effects(torch):
@@ -293,15 +258,6 @@ def test_models_of_numbers_have_effects_and_gain_by_them():
         scores[effects] = model.score(X[700:], y[700:])
     assert scores["auto"] > scores[False]
     assert not SamplingClassifier(random_state=0).fit(X[:200], y[:200] > 2.0).encoder_.effects
-
-
-def test_doubt_about_an_effect_is_part_of_the_doubt_of_a_prediction():
-    X, y, _ = frame(9, n_rows=800)
-    X.loc[:1, "a"] = ["rare", "rare"]
-    encoder = SamplingBayesianEncoder(prior=Scaled(10), effects=True)
-    model = SamplingRegressor(Ridge(), encoder, random_state=0).fit(X, y)
-    _, spread = model.predict(X, return_std=True)
-    assert spread[0] > 1.7 * np.median(spread)
 
 
 def imports(seed, slopes=1.0, n_rows=6_000, n_categories=600):
@@ -359,55 +315,6 @@ def test_slopes_go_to_files_and_not_to_queries():
     np.testing.assert_array_equal(load(file).transform(X), encoder.transform(X))
     with pytest.raises(InputError, match="goes by its numbers"):
         encoder.to_sql()
-    for slopes, message in (
-        ({"x": ["other"]}, "is not an encoded column"),
-        ({"category": ["price"]}, "is no column of numbers"),
-        ({"category": "x"}, "or columns with lists"),
-        ({"category": ["x", "x"]}, "twice"),
-        ({"category": ["gaps"]}, "no column of numbers"),
-        ("all", '"slopes"'),
-    ):
-        with pytest.raises(InputError, match=message):
-            SamplingBayesianEncoder(["category"], effects=slopes).fit(X.assign(gaps=np.nan), y)
-
-
-def test_effects_stay_with_their_categories_where_a_table_of_parents_names_others():
-    random = np.random.default_rng(0)
-    X = pd.DataFrame({"c": random.choice(list("bdf"), 600)})
-    y = X["c"].map({"b": -3.0, "d": 0.0, "f": 3.0}) + random.normal(size=600)
-    parents = {letter: "north" if letter < "d" else "south" for letter in "abcdef"}
-    encoder = SamplingBayesianEncoder(effects=True, kinds={"c": Nested(parents)}, random_state=0)
-    trained = encoder.set_output(transform="pandas").fit_transform(X, y)["c_effect"]
-    found = encoder.transform(pd.DataFrame({"c": list("abcdef")}))["c_effect"]
-    np.testing.assert_allclose(found, [0.0, -3.0, 0.0, 0.0, 0.0, 3.0], atol=0.3)
-    assert np.corrcoef(trained, X["c"].map({"b": -3.0, "d": 0.0, "f": 3.0}))[0, 1] > 0.95
-    table = encoder.posteriors_["c"].set_index("category")["effect"]
-    np.testing.assert_allclose(table[list("bdf")], found[[1, 3, 5]])
-
-
-def test_a_class_that_a_fold_keeps_to_itself_leaves_effects_finite():
-    random = np.random.default_rng(0)
-    X = pd.DataFrame({"a": random.choice(list("uvw"), 300), "x": random.normal(size=300)})
-    y = np.where(np.arange(300) == 7, "rare", random.choice(["one", "two"], 300))
-    assert np.isfinite(SamplingBayesianEncoder(effects=True, random_state=0).fit_transform(X, y)).all()
-    assert np.isfinite(SamplingBayesianEncoder(effects=True, random_state=0).fit_transform(X, y == "rare")).all()
-
-
-def test_numbers_bend_whatever_comes_first_and_take_part_in_arrays_too():
-    random = np.random.default_rng(0)
-    x = np.sort(np.maximum(random.normal(size=4_000), 0.0))
-    a = np.where(random.random(4_000) < 1.0 / (1.0 + np.exp(-3.0 * x + 2.0)), "p", "q")
-    y = 5.0 * np.abs(x - 1.0) + (a == "p") + random.normal(size=4_000)
-    X = pd.DataFrame({"a": a, "x": x})
-    order = random.permutation(4_000)
-    encoder = SamplingBayesianEncoder([0], effects=True, random_state=0)
-    effects = [
-        encoder.fit(given.iloc[rows] if given is X else given[rows], y[rows]).posteriors_[name]["effect"].to_numpy()
-        for given, name, rows in ((X, "a", slice(None)), (X, "a", order), (X.to_numpy(object), 0, slice(None)))
-    ]
-    np.testing.assert_allclose(effects[1], effects[0], atol=1e-6)
-    np.testing.assert_allclose(effects[2], effects[0], atol=1e-6)
-    np.testing.assert_allclose(effects[0][:2], [0.5, -0.5], atol=0.15)
 
 
 def test_the_effects_of_classes_move_with_the_draws_of_their_own_class():
@@ -430,24 +337,6 @@ def test_the_effects_of_classes_move_with_the_draws_of_their_own_class():
     correlation = np.corrcoef(draws[:, :6].T)[:3, 3:]
     np.testing.assert_allclose(np.diag(correlation), 1.0, atol=0.01)
     assert (correlation[~np.eye(3, dtype=bool)] < 0.0).all()
-
-
-@pytest.mark.parametrize("n_out", [1, 400])
-def test_rows_of_no_weight_change_no_effect_whatever_categories_and_numbers_they_hold(n_out):
-    X, y, _ = imports(4, n_rows=600, n_categories=20)
-    X["region"], X["always"] = X["category"].str[:1], 1.0
-    out = pd.DataFrame({name: [f"out {number}" for number in range(n_out)] for name in ("category", "region")})
-    out.loc[0, "region"] = None
-    out["x"], out["other"], out["always"] = 1e6, np.arange(n_out) % 7, 2.0
-    every = pd.concat([out[X.columns], X], ignore_index=True)
-    weight = np.r_[np.zeros(n_out), np.ones(600)]
-    for slopes in (True, "slopes", {"category": ["x"]}):
-        encoder = SamplingBayesianEncoder(["category", "region"], effects=slopes, random_state=0)
-        part = encoder.fit(X, y).transform(X)
-        whole = encoder.fit(every, np.r_[np.full(n_out, 99.0), y], sample_weight=weight).transform(X)
-        np.testing.assert_allclose(whole, part, rtol=1e-9, atol=1e-9)
-        new = X.iloc[[0, 0]].assign(category=["out 0", "stranger"], region=["out 0", "stranger"])
-        np.testing.assert_array_equal(*encoder.transform(new))
 
 
 def test_of_hundreds_of_columns_those_that_tell_of_the_target_have_effects_and_noise_has_none():

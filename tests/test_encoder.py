@@ -1,6 +1,5 @@
 """The encoder end to end: every path equals the plain loop, and nothing disturbs a draw."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -14,12 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.multiclass import type_of_target
 
 import reference
-from cases import PRIORS, as_read, make_target, parameters
-from catbayes import InputError, InputWarning, SamplingBayesianEncoder, Scaled, load
+from cases import PRIORS, make_target, parameters
+from catbayes import InputError, InputWarning, SamplingBayesianEncoder, Scaled
 from catbayes.families import BetaBernoulli, DirichletCategorical, NormalGamma
 from catbayes.inspect import shrinkage
 from catbayes.mappings import PosteriorMoments
-from catbayes.priors import Empirical
 
 
 def make_table(family, n_rows=60, seed=0):
@@ -112,17 +110,6 @@ def test_the_first_rows_and_the_first_draws_do_not_change_when_more_follow(famil
     np.testing.assert_array_equal(encoder.sample(many, 1), whole[:1])
 
 
-def test_the_first_copy_is_the_result_of_fit_transform():
-    codes, y, weight = make_table("bernoulli")
-    encoder = SamplingBayesianEncoder("all", temperature=1.0, random_state=0)
-    copies = encoder.augment(codes[:, None], y, 3, sample_weight=weight)
-    single = clone(encoder).fit_transform(codes[:, None], y, weight)
-    np.testing.assert_array_equal(copies.X[: len(y)], single)
-    np.testing.assert_array_equal(copies.y, np.tile(y, 3))
-    np.testing.assert_allclose(copies.sample_weight, np.tile(weight, 3) / 3)
-    assert not (copies.X[: len(y)] == copies.X[len(y) : 2 * len(y)]).any()
-
-
 def test_seeds():
     codes, y, _ = make_table("normal")
     X = codes[:, None]
@@ -134,19 +121,6 @@ def test_seeds():
     free = SamplingBayesianEncoder("all", family="normal", temperature=1.0)
     assert (free.fit_transform(X, y) != free.fit_transform(X, y)).all()
     np.testing.assert_array_equal(free.sample(X), free.sample(X))
-
-
-@pytest.mark.parametrize(
-    "encoder", [SamplingBayesianEncoder("all", random_state=0), SamplingBayesianEncoder("all", mapping="moments")]
-)
-def test_pickle_and_clone(encoder):
-    codes, y, _ = make_table("bernoulli")
-    encoder = clone(encoder).fit(codes[:, None], y)
-    again = pickle.loads(pickle.dumps(encoder))
-    np.testing.assert_array_equal(again.transform(codes[:, None]), encoder.transform(codes[:, None]))
-    assert "SamplingBayesianEncoder" in encoder._repr_html_()
-    own = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=2, beta=8))
-    assert clone(own).get_params()["prior"].beta == 8
 
 
 # ----------------------------------------------------------- reading X and y
@@ -171,16 +145,6 @@ def test_the_family_follows_scikit_learns_reading_of_y(y):
     assert encoder.family_ is wanted[type_of_target(np.asarray(y))]
     if encoder.family_ is not NormalGamma:
         assert list(encoder.classes_) == sorted(set(y))
-
-
-def test_labels_of_any_type_only_name_the_outputs():
-    codes, y, _ = make_table("categorical")
-    X = codes[:, None]
-    plain = SamplingBayesianEncoder("all", random_state=0).fit_transform(X, y)
-    named = SamplingBayesianEncoder("all", random_state=0)
-    np.testing.assert_array_equal(named.fit_transform(X, np.array(["ant", "bee", "cat"])[y]), plain)
-    assert named.get_feature_names_out(["c"]).tolist() == ["c_ant", "c_bee", "c_cat"]
-    np.testing.assert_allclose(plain.sum(axis=1), 1.0)
 
 
 @pytest.mark.parametrize("family", PRIORS)
@@ -232,33 +196,6 @@ def test_unseen_categories_are_drawn_from_the_prior():
     draws = encoder.sample(np.full((20_000, 1), "new"))[0, :, 0]
     assert draws.mean() == pytest.approx(0.25, abs=0.005)
     assert draws.var() == pytest.approx(0.25 * 0.75 / 9, rel=0.05)
-
-
-# ----------------------------------------------------------------------- priors
-
-
-def test_the_papers_regression_prior_and_its_unseen_categories():
-    codes, y, _ = make_table("normal")
-    encoder = SamplingBayesianEncoder("all", prior=Scaled(0.1, strength=0)).fit(codes[:, None], y)
-    column = encoder.encoding_.columns[0]
-    prior = column.prior
-    assert prior.strength == 0  # equation 12
-    assert prior.alpha == pytest.approx(0.1 * len(y) / 2)  # 13
-    assert prior.beta == pytest.approx(0.05 * ((y - y.mean()) ** 2).sum())  # 14
-    np.testing.assert_allclose(encoder.transform([[0]])[0, 0], y[codes == 0].mean())  # nothing shrinks
-    assert column.family.strength[column.index.unseen] == 1
-    assert encoder.transform([[99]])[0, 0] == pytest.approx(y.mean())
-
-
-def test_a_noise_column_gets_a_strong_prior_and_a_telling_one_a_weak_prior():
-    random = np.random.default_rng(0)
-    group = random.integers(0, 100, 5000)
-    rate = random.random(100)[group]
-    X = np.column_stack([group, random.integers(0, 100, 5000)])
-    encoder = SamplingBayesianEncoder("all", prior=Empirical()).fit(X, (random.random(5000) < rate).astype(int))
-    telling, noise = (column.prior.strength for column in encoder.encoding_.columns)
-    assert 1 < telling < 4  # rates were uniform: Beta(1, 1)
-    assert noise > 200
 
 
 # ---------------------------------------------------------------- folds and routing
@@ -316,18 +253,6 @@ def test_posteriors_are_frames_that_can_be_read():
 # -------------------------------------------------------------------- odd, but fair
 
 
-@pytest.mark.parametrize("prior", ["empirical", 5, Scaled(0), Scaled(0.1)], ids=str)
-@pytest.mark.parametrize("family", PRIORS)
-def test_a_column_of_missing_values_has_the_prior_of_the_target(family, prior):
-    _, y, _ = make_table(family, 100)
-    X = np.full((100, 1), None, dtype=object)
-    encoder = SamplingBayesianEncoder(family=family, prior=prior, missing="prior", random_state=0)
-    assert np.isfinite(encoder.fit_transform(X, y)).all()
-    if not isinstance(prior, Scaled):
-        wanted = np.eye(3)[y].mean(axis=0) if family == "categorical" else as_read(family, y).mean()
-        np.testing.assert_allclose(encoder.transform(X)[0], wanted, rtol=1e-6)
-
-
 def test_a_column_that_changed_its_type_is_noticed():
     encoder = SamplingBayesianEncoder("all").fit(np.array([[1], [2]] * 10), [0, 1] * 10)
     with pytest.warns(InputWarning, match="held number values at fit and holds str"):
@@ -335,22 +260,6 @@ def test_a_column_that_changed_its_type_is_noticed():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         encoder.transform(np.array([[7]]))  # merely unseen
-
-
-def test_single_precision_and_time_zones_are_other_types():
-    sizes, days = np.array([[0.1], [0.2]] * 10), pandas.date_range("2024-01-01", periods=2).repeat(10)
-    encoder = SamplingBayesianEncoder("all").fit(sizes, [0, 1] * 10)
-    with pytest.warns(InputWarning, match="held number values at fit and holds float32"):
-        encoder.transform(sizes.astype(np.float32)[:2])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        encoder.transform(np.array([[0.75], [0.3]]))  # merely unseen
-    encoder.fit(pandas.DataFrame({"day": days}), [0] * 10 + [1] * 10)
-    with pytest.warns(InputWarning, match="holds datetime with a time zone"):
-        encoder.transform(pandas.DataFrame({"day": days.tz_localize("UTC")}))
-    encoder.fit(pandas.DataFrame({"day": days.tz_localize("Asia/Tokyo")}), [0] * 10 + [1] * 10)
-    with pytest.warns(InputWarning, match="held datetime with a time zone values at fit and holds datetime values"):
-        encoder.transform(pandas.DataFrame({"day": days}))
 
 
 @pytest.mark.parametrize("own_target", ["exclude", "cross_fit"])
@@ -381,18 +290,6 @@ def test_training_draws_are_those_of_fit_transform_and_augment():
     np.testing.assert_array_equal(draws.copies(3, [5, 7]), copies.reshape(3, 40, 2)[:, [5, 7]].reshape(6, 2))
 
 
-def test_amounts_are_encoded_as_their_logarithms_would_be():
-    codes, y, weight = make_table("lognormal", 300)
-    settings = {"columns": "all", "random_state": 0}
-    logged = SamplingBayesianEncoder(family="normal", **settings)
-    amounts = SamplingBayesianEncoder(family="lognormal", **settings)
-    X = codes[:, None]
-    np.testing.assert_array_equal(amounts.fit_transform(X, y, weight), logged.fit_transform(X, np.log(y), weight))
-    np.testing.assert_array_equal(amounts.transform(X), logged.transform(X))
-    assert amounts.posteriors_[0]["raw_mean"].equals(logged.posteriors_[0]["raw_mean"])
-    assert amounts.augment(X, y).y[:300].tolist() == y.tolist()  # what a model predicts stays as it is
-
-
 @pytest.mark.parametrize("as_array", [False, True])
 @pytest.mark.parametrize("how", ["train", "sample", "row_id", "strata"])
 def test_encoders_of_one_seed_beside_each_other_draw_apart(how, as_array):
@@ -415,18 +312,6 @@ def test_encoders_of_one_seed_beside_each_other_draw_apart(how, as_array):
         }[how]()
         deviations.append(drawn[:, 0].astype(float) - encoder.transform(own)[:, 0].astype(float))
     assert abs(np.corrcoef(deviations)[0, 1]) < (0.1 if how != "strata" else 0.25)
-
-
-def test_the_draws_of_an_array_are_those_of_its_parts_and_of_its_file(tmp_path):
-    random = np.random.default_rng(0)
-    X, y, weight = random.integers(0, 9, (300, 1)), random.integers(0, 2, 300), random.random(300)
-    whole = SamplingBayesianEncoder(random_state=0).fit(X, y, weight)
-    parts = SamplingBayesianEncoder(random_state=0)
-    for rows in np.array_split(random.permutation(300), 7):
-        parts.partial_fit(X[rows], y[rows], weight[rows])
-    np.testing.assert_allclose(parts.sample(X, 2), whole.sample(X, 2), rtol=1e-9)
-    whole.save(tmp_path / "encoder")
-    np.testing.assert_array_equal(load(tmp_path / "encoder").sample(X, 2), whole.sample(X, 2))
 
 
 @pytest.mark.parametrize("target", ["classes", "numbers"])

@@ -6,17 +6,14 @@ import re
 import sqlite3
 import subprocess
 import sys
-from decimal import Decimal
 from itertools import product
 
 import duckdb
 import numpy as np
 import onnx
 import onnxruntime
-import pandas
 import polars
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from catbayes import InputError, SamplingBayesianEncoder, Scaled
 from catbayes.kinds import Nested
@@ -162,25 +159,6 @@ def test_a_graph_gives_what_transform_gives(encoder):
     np.testing.assert_array_equal(by_onnx(encoder.to_onnx(), new), encoder.transform(new))
 
 
-@EACH_DATABASE
-@pytest.mark.parametrize("missing", ["prior", "error"])
-def test_a_query_gives_null_where_transform_raises(dialect, missing):
-    encoder = SamplingBayesianEncoder("all", unseen="error", missing=missing)
-    train = TRAIN.drop_nulls()
-    encoder.fit(train, TARGETS["bernoulli"][: train.height])
-    unseen = {"shop": ([999], True), "size": ([None], missing == "error")}
-    for name, (values, refused) in unseen.items():
-        table = train[:1].with_columns(polars.Series(name, values, dtype=train[name].dtype))
-        found = encoded_by(dialect, encoder, table)
-        assert (found[f"{name}_encoded"][0] is None) == refused
-        assert sum(column[0] is None for column in found) == refused
-        if refused:
-            with pytest.raises(InputError):
-                encoder.transform(table)
-        else:
-            np.testing.assert_allclose(found.to_numpy(), encoder.transform(table), rtol=1e-12)
-
-
 COLLATED = {"sqlite": ("sqlite3", "TEXT COLLATE NOCASE"), "duckdb": ("duckdb", "VARCHAR COLLATE NOCASE")}
 
 
@@ -212,15 +190,6 @@ def test_nan_in_a_parquet_file_is_missing(tmp_path):
         np.testing.assert_allclose(found["size_encoded"], encoder.transform(new)[:, 0])
     assert "CAST('NaN' AS DOUBLE PRECISION)" in encoder.to_sql("postgres")  # equal to itself there
     assert "nan" not in encoder.to_sql("mysql").lower()
-
-
-def test_a_column_without_any_value_can_be_exported():
-    train = polars.DataFrame({"city": [None, None, None]}, schema={"city": polars.String})
-    new = polars.DataFrame({"city": [None, "a"]})
-    for missing in ("category", "prior"):
-        encoder = SamplingBayesianEncoder(missing=missing).fit(train, [0, 1, 1])
-        np.testing.assert_allclose(encoded_by("duckdb", encoder, new).to_numpy(), encoder.transform(new), rtol=1e-12)
-        np.testing.assert_array_equal(by_onnx(encoder.to_onnx(), new), encoder.transform(new))
 
 
 def test_the_empty_string_is_a_category_if_it_was_one_at_fit():
@@ -289,60 +258,6 @@ def test_names_in_a_graph_are_clean_and_unique():
     about = {entry.key: entry.value for entry in model.metadata_props}
     assert about["a_b_2"] == '"a-b"'
     assert about["a_b_encoded"] == '["a b_encoded_mean", "a b_encoded_square"]'
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ([1, "a", 1], "of several types, text, whole numbers"),
-        ([Decimal(1), Decimal(2), Decimal(1)], r"the category Decimal\('1'\)"),
-    ],
-)
-def test_categories_that_cannot_be_compared_elsewhere_are_refused(values, words):
-    encoder = SamplingBayesianEncoder("all").fit(
-        pandas.DataFrame({"odd": pandas.Series(values, dtype=object)}), [0, 1, 1]
-    )
-    for export in (encoder.to_sql, encoder.to_onnx):
-        with pytest.raises(InputError, match=words):
-            export()
-
-
-def test_values_without_a_literal_or_type_are_refused():
-    def fitted(*values):
-        return SamplingBayesianEncoder("all").fit(pandas.DataFrame({"odd": values}), [0, 1, 1])
-
-    with pytest.raises(InputError, match="no SQL for it"):
-        fitted(1.0, np.inf, 2.0).to_sql()
-    with pytest.raises(InputError, match="has dates, and ONNX has no such type"):
-        fitted(*KNOWN["day"]).to_onnx()
-    with pytest.raises(InputError, match="more than 64 bits"):
-        fitted(1, 2**63, 2).to_onnx()
-
-
-def test_an_export_needs_a_fitted_encoder_with_names_and_room_for_new_ones():
-    with pytest.raises(NotFittedError):
-        SamplingBayesianEncoder().to_sql()
-    with pytest.raises(InputError, match="Fit it on a frame"):
-        SamplingBayesianEncoder().fit([["a"], ["b"]], [0, 1]).to_onnx()
-    taken = polars.DataFrame({"city": ["a", "b"], "city_encoded": [1, 2]})
-    with pytest.raises(InputError, match="has a column 'city_encoded' already"):
-        SamplingBayesianEncoder().fit(taken, [0, 1]).to_sql()
-    unnamed = SamplingBayesianEncoder().fit(pandas.DataFrame({"": ["a", "b", "b"]}), [0, 1, 1])
-    for export in (unnamed.to_sql, unnamed.to_onnx):
-        with pytest.raises(InputError, match=r"A column is called ''.*Rename that column"):
-            export()
-
-
-def test_names_that_differ_in_capitals_only_are_refused():
-    """DuckDB finds the one column if the other is wanted, whether it is encoded or not."""
-    table = pandas.DataFrame({"City": ["a", "b", "b"], "city": ["x", "x", "y"]})
-    for columns in ("all", ["City"], ["city"]):
-        with pytest.raises(InputError, match=r"differ only in capitals.*Rename one"):
-            SamplingBayesianEncoder(columns).fit(table, [0, 1, 1]).to_sql()
-    other = pandas.DataFrame({"city": ["a", "b", "b"], "Age": [1, 2, 3], "age": [3, 2, 1]})
-    assert '"city_encoded"' in SamplingBayesianEncoder().fit(other, [0, 1, 1]).to_sql()
-    with pytest.raises(InputError, match="or classes"):
-        SamplingBayesianEncoder().fit(table[["city"]], ["No", "no", "yes"]).to_sql()
 
 
 def test_the_name_of_the_table_is_checked():

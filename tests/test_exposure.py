@@ -6,11 +6,9 @@ import pandas
 import polars
 import pyarrow
 import pytest
-import sklearn
 from scipy.stats import spearmanr
-from sklearn.pipeline import make_pipeline
 
-from catbayes import InputError, SamplingBayesianEncoder, encode, gather, load
+from catbayes import InputError, SamplingBayesianEncoder, gather
 from catbayes.families import GammaPoisson
 
 random = np.random.default_rng(0)
@@ -91,15 +89,6 @@ def test_parts_can_be_added_merged_and_taken_out_again():
     )
 
 
-def test_without_exposure_a_row_has_one_unit_however_it_is_weighted(tmp_path):
-    whole = make().fit(X, Y, W)
-    parts = [make().fit(X[rows], Y[rows], W[rows]) for rows in (slice(0, 250), slice(250, None))]
-    for encoder in (whole, parts[0] + parts[1], (parts[0] + parts[1]) - parts[1], whole.forget(0.3)):
-        assert encoder.evidence_.exposure == 1.0
-    make().fit(X, Y, W, exposure=E).save(tmp_path / "exposed")
-    assert load(tmp_path / "exposed").evidence_.exposure == pytest.approx(np.average(E, weights=W))
-
-
 def test_exposure_is_a_rate_with_a_weight():
     """In every way of training; and one number serves all rows."""
     given, rate = {"exposure": E}, Y / E
@@ -129,15 +118,6 @@ def test_a_training_draw_comes_from_the_other_events_in_the_other_units():
         assert features[:, row].mean() == pytest.approx(alpha / beta, abs=5 * error)
 
 
-@pytest.mark.parametrize("unit", [365.25, 1e-3])
-def test_draws_do_not_depend_on_the_unit(unit):
-    years = make().fit_transform(X, Y, exposure=E)
-    other = make(prior=GammaPoisson(3.0, 2.0 * unit)).fit_transform(X, Y, exposure=E * unit)
-    np.testing.assert_allclose(other * unit, years, rtol=1e-9)
-    years, other = (make(prior="empirical").fit(X, Y, exposure=E * size).transform(X) for size in (1.0, unit))
-    np.testing.assert_allclose(other * unit, years, rtol=1e-9)
-
-
 @pytest.mark.parametrize("unit", [365.25, 1.0, 1e-3])
 @pytest.mark.parametrize("clumped", [False, True])
 def test_training_features_do_not_leak_the_own_events(unit, clumped):
@@ -148,27 +128,6 @@ def test_training_features_do_not_leak_the_own_events(unit, clumped):
     feature = encoder.fit_transform(category[:, None], y, exposure=units * unit)[:, 0]
     within = [spearmanr(feature[category == c], (y / units)[category == c])[0] for c in range(40)]
     assert abs(np.mean(within)) < 0.25
-
-
-def test_units_are_routed_to_the_encoder():
-    with sklearn.config_context(enable_metadata_routing=True):
-        pipeline = make_pipeline(make().set_fit_request(exposure=True))
-        routed = pipeline.fit_transform(X, Y, exposure=E)
-    np.testing.assert_array_equal(routed, make().fit_transform(X, Y, exposure=E))
-
-
-def test_encode_takes_rates_and_exposure(tmp_path):
-    table = TABLE.assign(rate=Y / E)
-    fitted, plain = make().fit(X, Y, exposure=E), make().fit(X, Y / E, E)
-    asked = {"n_draws": 1, "row_id": "id", "target": "rate"}
-    paths = [
-        encode(table, encoder, tmp_path / name, weight="years", **asked)
-        for name, encoder in (("a.parquet", fitted), ("b.parquet", plain))
-    ]
-    one, other = (pandas.read_parquet(path)["city_draw0"] for path in paths)
-    assert one.equals(other)
-    with pytest.raises(InputError, match="do not count as one each"):
-        encode(table, fitted, tmp_path / "c.parquet", **asked)
 
 
 BAD = {

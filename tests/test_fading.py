@@ -4,7 +4,7 @@ import numpy as np
 import pandas
 import pytest
 
-from catbayes import InputError, SamplingBayesianEncoder, Scaled, fade, gather
+from catbayes import SamplingBayesianEncoder, Scaled, fade, gather
 from catbayes.families import NormalGamma
 
 PRIOR = NormalGamma(centre=0.0, strength=1.0, alpha=3.0, beta=3.0)
@@ -97,17 +97,3 @@ def student(value, location, squared_scale, freedom):
     from scipy import stats
 
     return stats.t(freedom, location, np.sqrt(squared_scale)).logpdf(value)
-
-
-def test_what_cannot_fade_is_refused():
-    batches, _ = batches_of(0.1, n_batches=3)
-    for half_life in (0.0, -1.0, "guess", None):
-        with pytest.raises(InputError, match='expected "estimate" or a number > 0'):
-            fade(batches, half_life=half_life)
-    for times in ([0, 1], [0, 2, 1], [0, 1, np.nan]):
-        with pytest.raises(InputError, match="3 ascending numbers"):
-            fade(batches, times=times)
-    for wrong in ([], [pandas.DataFrame()]):
-        with pytest.raises(InputError, match="the result of gather for each batch"):
-            fade(wrong)
-    assert np.isinf(fade(batches[:1]).half_life)

@@ -17,7 +17,6 @@ from sklearn.model_selection import KFold
 import catbayes
 from catbayes import InputError, SamplingBayesianEncoder, Scaled
 from catbayes.families import BetaBernoulli, DirichletCategorical, NormalGamma
-from catbayes.kinds import Bins
 from catbayes.mappings import Mean, PosteriorMoments, PredictiveQuantiles
 from catbayes.priors import Empirical
 
@@ -78,15 +77,6 @@ def test_what_is_loaded_is_what_was_saved(encoder, tmp_path):
     np.testing.assert_array_equal(loaded.partial_fit(X, y).transform(X), encoder.partial_fit(X, y).transform(X))
 
 
-def test_the_type_of_the_labels_survives(tmp_path):
-    for dtype in ("uint8", "float32", "bool", "<U3"):
-        y = np.array([0, 1] * 200).astype(dtype)
-        SamplingBayesianEncoder().fit(X, y).save(tmp_path / "m")
-        assert catbayes.load(tmp_path / "m").classes_.dtype.kind == np.dtype(dtype).kind
-        if np.dtype(dtype).kind in "buif":
-            assert catbayes.load(tmp_path / "m").classes_.dtype == dtype
-
-
 def test_saving_follows_links_and_preserves_modes(tmp_path):
     target, link = tmp_path / "real", tmp_path / "link"
     target.write_bytes(b"")
@@ -108,16 +98,6 @@ def test_categories_of_any_plain_type_survive(tmp_path):
     assert loaded.evidence_.columns[0].values == encoder.evidence_.columns[0].values
     kinds = [type(value) for value in loaded.evidence_.columns[0].values]
     assert kinds == [type(value) for value in encoder.evidence_.columns[0].values]
-
-
-def test_what_was_weighed_survives(tmp_path):
-    random = np.random.default_rng(0)
-    table = pandas.DataFrame({name: random.choice(list("abc"), 400) for name in ("user", "door", "day")})
-    encoder = SamplingBayesianEncoder(interactions="auto").fit(table, (table["user"] == table["door"]).astype(int))
-    encoder.save(tmp_path / "m")
-    weighed = encoder.evidence_.candidates
-    assert len(weighed) == 3
-    assert catbayes.load(tmp_path / "m").evidence_.candidates == weighed
 
 
 def test_other_tools_can_read_it(tmp_path):
@@ -240,15 +220,6 @@ def test_impossible_rows_are_refused(saved, encoder, columns, message):
         catbayes.load(saved)
 
 
-def test_bins_must_be_those_of_the_header(saved):
-    SamplingBayesianEncoder(["n"], kinds={"n": Bins([10.0, 20.0])}, prior=Scaled(1.0)).fit(
-        X, TARGETS["bernoulli"]
-    ).save(saved)
-    rewrite(saved, lambda header: header["columns"][0]["made_of"].update(edges=[10.0, 30.0]))
-    with pytest.raises(InputError, match="the bins are not those of their cuts"):
-        catbayes.load(saved)
-
-
 def test_foreign_files_are_refused(tmp_path):
     X.to_parquet(tmp_path / "table.parquet")
     (tmp_path / "text").write_text("hello")
@@ -278,29 +249,3 @@ def test_an_encoder_that_cannot_be_saved_leaves_the_old_file(settings, message, 
         PLAIN.fit(X, pairs).save(saved)
     assert saved.read_bytes() == before
     assert os.listdir(saved.parent) == [saved.name]
-
-
-def test_rows_that_no_file_of_its_size_can_hold_are_refused(saved):
-    table = pyarrow.parquet.read_table(saved)
-    pyarrow.parquet.write_table(pyarrow.concat_tables([table[:1]] * 100).take(np.zeros(2_000_000, dtype=int)), saved)
-    with pytest.raises(InputError, match=r"2000000 rows of .* bytes do not fit in"):
-        catbayes.load(saved)
-
-
-def test_long_names_and_rare_categories_of_many_classes_are_no_such_files(tmp_path):
-    n = 6_000
-    address = "https://example.org/a/long/path/to/some/page/{:09d}/index.html"
-    X = pandas.DataFrame({"url": [address.format(i // 3) for i in range(n)]})
-    encoder = SamplingBayesianEncoder(prior=Scaled(0), random_state=0).fit(X, [f"class {i % 1000}" for i in range(n)])
-    encoder.save(tmp_path / "a.parquet")
-    assert np.array_equal(catbayes.load(tmp_path / "a.parquet").transform(X[:9]), encoder.transform(X[:9]))
-
-
-def test_combinations_of_categories_that_are_gone_survive(tmp_path):
-    """A row of weight 0 is in its combination, whose category left the column with the rows that had weight."""
-    table = pandas.DataFrame({"c": ["a", "a", "b", "b"], "d": ["x", "y", "x", "y"]})
-    encoder = SamplingBayesianEncoder(interactions=[("c", "d")], prior=Scaled(1.0), random_state=0)
-    encoder.fit(table, [0, 1, 0, 1], sample_weight=[1.0, 0.0, 1.0, 1.0]).remove(table[:1], [0])
-    encoder.save(tmp_path / "encoder.parquet")
-    loaded = catbayes.load(tmp_path / "encoder.parquet")
-    np.testing.assert_array_equal(loaded.transform(table), encoder.transform(table))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas
 import pytest
 from catboost import CatBoostRegressor
-from lightgbm import LGBMRegressor, early_stopping
+from lightgbm import LGBMRegressor
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
@@ -22,9 +22,8 @@ from sklearn.linear_model import LogisticRegressionCV, Ridge, SGDClassifier, SGD
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from xgboost import XGBRegressor
 
@@ -36,7 +35,6 @@ from catbayes import (
     SamplingClassifier,
     SamplingRegressor,
     Scaled,
-    recommended_encoder,
 )
 from sales import SILENT, WAYS, IgnoresTheCategory, make_table, noise_category
 
@@ -62,26 +60,6 @@ def test_a_model_that_ignores_the_category_does_not_notice_copies(estimator):
         SamplingRegressor(blind, fit_with="copies", n_draws=n_draws, random_state=0).fit(X, y) for n_draws in (1, 20)
     )
     np.testing.assert_allclose(twenty.predict(X), one.predict(X), atol=1e-6)
-
-
-@pytest.mark.parametrize("estimator", [SGDRegressor(alpha=0.1, random_state=0), BaggingRegressor(random_state=0)])
-def test_penalties_of_every_step_and_bags_keep_their_meaning_on_average(estimator):
-    X, y = noise_category()
-    blind = make_pipeline(IgnoresTheCategory(), estimator)
-    one, twenty = (
-        SamplingRegressor(blind, fit_with="copies", n_draws=n_draws, random_state=0).fit(X, y).predict(X)
-        for n_draws in (1, 20)
-    )
-    assert np.std(twenty) == pytest.approx(np.std(one), rel=0.1)
-    assert np.corrcoef(one, twenty)[0, 1] > 0.95
-
-
-def test_a_bag_of_copies_holds_as_many_rows_as_a_bag_of_rows():
-    X, y = noise_category()
-    for bag, kept in ((BaggingRegressor(), 0.632), (BaggingRegressor(max_samples=0.5), 0.393)):
-        model = SamplingRegressor(bag, fit_with="copies", n_draws=20, random_state=0).fit(X, y)
-        shares = [len(np.unique(samples % 400)) / 400 for samples in model.estimator_.estimators_samples_]
-        assert np.mean(shares) == pytest.approx(kept, abs=0.03)
 
 
 FORESTS = [
@@ -129,20 +107,6 @@ def test_auto_is_copies_but_for_models_that_pass_over_the_table_many_times(estim
     assert SamplingRegressor(estimator, random_state=0).fit(*make_table(100)).fit_with_ == way
 
 
-@pytest.mark.parametrize(
-    ("estimator", "most"),
-    [(DecisionTreeRegressor(max_depth=2), 50_000), (make_pipeline(StandardScaler(), Ridge()), 5_000)],
-)
-def test_larger_tables_are_copied_less_often_and_for_sums_still_less(estimator, most, capsys):
-    def copies(n_rows):
-        X = pandas.DataFrame({"city": np.resize(list("abcdefgh"), n_rows)})
-        y = (np.arange(n_rows) % 8 > 3) + np.random.default_rng(0).normal(size=n_rows)
-        SamplingRegressor(estimator, recommended_encoder(estimator, effects=False), random_state=0, verbose=1).fit(X, y)
-        return capsys.readouterr().out.partition(" copies of")[0].rpartition(" ")[2]
-
-    assert [copies(n_rows) for n_rows in (most // 2, most, most + 1)] == ["3", "2", ""]  # one is no copy
-
-
 def test_estimators_without_weights_get_unweighted_copies_and_a_warning():
     X, y = make_table(200)
     with pytest.warns(InputWarning, match=r'KNeighborsClassifier takes no sample_weight.*"members"'):
@@ -163,14 +127,6 @@ def test_a_row_of_weight_zero_does_not_count(fit_with):
     spoilt = y + 100 * (weight == 0)
     np.testing.assert_allclose(model.fit(X, y, weight).predict(X), model.fit(X, spoilt, weight).predict(X), rtol=1e-6)
     assert np.abs(model.fit(X, spoilt).predict(X) - model.fit(X, y).predict(X)).max() > 1
-
-
-def test_weights_reach_the_last_step_of_a_pipeline():
-    X, y = make_table(300)
-    weight = np.random.default_rng(0).uniform(0.1, 5, 300)
-    estimators = (make_pipeline(StandardScaler(), Ridge(1e-9)), Ridge(1e-9))
-    models = [SamplingRegressor(one, n_draws=2, random_state=0).fit(X, y, weight) for one in estimators]
-    np.testing.assert_allclose(*(model.predict(X) for model in models), rtol=1e-6)
 
 
 @pytest.mark.parametrize("fit_with", WAYS)
@@ -197,35 +153,6 @@ def test_an_interruption_leaves_the_model_as_it_was(fit_with):
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:100], y[:100])
     np.testing.assert_array_equal(model.predict(X), before)
-
-
-def test_members_in_parallel_are_the_same():
-    X, y = make_table()
-    network = MLPRegressor(hidden_layer_sizes=4, max_iter=5)
-    model = SamplingRegressor(network, fit_with="members", n_draws=4, random_state=0)
-    one, two = (clone(model).set_params(n_jobs=n_jobs).fit(X, y).predict(X) for n_jobs in (1, 2))
-    np.testing.assert_allclose(one, two, rtol=1e-12)
-
-
-def test_copies_of_wide_tables_share_what_is_not_encoded_and_give_the_same_model():
-    """LightGBM gets them as an Arrow table; a column that is encoded but constant makes no difference."""
-    random = np.random.default_rng(0)
-    city, numbers = random.choice(list("abcdefgh"), 600), random.normal(size=(600, 8))
-    X = pandas.DataFrame(numbers, columns=[f"number {i}" for i in range(8)]).assign(city=city)
-    X.iloc[::7, 3] = np.nan
-    y = numbers[:, 0] + (city < "d") + random.normal(size=600)
-    draws = SamplingBayesianEncoder(random_state=0).fit_draws(X, y)
-    table = draws.chunked(3, draws.features(0))
-    np.testing.assert_array_equal(np.column_stack(table.columns), draws.copies(3))
-    addresses = [{chunk.buffers()[1].address for chunk in column.chunks} for column in table.columns]
-    assert [len(found) for found in addresses] == [1] * 8 + [3]
-    booster = LGBMRegressor(n_estimators=30, verbose=-1, n_jobs=1)
-    stop = {"eval_X": X[:100], "eval_y": y[:100], "callbacks": [early_stopping(5, verbose=False)]}
-    for fit_params in ({}, stop):
-        model = SamplingRegressor(booster, SamplingBayesianEncoder(), n_draws=3, random_state=0)
-        wide = model.fit(X, y, sample_weight=np.linspace(0.5, 1.5, 600), **fit_params)
-        assert wide.score(X, y) > 0.4
-        assert wide.estimator_.get_params()["min_data_in_bin"] == 3 * 3  # copies of a row count as one
 
 
 # ------------------------------------------------------------------------------ batches
@@ -276,18 +203,6 @@ def test_a_row_does_not_see_its_own_target():
     assert log_loss(random.integers(0, 2, 2_000), model.predict_proba(new)) < np.log(2) + 0.02
 
 
-def test_new_categories_and_order_of_draws():
-    X, y = make_table(900)
-    models = [SamplingRegressor(SGDRegressor(), random_state=seed) for seed in (0, 0, 1)]
-    for model in models:
-        for part in batches(X.assign(city=X["city"] + np.repeat(["old", "new"], 450)), y):
-            model.partial_fit(*part)
-    assert set(models[0].encoder_.posteriors_["city"]["category"].str[-3:].dropna()) >= {"old", "new"}
-    found = [model.predict(X) for model in models]
-    np.testing.assert_array_equal(found[0], found[1])
-    assert (found[0] != found[2]).any()
-
-
 def test_a_model_of_batches_is_saved_and_goes_on():
     X, y = make_table(600)
     model = SamplingRegressor(SGDRegressor(), random_state=0).partial_fit(X[:300], y[:300])
@@ -297,16 +212,6 @@ def test_a_model_of_batches_is_saved_and_goes_on():
     for one in (model, loaded):
         one.partial_fit(X[300:], y[300:])
     np.testing.assert_allclose(loaded.predict(X), model.predict(X))
-
-
-def test_tables_without_categories_and_arrays_are_taken():
-    X, y = make_table(600)
-    with pytest.warns(InputWarning, match="nothing to encode"):
-        model = SamplingRegressor(SGDRegressor(), random_state=0).partial_fit(X[["number"]], y)
-    assert model.partial_fit(X[["number"]], y).predict(X[["number"]]).shape == (600,)
-    array = X.to_numpy(object)
-    model = SamplingRegressor(SGDRegressor(), random_state=0).partial_fit(array, y, sample_weight=np.ones(600))
-    assert model.partial_fit(array, y).predict(array).shape == (600,)
 
 
 def test_an_estimator_without_partial_fit_is_refused():

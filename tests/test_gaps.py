@@ -5,7 +5,7 @@ import numpy as np
 import pandas
 import pytest
 
-from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, encode, load
+from catbayes import InputError, SamplingBayesianEncoder, encode, load
 
 X = pandas.DataFrame({"city": ["Oslo"] * 8 + ["Rome"] * 8 + [None] * 8, "shop": ["a", "b", "b"] * 8})
 Y = np.array([1] * 6 + [0] * 2 + [1] * 2 + [0] * 6 + [1] * 7 + [0])
@@ -65,11 +65,6 @@ def test_queries_graphs_and_files_have_the_same_nan(tmp_path):
     np.testing.assert_array_equal(written.iloc[:, 2:].to_numpy(dtype=float), expected)
     encoder.save(tmp_path / "e.catbayes")
     np.testing.assert_array_equal(load(tmp_path / "e.catbayes").transform(NEW), expected)
-
-
-def test_models_that_average_over_draws_raise_an_error():
-    with pytest.raises(InputError, match='unseen="nan" is not known to a model that averages over draws'):
-        SamplingClassifier(encoder=SamplingBayesianEncoder(unseen="nan")).fit(X, Y)
 
 
 def test_layers_raise_an_error(torch):

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from catbayes import InputWarning, MultiTargetEncoder, SamplingBayesianEncoder
+from catbayes import InputWarning, SamplingBayesianEncoder
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame({"city": RANDOM.choice(list("abcdef"), 200), "age": RANDOM.normal(size=200)})
@@ -44,13 +44,6 @@ def test_it_points_at_the_line_whatever_the_output():
         warnings.simplefilter("always")
         encoder.transform(X)
     assert [warning.filename for warning in caught if VERY in str(warning.message)] == [__file__]
-
-
-def test_several_targets_are_guarded_too():
-    encoder = MultiTargetEncoder(SamplingBayesianEncoder()).fit(X, np.stack([Y, 1 - Y], axis=1))
-    encoder.transform(X[:50])
-    with pytest.warns(InputWarning, match=VERY):
-        encoder.transform(X)
 
 
 def test_training_scores_searches_and_checks_of_scikit_learn_bring_none():

@@ -14,12 +14,9 @@ import pytest
 from category_encoders import LeaveOneOutEncoder
 from matplotlib.collections import LineCollection
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.metrics import log_loss
 from sklearn.preprocessing import TargetEncoder
-from sklearn.tree import DecisionTreeClassifier
 
 from catbayes import (
     InputError,
@@ -30,7 +27,7 @@ from catbayes import (
     Scaled,
     gather,
 )
-from catbayes.families import BetaBernoulli, DirichletCategorical, NormalGamma
+from catbayes.families import BetaBernoulli, NormalGamma
 from catbayes.inspect import (
     DecompositionDisplay,
     LeakageDisplay,
@@ -132,14 +129,6 @@ def test_noise_leaks_only_if_the_own_target_is_included(encoder, rows, verdict):
     assert leakage(encoder, X, y).verdicts == [verdict]
 
 
-def test_a_column_with_signal_predicts_well_and_does_not_leak():
-    codes, _, random = noise(40)
-    y = (random.random(2000) < 1 / (1 + np.exp(-2 * random.normal(size=50)[codes[:, 0]]))).astype(int)
-    found = leakage(SamplingBayesianEncoder(), codes, y)
-    assert found.verdicts == ["no leak found"]
-    assert found.held_out[0] > 0.7
-
-
 @pytest.mark.parametrize("target", ["numbers", "classes"])
 def test_leaks_of_numbers_and_several_classes_are_found(target):
     X, _, random = noise(4)
@@ -169,26 +158,6 @@ def test_small_leaks_of_many_columns_are_found_in_all_together():
     X, y = random.integers(100, size=(1500, 12)), random.integers(3, size=1500)
     assert leakage(SamplingBayesianEncoder(), X, y, cv=3).together.verdicts != ["leaks"]
     assert leakage(LEAKING, X, y, cv=3).together.verdicts == ["leaks"]
-
-
-def test_leakage_measures_the_given_columns_or_those_of_the_encoder():
-    X, y, _ = noise(4, n_rows=300)
-    table = pandas.DataFrame({"a": X[:, 0], "b": X[:, 0], "c": X[:, 0].astype(str)})
-    assert leakage(SamplingBayesianEncoder(["b", "a"]), table, y, cv=2).columns == ["b", "a"]
-    assert leakage(SamplingBayesianEncoder(["b", "a"]), table, y, columns=["c"], cv=2).columns == ["c"]
-    assert leakage(TargetEncoder(), table, y, cv=2).columns == ["c"]
-    assert leakage(LeaveOneOutEncoder(), table, y, columns=["a"], cv=2).columns == ["a"]
-
-
-@pytest.mark.parametrize("encoder", [SamplingBayesianEncoder(), TargetEncoder()])
-def test_a_seed_repeats_the_measurement_and_the_encoder_stays_as_it_is(encoder):
-    X, y, _ = noise(4, n_rows=300)
-    before = encoder.get_params()
-    one, two, other = (leakage(encoder, X, y, cv=2, random_state=seed).gap for seed in (0, 0, 1))
-    np.testing.assert_array_equal(one, two)
-    assert other != one
-    assert encoder.get_params() == before
-    assert not hasattr(encoder, "n_features_in_")
 
 
 def test_few_rows_give_no_verdict_or_an_error():
@@ -242,17 +211,6 @@ def test_the_verdict_depends_on_the_strength_of_the_prior(strength, verdict):
     assert found["verdict"][0].startswith(verdict)
 
 
-def test_shrinkage_reads_several_classes_and_models():
-    X = [["a"], ["b"]] * 10
-    classes = SamplingBayesianEncoder(prior=DirichletCategorical(alpha=[1, 1, 2])).fit(X, [0, 1, 2, 0] * 5)
-    assert np.isnan(shrinkage(classes)["prior_mean"][0])
-    assert shrinkage(classes)["prior_strength"][0] == 4.0
-    model = SamplingRegressor(Ridge(), random_state=0).fit(X, np.arange(20.0))
-    assert shrinkage(model).equals(shrinkage(model.encoder_))
-    with pytest.raises(NotFittedError):
-        shrinkage(SamplingBayesianEncoder())
-
-
 def test_shrinkage_is_drawn_with_the_prior_and_areas_by_count(encoder):
     known = encoder.posteriors_["shop"]
     _, given = plt.subplots()
@@ -296,31 +254,6 @@ def test_shares_of_a_linear_model_are_the_variances_of_its_columns():
         assert alone == pytest.approx(variance, rel=0.1)
         # The draws of two columns are slightly correlated, and the covariance is shared.
         assert parts.shares[column] == pytest.approx(variance, abs=0.1 * parts.penalty)
-
-
-def test_the_log_loss_splits_in_the_same_way():
-    X, y = make_table()
-    labels = np.array(["no", "yes"])[(y > 0).astype(int)]
-    model = SamplingClassifier(LogisticRegression(), random_state=0).fit(X, labels)
-    parts = decompose_loss(model, X, labels, n_draws=6)
-    own = model.predict_draws(X, n_draws=6)[:, np.arange(600), (y > 0).astype(int)]
-    assert parts.total == pytest.approx(-np.log(own).mean(), rel=1e-12)
-    assert parts.of_average == pytest.approx(-np.log(own.mean(axis=0)).mean(), rel=1e-12)
-    assert parts.penalty > 0
-    assert sum(parts.shares.values()) == pytest.approx(parts.penalty, rel=1e-9)
-    assert parts.plot().ax_.get_yticklabels()[0].get_text().startswith("log-loss")
-
-
-def test_the_loss_of_a_calibrated_model_is_that_of_calibrated_draws():
-    X, y = make_table()
-    overconfident = DecisionTreeClassifier(random_state=0)  # predicts 0 or 1
-    model = SamplingClassifier(overconfident, predict_with="mean", calibrate=3, random_state=0)
-    model.fit(X[:300], y[:300] > 0)
-    new, truth = X[300:], y[300:] > 0
-    np.testing.assert_allclose(model.predict_draws(new, columns=[])[0], model.predict_proba(new), rtol=1e-12)
-    parts = decompose_loss(model, new, truth)
-    assert parts.of_average < log_loss(truth, np.full(300, truth.mean())) + 0.05
-    assert sum(parts.shares.values()) == pytest.approx(parts.penalty, rel=1e-9)
 
 
 def test_the_loss_refuses_other_models_and_targets():
@@ -375,19 +308,6 @@ def test_posteriors_are_those_of_the_encoder_and_are_drawn(table, encoder):
     assert ax.get_xlabel() == "probability of class yes"
     assert ax.get_title(loc="left") == "city, 12 of 16 categories"
     assert [text.get_text() for text in ax.texts][:-1] == [f"{count:g}" for count in frame["count"]]
-
-
-def test_categories_are_shown_from_the_least_to_the_most_shrunk():
-    """Ten of a thousand categories are neither frequent nor rare, and the prior matters most for these."""
-    counts = [*[1_000] * 200, *[3, 5, 8, 12, 20, 30, 50, 80, 120, 200], *[1] * 790]
-    city = np.repeat(np.arange(1_000).astype(str), counts)
-    rates = np.random.default_rng(0).beta(5, 5, 1_000)
-    y = np.random.default_rng(1).random(len(city)) < np.repeat(rates, counts)
-    encoder = SamplingBayesianEncoder(prior=BetaBernoulli(5, 5)).fit(city[:, None], y)
-    display = PosteriorDisplay.from_estimator(encoder, 0)
-    assert {1_000, 1} <= set(display.count[:-1])
-    assert len(set(counts[200:210]) & set(display.count[:-1])) >= 7
-    assert (np.diff(display.mean[:-1]) <= 0).all()
 
 
 def test_categories_coverage_and_class_can_be_chosen(table, encoder):

@@ -1,12 +1,9 @@
 """Interactions: a combination of columns is a column of its own, wherever the rows are; "auto" takes those that pay."""
 
-import io
 import warnings
-from functools import partial
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,13 +12,11 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-import catbayes
 from catbayes import (
     InputError,
     SamplingBayesianEncoder,
     SamplingClassifier,
     Scaled,
-    gather,
     recommended_encoder,
 )
 from catbayes.families import BetaBernoulli
@@ -81,12 +76,6 @@ def test_combinations_are_the_distinct_tuples_of_the_rows(rows, data):
         assert feature == pytest.approx((sum(own) + 1.0) / (len(own) + 2.0))
 
 
-def test_combinations_of_large_columns_are_found_without_a_table_of_all_pairs():
-    codes = np.random.default_rng(0).integers(0, 100_000, (5_000, 3))
-    evidence = gather(codes, "all", np.arange(5_000) % 2, interactions=[(0, 1, 2)])
-    assert evidence.columns[-1].values == tuple(sorted(set(map(tuple, codes.tolist()))))
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("columns", [("user", "door"), ("door", "hour", "user")])
 def test_an_interaction_is_encoded_as_a_column_of_its_own(family, columns):
@@ -100,20 +89,6 @@ def test_an_interaction_is_encoded_as_a_column_of_its_own(family, columns):
     np.testing.assert_allclose(mine.astype(float), theirs, rtol=1e-7)  # priors are climbed to, in another order
     mine, theirs = encoder.fit_transform(table, y)[:, -width:], reference.fit_transform(joined(table, columns), y)
     np.testing.assert_allclose(mine.astype(float), theirs, rtol=1e-7)
-
-
-def test_outputs_stand_behind_the_columns_and_are_named_after_their_parts():
-    encoder = SamplingBayesianEncoder(["user"], interactions=[("user", "door")], mapping="polynomial")
-    table = make_table()
-    encoder.fit(table, make_y("bernoulli"))
-    names = ["user_mean", "user_square", "door", "hour", "user&door_mean", "user&door_square"]
-    assert encoder.get_feature_names_out().tolist() == names
-    assert encoder.columns_ == ["user", ("user", "door")]
-    frame = encoder.posteriors_["user", "door"]
-    assert frame["count"].sum() == 3_000
-    out = encoder.set_output(transform="polars").transform(pl.from_pandas(table))
-    assert out.columns == names
-    assert out["door"].to_list() == table["door"].tolist()
 
 
 def test_pairs_and_triples_are_all_of_them():
@@ -154,39 +129,6 @@ def test_missing_parts_go_by_the_policy(missing):
 # ----------------------------------------------------------- updated, saved, and other engines
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("kind", [SamplingBayesianEncoder, partial(SamplingBayesianEncoder, mapping="moments")])
-def test_parts_of_a_table_give_what_the_whole_gives(kind, family):
-    table, y = make_table(), make_y(family)
-    settings = {"family": family, "interactions": [("user", "door"), ("hour", "door")], "random_state": 0}
-    whole = kind(["user"], **settings).fit(table, y)
-    first = kind(["user"], **settings).fit(table[:100], y[:100])  # not all combinations, and other numbers for them
-    second = kind(["user"], **settings).fit(table[100:], y[100:])
-    for encoder in (first + second, first.partial_fit(table[100:], y[100:])):
-        np.testing.assert_allclose(
-            encoder.transform(table).astype(float), whole.transform(table).astype(float), rtol=1e-6
-        )
-    left = (whole - second).evidence_
-    expected = gather(table[:100], ["user"], y[:100], interactions=settings["interactions"], family=family)
-    for mine, theirs in zip(left.columns, expected.columns, strict=True):
-        assert mine.values == theirs.values
-        np.testing.assert_allclose(mine.statistics.count, theirs.statistics.count)
-
-
-@pytest.mark.parametrize("interactions", [[("user", "door"), ("hour", "door")], "auto"])
-def test_a_saved_encoder_comes_back_the_same(interactions):
-    table = make_table()
-    y = (table["door"] % 2) ^ (table["user"] == "ann")
-    encoder = SamplingBayesianEncoder(["user", "door"], interactions=interactions, random_state=0).fit(table, y)
-    file = io.BytesIO()
-    encoder.save(file)
-    loaded = catbayes.load(file)
-    np.testing.assert_array_equal(loaded.transform(table), encoder.transform(table))
-    np.testing.assert_array_equal(loaded.sample(table, 2), encoder.sample(table, 2))
-    pd.testing.assert_frame_equal(loaded.interactions_, encoder.interactions_)
-    assert loaded.columns_ == encoder.columns_
-
-
 def planted(family, how, n_rows=20_000, n_columns=5, seed=0):
     """Columns of 20 categories, of which the first two are informative: each by itself, or only together."""
     random = np.random.default_rng(seed)
@@ -222,28 +164,6 @@ def test_auto_finds_the_planted_interaction_and_hardly_any_other(family, seed):
     assert best["gain"] > 50
     assert all(other["gain"] < 5 for other in rest)
     assert sum(other["kept"] for other in rest) <= 4
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("how", ["noise", "each"])
-@pytest.mark.parametrize("seed", range(2))
-def test_auto_keeps_nothing_where_effects_add_up(family, how, seed):
-    table, y = planted(family, how, seed=seed)
-    encoder = SamplingBayesianEncoder("all", interactions="auto", family=family).fit(table, y)
-    assert encoder.columns_ == list("abcde")
-    assert not encoder.interactions_["kept"].any()
-
-
-def test_a_category_that_determines_the_target_does_not_favour_its_pairs():
-    """Log-odds without end are never reached: what is left of them is gained by every pair of its column."""
-    random = np.random.default_rng(0)
-    table = pd.DataFrame(random.integers(0, 3, (3000, 5)), columns=list("abcde"))
-    either = (table["b"] == table["c"]) ^ (random.random(3000) < 0.2)
-    y = np.where(table["a"] == 0, "never", np.where(either, "yes", "no"))
-    encoder = SamplingBayesianEncoder("all", interactions="auto").fit(table, y)
-    gain = encoder.interactions_.set_index("interaction")["gain"]
-    assert gain.index[0] == "b&c"
-    assert gain[["a&d", "a&e"]].max() < 5
 
 
 def test_a_linear_model_learns_an_interaction():
@@ -282,29 +202,3 @@ def test_pairs_of_noise_do_not_leak_the_own_target(n_doors, mapping):
         control.fit(noise[:15_000], y[:15_000])
         fair = log_loss(y[15_000:], control.predict_proba(noise[15_000:]))
     assert found < fair + 0.005  # no worse than a model that overfits to as much noise
-
-
-# ------------------------------------------------------------------------------- errors
-
-
-@pytest.mark.parametrize(
-    ("interactions", "message"),
-    [
-        ("all", "interactions='all': expected None, \"pairs\""),
-        (3, "interactions=3: expected None"),
-        (["user", "door"], "list of tuples of columns"),
-        ([("user",)], "two or more columns, each one once"),
-        ([("user", "user")], "two or more columns, each one once"),
-        ([("user", "door"), ("door", "user")], "names a combination twice"),
-        ([("user", "window")], "'window', and X has no such column"),
-    ],
-)
-def test_unusable_interactions_raise_an_error(interactions, message):
-    with pytest.raises(InputError, match=message):
-        SamplingBayesianEncoder("all", interactions=interactions).fit(make_table(), make_y("bernoulli"))
-
-
-def test_too_many_pairs_raise_an_error_that_names_the_remedy():
-    wide = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (10, 40)).astype(str)).add_prefix("c")
-    with pytest.raises(InputError, match=r"makes 780 interactions of 40 columns.*interactions=\[\('c0', 'c1'\)\]"):
-        SamplingBayesianEncoder(interactions="pairs").fit(wide, [0, 1] * 5)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas
-import polars
 import pytest
 from catboost import CatBoostRegressor
 from scipy.special import softmax
@@ -10,9 +9,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDRegressor
 from sklearn.metrics import log_loss
 from sklearn.model_selection import TimeSeriesSplit
-from sklearn.svm import LinearSVC
 
-from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, Scaled
+from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor
 from sales import SILENT, make_table
 
 SEEN = [0.5, 1.5, 5.5, 20.5]
@@ -164,12 +162,6 @@ def test_rows_are_covered_by_their_weight_and_not_at_all_without():
     np.testing.assert_allclose(*wild, rtol=1e-6)
 
 
-def test_groups_that_are_held_out_together_make_the_interval_that_of_new_ones():
-    X, y, *_ = make_shops(1_500, 1_400)
-    plain, by_shop = (calibrated(cv=4).fit(X, y, groups=groups).predict_interval(X) for groups in (None, X["shop"]))
-    assert width(by_shop).mean() > 1.2 * width(plain).mean()
-
-
 @pytest.mark.parametrize(
     ("estimator", "fit_with"),
     [
@@ -183,32 +175,6 @@ def test_every_way_to_fit_can_be_calibrated(estimator, fit_with):
     X, y, new, y_new, _ = make_shops(2_000, 1_000)
     model = calibrated(estimator, 3).set_params(fit_with=fit_with).fit(X, y)
     assert 0.84 < inside(model.predict_interval(new), y_new).mean() < 0.96
-
-
-def test_other_frames_and_tables_without_categories_can_be_calibrated():
-    X, y, new, *_ = make_shops(400, 300)
-    expected = calibrated(cv=3).fit(X, y).predict_interval(new)
-    model = calibrated(cv=3).fit(polars.from_pandas(X), y)
-    np.testing.assert_allclose(model.predict_interval(polars.from_pandas(new)), expected, rtol=1e-9)
-    with pytest.warns(UserWarning, match="nothing to encode") as caught:
-        numbers = calibrated(cv=3).fit(X[["x"]], y)
-    assert len(caught) == 1  # the folds do not repeat it
-    assert inside(numbers.predict_interval(X[["x"]]), y).mean() == pytest.approx(0.9, abs=0.05)
-
-
-def test_categories_that_a_fold_lacks_are_no_error_where_unseen_ones_are():
-    X, y, new, *_ = make_shops(400, 300)
-    model = calibrated(cv=3, encoder=SamplingBayesianEncoder(unseen="error")).fit(X, y)
-    assert model.predict_interval(X)[0].shape == (300,)
-    with pytest.raises(InputError):
-        model.predict_interval(new)
-
-
-def test_a_column_of_noise_makes_no_row_rare():
-    X, y, new, *_ = make_shops(1_500, 1_000)
-    named, new_named = (table.assign(id=[f"id {number}" for number in range(len(table))]) for table in (X, new))
-    widths = [width(calibrated().fit(a, y).predict_interval(b)).mean() for a, b in ((X, new), (named, new_named))]
-    assert widths[1] == pytest.approx(widths[0], rel=0.03)
 
 
 def test_no_count_is_predicted_below_zero():
@@ -281,17 +247,6 @@ def test_calibrated_probabilities_come_true_where_those_of_the_model_are_too_bol
     assert ((lower >= 0) & (upper <= 1) & (lower <= upper)).all()
 
 
-def test_a_class_of_one_row_and_corrections_of_second_order_can_be_calibrated():
-    X, y, new, *_ = make_shops(600, 500, n_classes=3)
-    y = np.where(np.arange(500) == 0, "f", y)
-    model = SamplingClassifier(LogisticRegression(max_iter=1000), calibrate=5, random_state=0).fit(X, y)
-    assert model.predict_set(new).any(axis=1).all()
-    for way in ("draws", "taylor"):
-        probabilities = model.set_params(predict_with=way).predict_proba(new)
-        assert probabilities.shape == (100, 4)
-        np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-
-
 # ------------------------------------------------------------------------------ intervals of predictions
 
 
@@ -312,15 +267,6 @@ def test_the_category_interval_covers_the_prediction_at_the_true_means(coverage)
     assert np.mean(covered) == pytest.approx(coverage, abs=0.03)
 
 
-def test_the_category_interval_does_not_depend_on_the_temperature_of_the_draws():
-    X, y = make_table()
-    encoders = [SamplingBayesianEncoder(temperature=temperature) for temperature in (0.3, 1.0)]
-    cold, warm = (SamplingRegressor(Ridge(), encoder, random_state=0).fit(X, y) for encoder in encoders)
-    widths = [width(model.predict_category_interval(X)).mean() / model.coef_[0] for model in (cold, warm)]
-    assert widths[0] == pytest.approx(widths[1], rel=0.15)
-    assert cold.predict(X, return_std=True)[1].mean() > 0.5 * warm.predict(X, return_std=True)[1].mean()
-
-
 @pytest.mark.parametrize("coverage", [0.1, 0.9])
 def test_the_category_interval_contains_the_prediction_of_a_forest(coverage):
     """A forest may jump at the mean of a category to what few of its draws give."""
@@ -335,17 +281,6 @@ def test_the_category_interval_contains_the_prediction_of_a_forest(coverage):
     assert inside(model.predict_category_interval(cities, coverage), model.predict(cities)).all()
 
 
-def test_category_intervals_are_as_wide_as_categories_are_rare():
-    random = np.random.default_rng(0)
-    city = np.concatenate([np.repeat("often", 500), np.repeat("rare", 3), np.repeat([f"c{i}" for i in range(50)], 10)])
-    X, y, prior = pandas.DataFrame({"city": city}), random.random(len(city)) < 0.3, Scaled(1e-3)
-    model = SamplingClassifier(LogisticRegression(), SamplingBayesianEncoder(prior=prior), random_state=0).fit(X, y)
-    lower, upper = model.predict_category_interval(pandas.DataFrame({"city": ["often", "rare", "new"]}))
-    assert (np.diff(width((lower, upper))[:, 1]) > 0).all()
-    assert lower.min() >= 0
-    assert upper.max() <= 1
-
-
 # ------------------------------------------------------------------------------ errors
 
 
@@ -356,19 +291,6 @@ def test_without_held_out_rows_there_are_no_intervals_and_no_sets(name):
     model = kind[0](kind[1](), random_state=0).fit(X, y > 0)
     with pytest.raises(InputError, match=f"{name} needs rows that the model did not learn from: fit it with calibrate"):
         getattr(model, name)(X, *([[0.5]] if name == "predict_quantiles" else []))
-
-
-@pytest.mark.parametrize(
-    ("estimator", "calibrate", "message"),
-    [
-        (LogisticRegression(), 1, "calibrate=1: expected a whole number ≥ 2"),
-        (LinearSVC(), 5, "LinearSVC has no predict_proba"),
-        (LogisticRegression(), 5, "rows outside of a fold hold one class only"),
-    ],
-)
-def test_what_cannot_be_calibrated_is_refused(estimator, calibrate, message):
-    with pytest.raises(InputError, match=message):
-        SamplingClassifier(estimator, calibrate=calibrate, random_state=0).fit([["a"], ["b"]] * 5, [1] + [0] * 9)
 
 
 def test_a_coverage_is_a_number_from_0_to_1(shops):

@@ -9,7 +9,7 @@ from scipy import stats
 
 from cases import PRIORS, make_target
 from catbayes import InputError, SamplingBayesianEncoder
-from catbayes.core.random import KeyedRandom, philox, row_keys
+from catbayes.core.random import KeyedRandom, philox
 from catbayes.families import (
     BetaBernoulli,
     BetaBinomial,
@@ -146,20 +146,6 @@ def test_shapes_below_one_in_the_batch_do_not_disturb_the_others(family):
     together = encoder.sample(rows, 2, row_id=ids)
     for row in range(50):
         np.testing.assert_array_equal(together[:, row], encoder.sample(rows[[row]], 2, row_id=ids[[row]])[:, 0])
-
-
-def test_ids_are_keys_whatever_holds_them():
-    text = ["x", "y", "é", "x"]
-    for column in (np.array(text), np.array(text, dtype=object), pandas.Series(text).to_numpy()):
-        keys = row_keys(column, 4)
-        assert keys[0] == keys[3]
-        assert len(set(keys.tolist())) == 3
-        np.testing.assert_array_equal(keys, row_keys(text, 4))
-    np.testing.assert_array_equal(row_keys([np.int64(3)], 1), np.array([3], np.uint64))
-    for kind in (np.int8, np.int32, np.int64, object):
-        np.testing.assert_array_equal(row_keys(np.array([-1, 5], dtype=kind), 2), np.array([2**64 - 1, 5], np.uint64))
-    np.testing.assert_array_equal(row_keys(("f", [0, 1]), 2), row_keys((np.array(["f", "f"], object), [0, 1]), 2))
-    assert row_keys(("f", [0]), 1) != row_keys(("g", [0]), 1)
 
 
 @pytest.mark.parametrize(

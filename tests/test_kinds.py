@@ -8,9 +8,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from lightgbm import LGBMRegressor
 from sklearn.base import clone
 
 import catbayes
@@ -18,11 +15,10 @@ from catbayes import (
     InputError,
     InputWarning,
     SamplingBayesianEncoder,
-    SamplingRegressor,
     encode,
     gather,
 )
-from catbayes.families import BetaBernoulli, NormalGamma
+from catbayes.families import BetaBernoulli
 from catbayes.kinds import Bins, Nested, Ordinal, Shared, Spellings, Tags
 from catbayes.kinds.spellings import form_of
 
@@ -182,16 +178,6 @@ def test_noise_does_not_reveal_the_own_target(name, own_target):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_models_take_it_and_are_saved_with_it(name):
-    table, effect = KINDS[name][1](400)
-    y = target("normal", effect)
-    model = SamplingRegressor(LGBMRegressor(n_estimators=5, verbose=-1, n_jobs=1), encoder(name), random_state=0)
-    predicted = model.fit(table, y).predict(table)
-    assert np.isfinite(predicted).all()
-    np.testing.assert_array_equal(saved(model).predict(table), predicted)
-
-
-@pytest.mark.parametrize("name", KINDS)
 def test_engines_count_it_or_refuse(name, tmp_path):
     table, effect = KINDS[name][1](400)
     y, path, output = target("normal", effect), tmp_path / "rows.parquet", tmp_path / "encoded.parquet"
@@ -273,14 +259,6 @@ def test_levels_without_rows_are_known_from_adjacent_ones_and_a_ring_is_closed()
     assert frame["category"].dropna().tolist() == list(range(23))  # whole numbers, with those that no row has
 
 
-def test_levels_without_an_order_are_encoded_as_plain_ones():
-    random, code = np.random.default_rng(0), np.repeat(np.arange(60), 40)
-    table, y = pd.DataFrame({"c": code}), random.normal(size=60)[code] + random.normal(size=len(code))
-    plain = SamplingBayesianEncoder(["c"]).fit(table, y).transform(table)
-    ordered = SamplingBayesianEncoder(kinds={"c": Ordinal()}).fit(table, y).transform(table)
-    assert np.abs(plain - ordered).max() < 0.05
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_the_type_of_a_column_gives_its_order(library):
     sizes, cells = ["S", "M", "L", "XL"], ["S"] * 30 + ["L"] * 30 + ["XL"] * 30
@@ -347,14 +325,6 @@ def bins_of(table, y, kind, **settings):
     return frame["category"][frame["kind"] == "seen"].tolist()
 
 
-def test_a_bin_begins_with_its_cut_and_has_a_name_of_its_own():
-    table, y = pd.DataFrame({"c": [17, 18] * 50}), [0.0, 1.0] * 49 + [0.1, 0.9]
-    frame = SamplingBayesianEncoder(kinds={"c": Bins([18])}).fit(table, y).posteriors_["c"].set_index("category")
-    assert frame["count"]["below 18"] == 50
-    nanoseconds = pd.DataFrame({"c": 1_700_000_000_000_000_000 + 10_000 * np.arange(400)})
-    assert len(set(bins_of(nanoseconds, np.random.default_rng(0).normal(size=400), Bins(20)))) == 20
-
-
 def test_bins_are_merged_where_neighbours_do_not_differ_whatever_the_weights_are():
     random = np.random.default_rng(0)
     amount = random.uniform(0, 100, 4_000)
@@ -363,15 +333,6 @@ def test_bins_are_merged_where_neighbours_do_not_differ_whatever_the_weights_are
     assert 3 <= len(bins_of(table, y, kind)) <= 4  # a bin that lies on both sides of a step may stay by itself
     assert bins_of(table, random.permutation(y), kind) == ["any"]
     assert bins_of(table, random.permutation(y), kind, sample_weight=np.full(4_000, 100.0)) == ["any"]
-
-
-def test_a_row_of_four_times_the_smallest_weight_cuts_bins_as_four_rows_do():
-    random = np.random.default_rng(0)
-    table, times = pd.DataFrame({"c": random.exponential(size=200).round(2)}), np.repeat([4, 1], 100)
-    y, rows = np.arange(200.0), np.repeat(np.arange(200), times)
-    assert bins_of(table, y, Bins(7), sample_weight=times) == bins_of(table.loc[rows], y[rows], Bins(7))
-    assert bins_of(table, y, Bins(7), sample_weight=times) != bins_of(table, y, Bins(7))
-    assert bins_of(table, y, Bins(7), sample_weight=np.full(200, 0.3)) == bins_of(table, y, Bins(7))
 
 
 def test_bins_that_were_found_apart_are_not_merged_but_later_rows_go_by_the_first():
@@ -410,14 +371,6 @@ def test_unseen_categories_are_drawn_from_the_nearest_parent_that_was_seen():
     np.testing.assert_allclose(drawn.mean(axis=0), found, atol=0.01)
     sd = [frame["sd"][f"{country}&{region}"], frame["sd"][country], *unseen["sd"]]
     assert sd[0] < sd[1] < sd[2]  # the less is known, the wider
-
-
-def test_one_postcode_in_two_regions_is_two_categories():
-    table = pd.DataFrame({"c": ["1", "1", "2", "2"] * 20, "region": ["a", "b", "a", "b"] * 20})
-    fitted = SamplingBayesianEncoder(["c"], kinds={"c": Nested(["region"])}).fit(table, [0, 1, 0, 1] * 20)
-    low, high = fitted.transform(pd.DataFrame({"c": ["1", "1"], "region": ["a", "b"]}))[:, 0]
-    assert low < 0.2
-    assert high > 0.8
 
 
 @pytest.mark.parametrize("missing", ["category", "prior"])
@@ -464,27 +417,6 @@ def test_categories_that_a_table_of_parents_does_not_name_inform_the_root(n_name
 
 
 # ----------------------------------------------------------------------------------------- typed text
-
-
-@pytest.mark.parametrize(
-    ("name", "form"),
-    [
-        ("C", "c"),
-        ("C++ ", "c++"),
-        ("A+", "a+"),
-        ("c+d", "c d"),
-        ("rock & roll!", "rock roll"),
-        ("São-Paulo", "sao paulo"),
-    ],
-)
-def test_the_form_of_a_name_has_no_case_accents_and_punctuation(name, form):
-    assert form_of(name) == form
-
-
-@given(st.text())
-def test_the_form_of_a_form_is_itself(name):
-    assert form_of(form_of(name)) == form_of(name)
-    assert form_of(f" {name.upper()} ") == form_of(name.upper())
 
 
 def test_unseen_spellings_are_encoded_by_what_they_resemble():
@@ -536,20 +468,6 @@ def test_a_team_that_was_never_at_home_is_known_from_its_games_away():
     assert known - unseen == pytest.approx(skill[39], abs=1.5)
 
 
-@pytest.mark.parametrize("own_target", ["exclude", "cross_fit"])
-def test_rows_of_one_group_do_not_reveal_each_other_by_their_other_role(own_target):
-    """A game as two rows, seen from either side: what one says at home, the other says away."""
-    found = []
-    for seed in range(8):
-        table, _ = games(150, seed)
-        y, game = np.random.default_rng(seed + 100).normal(size=150), np.arange(150)
-        both = pd.DataFrame({"c": [*table["c"], *table["d"]], "d": [*table["d"], *table["c"]]})
-        settings = {"own_target": own_target, "prior": NormalGamma(0.0, 2.0, 3.0, 2.0), "random_state": seed}
-        features = encoder("roles", **settings).fit_transform(both, np.append(y, y), groups=np.append(game, game))
-        found.append(np.corrcoef(features[:, 0], np.append(y, y))[0, 1])
-    assert abs(np.mean(found)) < 0.08
-
-
 # ---------------------------------------------------------------------------------------------- torch
 
 
@@ -571,73 +489,3 @@ def test_torch_layers_draw_and_expect_what_the_encoder_does(torch):
         if name == "one direction":
             with pytest.raises(InputError, match="monotone: rows of one level of 'c'"):
                 layer.train()(codes, torch.tensor(y))
-
-
-# --------------------------------------------------------------------------------------------- errors
-
-
-@pytest.mark.parametrize(
-    ("kinds", "message"),
-    [
-        ({"size": "ordinal"}, "expected a dictionary of columns to kinds"),
-        ({"siez": Ordinal()}, "Did you mean 'size'"),
-        ({"size": Ordinal()}, "text"),
-        ({"size": Ordinal(["S", "M"])}, r"\['L'\]"),
-        ({"size": Bins()}, "more than numbers"),
-        ({"many": Ordinal()}, "more than 1000"),
-        ({"many": Spellings()}, "more than text"),
-        ({"size": Nested(["town"])}, "'town', and X has no such column"),
-        ({"size": Nested(["size"])}, "names a column twice"),
-        ({"size": Shared()}, "a tuple of two"),
-        ({("size", "many"): Ordinal()}, "a tuple of two"),
-        ({("size", "many"): Shared(), "size": Spellings()}, "twice"),
-        ({("size", "other"): Shared()}, "hold one category in both"),
-        ({("size", "many", "other"): Shared(opposed=True)}, "expected two columns"),
-    ],
-)
-def test_what_cannot_be_used_is_refused(kinds, message):
-    table = pd.DataFrame({"size": ["S", "M", "L"] * 500, "many": np.arange(1500), "other": ["S", "M", "L"] * 500})
-    with pytest.raises(InputError, match=message):
-        SamplingBayesianEncoder(kinds=kinds).fit(table, np.arange(1500) / 7)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Ordinal(["S", "S"]), "each level once"),
-        (lambda: Ordinal("SML"), "the lowest first"),
-        (lambda: Ordinal(cyclic=True, monotone="increasing"), "cannot be monotone"),
-        (lambda: Bins(monotone="up"), "expected one of"),
-        (lambda: Bins([3, 2]), "numbers that rise"),
-        (lambda: Bins(1), "whole number"),
-        (lambda: Tags(" "), "not blank"),
-        (lambda: Nested("region"), "expected a list of parent columns"),
-        (lambda: Nested({"1": ("a", "b"), "2": "a"}), "as many for all"),
-        (lambda: Nested(pd.DataFrame({"p": ["1", "1"], "r": ["a", "b"]})), "names a category twice"),
-    ],
-)
-def test_kinds_that_mean_nothing_are_refused_at_once(make, message):
-    with pytest.raises(InputError, match=message):
-        make()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"kinds": {"a": Ordinal(monotone="increasing")}, "family": "categorical"}, "rise and fall together"),
-        ({"kinds": {("b", "c"): Shared(opposed=True)}, "family": "categorical"}, "none is the opposite"),
-        ({"kinds": {"a": Ordinal()}, "own_target": "ordered"}, "kinds"),
-        ({"kinds": {"a": Ordinal()}, "columns": ["b"]}, "not encoded"),
-        ({"kinds": {"a": Ordinal()}, "family": "robust"}, "does not support"),
-    ],
-)
-def test_kinds_that_do_not_go_with_other_settings_are_refused(settings, message):
-    table = pd.DataFrame({"a": [1, 2, 3] * 9, "b": ["x", "y", "z"] * 9, "c": ["y", "z", "x"] * 9})
-    y = np.arange(27) % 3 if settings.get("family") == "categorical" else np.arange(27) / 7
-    with pytest.raises(InputError, match=message):
-        SamplingBayesianEncoder(**{"columns": "all"} | settings).fit(table, y)
-
-
-def test_members_that_hold_the_separator_are_refused():
-    with pytest.raises(InputError, match="holds the separator"):
-        SamplingBayesianEncoder(kinds={"c": Tags()}).fit(pd.DataFrame({"c": [["a|b"], ["c"]] * 5}), np.arange(10) / 7)

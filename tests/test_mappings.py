@@ -111,19 +111,6 @@ def test_a_mapping_object_names_its_outputs_and_gives_its_own_expectation():
     np.testing.assert_allclose(encoder.transform(X[::4000]), average, atol=0.02)
 
 
-class Misnamed:
-    names = ("a", "b")
-
-    def __call__(self, theta):
-        return theta
-
-
-@pytest.mark.parametrize(("mapping", "message"), [(lambda theta: theta.sum(), "leading axes"), (Misnamed(), "names 2")])
-def test_a_mapping_keeps_the_leading_axes_and_names_as_many_outputs_as_it_gives(mapping, message):
-    with pytest.raises(InputError, match=message):
-        fitted("bernoulli", mapping)
-
-
 @pytest.mark.parametrize("mapping", ["polynomial", "identity"])
 def test_the_papers_regression_prior_gives_finite_features(mapping):
     from catbayes import Scaled

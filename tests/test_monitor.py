@@ -7,7 +7,7 @@ import pytest
 
 from catbayes import InputError, SamplingBayesianEncoder, Scaled, gather
 from catbayes.inspect import monitor
-from catbayes.kinds import Bins, Nested, Ordinal
+from catbayes.kinds import Nested
 
 N_CATEGORIES = 20
 
@@ -106,12 +106,6 @@ def test_a_doubled_rate_is_found_within_200_rows_and_no_other(family):
     assert others <= 2
 
 
-def test_a_change_is_found_where_no_category_differed_before():
-    codes, y = np.repeat([0, 1, 2], 400), np.tile([0, 0, 0, 1], 300)
-    encoder = SamplingBayesianEncoder("all").fit(codes[:, None], y)
-    assert monitor(encoder, np.full((200, 1), 1), np.tile([0, 1], 100)).changed().tolist() == [1]
-
-
 def test_the_bayes_factor_is_that_of_the_definition():
     """By hand, for two classes: θ ~ Beta with the mean of the posterior, worth 4, 16 or 64 rows."""
     from scipy.special import betaln
@@ -166,15 +160,3 @@ def test_batches_may_be_gathered_anywhere_weighted_and_combined():
     changes = monitor(three, batch, np.zeros(300, dtype=int))
     assert changes.alarms.all()
     assert np.isnan(changes.before).all()
-
-
-def test_columns_that_are_more_than_names_are_compared_as_they_were_read():
-    random = np.random.default_rng(0)
-    X = pandas.DataFrame({"hour": random.integers(0, 24, 4000), "age": random.uniform(18, 80, 4000)})
-    y = (random.random(4000) < 0.3).astype(int)
-    kinds = {"hour": Ordinal(list(range(24)), cyclic=True), "age": Bins(10)}
-    encoder = SamplingBayesianEncoder(["hour", "age"], kinds=kinds).fit(X[:3000], y[:3000])
-    found = monitor(encoder, X[3000:], np.where(X["hour"] == 5, 1, y)[3000:])
-    assert np.bincount(found.of_column).tolist() == [24, 10]
-    assert found.changed().tolist() == [5]
-    assert found.unseen.tolist() == [0.0, 0.0]

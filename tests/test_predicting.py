@@ -18,7 +18,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeRegressor
 
 from catbayes import InputError, SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, Scaled
 from sales import DRAWN, PLAIN, WAYS, make_table
@@ -176,24 +175,3 @@ def test_a_classifier_without_probabilities_averages_its_scores():
     thirds = np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)
     assert pairs.fit(X, thirds).score(X, thirds) > 0.6
     assert not hasattr(pairs, "decision_function")
-
-
-@pytest.mark.parametrize("fit_with", WAYS)
-def test_unseen_and_missing_categories_are_predicted(fit_with):
-    X, y = make_table()
-    X.loc[:40, "city"] = None
-    model = SamplingRegressor(RandomForestRegressor(20), fit_with=fit_with, n_draws=5, random_state=0).fit(X, y)
-    new = pandas.DataFrame({"city": ["never", None, "c1"], "shop": ["s1"] * 3, "number": [0.0] * 3})
-    mean, spread = model.predict(new, return_std=True)
-    assert np.isfinite(mean).all()
-    assert spread[0] > spread[1]  # 41 rows have no city, none has this one
-
-
-@pytest.mark.parametrize("fit_with", ["copies", "members"])
-def test_draws_of_few_rows_are_those_of_many(fit_with):
-    """Few rows are predicted for many draws in one call, many rows draw by draw."""
-    X, y = make_table()
-    model = SamplingRegressor(DecisionTreeRegressor(), DRAWN, fit_with=fit_with, n_draws=3, random_state=0).fit(X, y)
-    many = pandas.concat([X] * 30, ignore_index=True)
-    np.testing.assert_array_equal(model.predict_draws(X, n_draws=7), model.predict_draws(many, n_draws=7)[:, :600])
-    np.testing.assert_allclose(model.predict(X), model.predict(many)[:600], rtol=1e-12)

@@ -7,7 +7,7 @@ import pytest
 from catbayes import SamplingBayesianEncoder
 from catbayes.core.prior_uncertainty import inflation_by_mean, inflation_by_prior, prior_share, widen
 from catbayes.core.statistics import Moments
-from catbayes.families import BetaBernoulli, NormalGamma
+from catbayes.families import NormalGamma
 from catbayes.inspect import PosteriorDisplay, monitor
 from catbayes.kinds import Nested
 
@@ -103,13 +103,6 @@ def test_features_draws_and_what_is_believed_do_not_change():
     np.testing.assert_allclose(display.upper[-1], told["upper"].iloc[-1])
 
 
-@pytest.mark.parametrize("prior", [0.1, BetaBernoulli(alpha=20, beta=40)])
-def test_a_prior_that_was_given_is_taken_as_it_is(prior):
-    X, y = np.repeat(["a", "b", "c"], 20)[:, None], np.tile([0, 0, 1], 20)
-    posteriors = SamplingBayesianEncoder(prior=prior).fit(X, y).encoding_.columns[0]
-    assert posteriors.widened() is posteriors.posterior
-
-
 def test_a_few_rows_at_fit_give_no_false_alarms():
     """With the prior taken as known, four in ten batches gave one."""
     random, alarms, codes = np.random.default_rng(0), 0, np.repeat(np.arange(3), 20)
@@ -132,18 +125,3 @@ def test_categories_of_a_hierarchy_share_the_doubt_about_the_mean_of_all(family)
         told = encoder.posteriors_["c"]
         inside.append((told["lower"] <= MEAN[family]) & (MEAN[family] <= told["upper"]))
     assert np.mean(inside) > 0.84
-
-
-@pytest.mark.parametrize("family", MEAN)
-def test_next_to_nothing_of_a_row_widens_nothing(family):
-    """The usual number of rows is a harmonic mean, in which the smallest would count most."""
-    random, codes = np.random.default_rng(0), np.repeat(np.arange(8), 50)
-    y = make_y(family, make_theta(family, 4.0, 8, random)[codes], random)
-    X, more = codes[:, None], np.append(codes, 9)[:, None]
-    about = {"columns": "all", "family": family}
-    told = SamplingBayesianEncoder(**about).fit(X, y).posteriors_[0]
-    for weight in (1e-3, 1e-8, 1e-30):
-        trace = SamplingBayesianEncoder(**about).fit(more, np.append(y, y[0]), np.append(np.ones(400), weight))
-        found = trace.posteriors_[0]
-        np.testing.assert_allclose(found["sd"].drop(8), told["sd"], rtol=0.02)
-        assert found["sd"][8] == pytest.approx(told["sd"].iloc[-1], rel=0.02)  # as if it were unseen

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from catbayes import InputError, SamplingBayesianEncoder, Scaled
-from catbayes.families import BetaBernoulli
+from catbayes import SamplingBayesianEncoder, Scaled
 from catbayes.priors import Empirical
 
 CITY = ["Oslo"] * 3 + ["Rome"] * 12 + ["Bonn"]
@@ -72,9 +71,3 @@ def test_the_empirical_prior_has_the_mean_of_the_categories():
     assert words.transform(unseen)[0, 0] == pytest.approx((0.25 + 20 * 0.75) / 21, abs=0.01)
     assert y.mean() == 0.5
     np.testing.assert_array_equal(objects.transform(X), words.transform(X))
-
-
-@pytest.mark.parametrize("prior", [0, -1.0, float("inf"), float("nan"), True, "flat", None, BetaBernoulli], ids=str)
-def test_other_priors_are_refused(prior):
-    with pytest.raises(InputError, match=r'prior=.*: expected "empirical", a number of rows > 0, or a prior object'):
-        SamplingBayesianEncoder(prior=prior).fit(X, TARGETS["bernoulli"])

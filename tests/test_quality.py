@@ -1,33 +1,25 @@
 """Benchmarks against others: folds, every method on a few rows, verdicts on planted results, and pages."""
 
 import json
-from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
 import pandas
 import pytest
 from click.testing import CliRunner
-from sklearn.compose import ColumnTransformer
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import r2_score, roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from experiments import random_effects, rdata, uncertainty
-from experiments.group_effects import GroupEffects
+from experiments import random_effects, uncertainty
 from experiments.noise import NoisePlan
-from experiments.noise import summarise as summarise_noise
 from experiments.quality import Plans, command, measure
-from experiments.quality_cells import OVERLAP, Cell, Plan, seed_of, split
+from experiments.quality_cells import OVERLAP, Cell, Plan, split
 from experiments.quality_findings import summarise
-from experiments.quality_methods import METHODS, target_encoder
+from experiments.quality_methods import METHODS
 from experiments.quality_models import MODELS
 from experiments.quality_tables import read_table
 from experiments.trials import Store, digest
 from experiments.uncertainty_methods import COVERAGES, METHODS_OF_CLASSES
 from experiments.uncertainty_methods import METHODS as METHODS_OF_NUMBERS
-from experiments.uncertainty_tables import KINDS, UncertaintyTable
+from experiments.uncertainty_tables import UncertaintyTable
 
 TABLES = ("amounts", "payments")  # simulated: numbers, and two classes
 PLAN = Plan("report", None, TABLES)
@@ -65,14 +57,6 @@ def test_choosing_and_reporting_share_no_test_row():
     assert len(chosen | reported) == len(read_table("payments").y)
 
 
-def test_fewer_training_rows_are_a_random_part_and_test_rows_stay():
-    (train, test), (few, same) = split("payments", 3), split("payments", 3, 200)
-    assert few.tolist() == train[:200].tolist()
-    assert same.tolist() == test.tolist()
-    assert sorted([*train, *test]) == list(range(10_000))
-    assert not (np.diff(train) > 0).all()
-
-
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.installed])
 def test_every_method_predicts(method):
     for table in TABLES if not METHODS[method].numbers_only else TABLES[:1]:
@@ -85,36 +69,6 @@ def test_every_method_predicts(method):
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_predicts(model, method):
     assert 0 < Cell("payments", model, method, 0, 120).run()["auc"] < 1
-
-
-def test_predictions_of_five_seeds_are_averaged():
-    table, (train, test) = read_table("payments"), split("payments", 1, 300)
-    total = 0.0
-    for number in range(5):
-        encoder = target_encoder("auto", seed_of(1, number))
-        parts = [("c", encoder, list(table.categorical)), ("n", StandardScaler(), list(table.numeric))]
-        model = make_pipeline(ColumnTransformer(parts), LogisticRegression(max_iter=1000))
-        total = total + model.fit(table.X.iloc[train], table.y[train]).predict_proba(table.X.iloc[test])[:, 1]
-    found = Cell("payments", "linear", "target x5", 1, 300).run()
-    assert found["auc"] == pytest.approx(roc_auc_score(table.y[test], total / 5))
-
-
-def test_settings_change_our_result_and_its_key():
-    cell = Cell("payments", "linear", "ours", 0, 200)
-    other = replace(cell, settings=(("n_draws", 1),))
-    assert other.key != cell.key
-    assert other.run()["log_loss"] != cell.run()["log_loss"]
-
-
-@pytest.mark.skipif(not find_spec("gpboost"), reason="GPBoost is not installed")
-def test_gpboost_finds_effects_on_any_scale():
-    random = np.random.default_rng(0)
-    effect, city = 3.0 * random.standard_normal(40), random.integers(0, 40, 1500)
-    X = pandas.DataFrame({"city": city, "number": random.standard_normal(1500)})
-    y = effect[city] + X["number"] + 0.3 * random.standard_normal(1500)
-    for scale in (1.0, 1e4):
-        model = GroupEffects(["city"], {"n_estimators": 100, "num_leaves": 7, "seed": 0})
-        assert r2_score(scale * y[1000:], model.fit(X[:1000], scale * y[:1000]).predict(X[1000:])) > 0.9
 
 
 # ----------------------------------------------------------------------------------- verdicts
@@ -155,33 +109,6 @@ def test_intervals_allow_for_shared_training_rows(store):
         assert other["gain"] == pytest.approx(verdict["gain"])  # lower log-loss and MSE are better
 
 
-def test_a_method_without_a_score_is_ranked_last_with_its_reason(store):
-    plant_cells(store, PLAN, lambda cell: 0.6 + wobbling(cell) + 0.2 * (cell.method == "glmm"))
-    cells = PLAN.of("payments", "linear", "glmm")
-    for cell in cells:
-        del store.trials[cell.key]
-    store.trials[cells[0].key] = {"digest": "", "seconds": 1.0, "environment": 0, "failed": "ValueError: no"}
-    found = summarise(store, PLAN)
-    row = next(row for row in found["rows"] if (row["table"], row["model"]) == ("payments", "linear"))
-    assert row["lost"] == {"glmm": "ValueError: no"}
-    assert found["ranks"]["ranks"]["glmm"] == pytest.approx((7 * 1 + 7) / 8)
-
-
-def test_other_settings_are_compared_with_the_defaults(store):
-    plan = replace(PLAN, half="choose", settings=(("n_draws", 9),))
-    found = plant_cells(store, plan, lambda cell: 0.6 + 0.1 * bool(cell.settings) + 0.001 * cell.fold)
-    assert all(row["changed"]["ours, n_draws=9"]["gain"] == pytest.approx(0.1) for row in found["rows"])
-
-
-def test_a_planted_cost_of_noise_is_found(store):
-    for trial in SMALL_NOISE.trials():
-        plant(store, trial, {"auc": 0.7 + 0.001 * trial.seed - 0.01 * (trial.way == "model")})
-    found = summarise_noise(store, SMALL_NOISE)
-    assert found["n_costly"] == 3
-    assert {row["way"] for row in found["worst"][:3]} == {"model"}
-    assert found["worst"][0]["change"] == pytest.approx(-0.01)
-
-
 # ----------------------------------------------------------------------------------- runs and pages
 
 
@@ -203,21 +130,6 @@ def test_a_finished_trial_runs_again_only_on_request(tmp_path):
     assert {key for key in new if new[key]["result"] != old[key]["result"]} == {key for key in new if ", ours," in key}
 
 
-def test_a_method_that_takes_too_long_on_one_fold_is_given_up(store):
-    plan = replace(FEW, methods=("native", "target"))
-    plant(store, plan.trials()[0], {"skipped": "more than 300 s"})
-    assert [trial.method for trial in store.left(plan.trials())] == ["target"] * 3
-
-
-def test_a_failure_is_shown_and_runs_again(tmp_path, monkeypatch):
-    with monkeypatch.context() as context:
-        context.setattr(Cell, "run", lambda cell: 1 / 0)
-        found = measure(Plans(FEW), ["tables"], tmp_path)
-    assert set(found["tables"]["failed"].values()) == {"ZeroDivisionError: division by zero"}
-    assert "9 trials of tables failed" in (tmp_path / "quality.md").read_text(encoding="utf-8")
-    assert measure(Plans(FEW), ["tables"], tmp_path)["tables"]["failed"] == {}
-
-
 def test_the_command_writes_a_page_of_all_parts(tmp_path, monkeypatch, published_folder):
     monkeypatch.setattr("experiments.quality.Plan", lambda *args: FEW)
     monkeypatch.setattr("experiments.quality.NoisePlan", lambda *args, **words: SMALL_NOISE)
@@ -229,20 +141,6 @@ def test_the_command_writes_a_page_of_all_parts(tmp_path, monkeypatch, published
     assert "## Columns of pure noise" in text
     assert "n_estimators=5" in text
     assert not (tmp_path / "no.md").exists()  # it is not the whole run
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--setting", "n_draws=9"], "--half choose"),
-        (["--half", "choose", "--setting", "n_draws"], "NAME=VALUE"),
-        (["--tables", "penguins"], "'penguins' is not one of"),
-    ],
-)
-def test_the_command_rejects_wrong_options(arguments, words, tmp_path):
-    result = CliRunner().invoke(command, [*arguments, "--folder", str(tmp_path)])
-    assert result.exit_code == 2
-    assert words in result.output
 
 
 # ----------------------------------------------------------------------------------- published folds
@@ -284,29 +182,6 @@ def test_our_errors_are_compared_with_the_best_published_one(store, published_fo
         assert row["own"]["folds"] == [1, 3]
 
 
-# ----------------------------------------------------------------------------------- other tables
-
-
-def test_tables_of_r_packages_become_text_and_numbers(monkeypatch):
-    given = pandas.DataFrame(
-        {
-            "rownames": range(60),
-            "city": pandas.Categorical(["Oslo", "Rome", None] * 20),
-            "age": pandas.array([1, 2, None] * 20, dtype="Int64"),
-            "only": "one",
-            "when": pandas.date_range("2020-01-01", periods=60),
-            "user": [1, 2] * 30,
-            "vote": ["yes", "no"] * 25 + ["rare"] * 10,
-        }
-    )
-    monkeypatch.setitem(rdata.TABLES, "votes", rdata.Source("some", "votes", "vote", codes=("user",)))
-    monkeypatch.setattr(rdata, "_read", lambda source: given)
-    data = rdata.load("votes")
-    assert (data.categorical, list(data.table)) == (("city", "user"), ["city", "age", "user"])
-    assert (data.task, len(data.y), data.y[:2].tolist()) == ("binary", 50, [1, 0])
-    assert data.table.loc[2, ["city", "user"]].tolist() == ["missing", "1"]
-
-
 # ----------------------------------------------------------------------------------- coverage of intervals
 
 
@@ -329,43 +204,7 @@ def test_every_method_gives_sets_of_classes(method, monkeypatch):
         assert sum(sums["log_loss"]) / 200 < 1.2
 
 
-def test_rows_are_grouped_by_the_count_of_their_rarest_category():
-    often, rare = np.repeat("a", 40), np.array([*("b" * 4), *("c" * 30), *"defghi"])
-    table = UncertaintyTable(pandas.DataFrame({"u": often, "v": rare}), np.zeros(40), ("u", "v"))
-    train, test = np.r_[0:3, 4:34], np.r_[3, 33, 34:40]
-    assert [KINDS[kind] for kind in table.kinds(train, test)] == ["2–5", "> 20", *["unseen"] * 6]
-
-
 def test_the_true_distribution_has_its_nominal_coverage():
     found = uncertainty.UncertaintyCell("uneven noise", "truth", 0, 9_000).run()["said"]["truth"]
     for coverage in COVERAGES:
         assert sum(found[f"covered {coverage}"]) / 3_000 == pytest.approx(coverage, abs=0.03)
-
-
-def test_wrong_coverage_is_listed_where_there_are_enough_rows(store):
-    rows = [300, 100, 400, 0, 700]
-    trials = [
-        uncertainty.UncertaintyCell("wages", method, fold)
-        for method in ("catbayes, linear", "GPBoost")
-        for fold in range(2)
-    ]
-    for trial in trials:
-        crps, shares = 0.2, [0.9, 0.5, 0.89, 0.0, 0.91]
-        if trial.method == "GPBoost":
-            crps, shares = 0.3, [0.87, 0.5, 0.9, 0.0, 0.95]
-        sums = {"rows": rows, "crps": [crps * n for n in rows]}
-        for coverage in COVERAGES:
-            sums |= {f"covered {coverage}": [share * n for share, n in zip(shares, rows, strict=True)]}
-            sums |= {f"width {coverage}": [2.0 * n for n in rows]}
-        plant(store, trial, {"said": {trial.method: sums}, "seconds": 1.0})
-    found = uncertainty.summarise(store, trials)
-    assert found["off"]["GPBoost"]["off"] == ["wages, unseen: 87.0 %", "wages, > 20: 95.0 %"]
-    assert found["off"]["catbayes, linear"]["off"] == []
-    assert found["best"] == {"wages": "catbayes, linear"}
-
-
-def test_the_page_of_coverage_tells_that_trials_are_missing(tmp_path):
-    page = tmp_path / "page.md"
-    found = uncertainty.measure(tmp_path, [page], ["even noise"], n_rows=600, n_folds=1, run=False)
-    assert not page.exists()
-    assert "**This is not the whole run**: 0 of 7" in found["written"][0].read_text(encoding="utf-8")

@@ -1,21 +1,16 @@
 """A file is the same table to every engine and every command."""
 
 import datetime
-import gzip
-import json
 from uuid import UUID
 
 import numpy as np
 import pandas
-import polars
 import pyarrow
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-import catbayes
 from catbayes import InputError, SamplingBayesianEncoder, Scaled, compare, encode, gather
-from catbayes.cli import run
 from engines import FILE_ENGINES, same_statistics
 
 EACH_ENGINE = pytest.mark.parametrize("engine", FILE_ENGINES)
@@ -180,16 +175,6 @@ def test_a_column_has_one_type_in_all_files(engine, tmp_path):
     assert grown.classes_.tolist() == ["0", "1"]
 
 
-@EACH_ENGINE
-def test_hundreds_of_columns_and_compressed_files_are_read(tmp_path, engine):
-    names = [f"a_long_name_for_column_number_{i}" for i in range(500)]
-    path = written(tmp_path, "t.csv", ",".join([*names, "y"]) + "\n" + ",".join("1" * 501))
-    assert categories(path, "y", engine) == {name: [1] for name in names}
-    with gzip.open(tmp_path / "T.CSV.GZ", "wt") as file:
-        file.write("city,2016\nOslo,1\n")
-    assert categories(tmp_path / "T.CSV.GZ", "city", engine) == {"2016": [1]}
-
-
 BROKEN = [
     ("t.csv", "a,b\n1,Zürich\n".encode("latin-1"), "UTF8.*iconv -f latin1 -t utf-8"),
     ("t.csv", b"a,b\n" + b"1,x\n" * 500_000 + "1,Zürich\n".encode("latin-1"), "UTF8.*iconv -f latin1 -t utf-8"),
@@ -276,46 +261,6 @@ def test_files_of_different_columns_are_refused(tmp_path, content, message):
 
 # ------------------------------------------------------------------------------------------------ by every command
 
-TABLES = {
-    "adult/adult.data": ("column14", 32_561),
-    "car/car.data": ("column6", 1_728),
-    "amazon_employee_access/train.csv": ("ACTION", 32_769),
-    "employee_salaries/employee_salaries.csv": ("current_annual_salary", 9_228),
-}
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_every_command_reads_the_same_table(name, data_folder, tmp_path, monkeypatch, capsys):
-    """What `encode` writes is what `compare` sees, and what `fit` counted."""
-    monkeypatch.chdir(tmp_path)
-    (target, n_rows), path = TABLES[name], str(data_folder / name)
-    columns = ["--columns", "MGR_ID,RESOURCE"] if "amazon" in name else []
-    assert run(["fit", path, "--target", target, "-o", "m.catbayes", *columns]) == 0
-    assert run(["encode", path, "--model", "m.catbayes", "-o", "out.parquet"]) == 0
-    shown = ["--columns", "all"] if columns else []
-    assert run(["compare", path, "--target", target, "--time-budget", "0.001s", "--json", *shown]) == 1  # no time
-    assert json.loads(capsys.readouterr().out)["table"].startswith(f"{n_rows:,} rows")
-    encoder = catbayes.load("m.catbayes")
-    assert encoder.evidence_.total.count.tolist() == [n_rows]
-    table = pyarrow.parquet.read_table("out.parquet")
-    for column in encoder.evidence_.columns:
-        counted = dict(zip(column.values, column.statistics.count, strict=False))
-        values = table[column.name].to_pandas(integer_object_nulls=True, date_as_object=True)
-        assert counted == values.value_counts().to_dict(), column.name
-
-
-def test_compare_takes_files_as_fit_does(tmp_path):
-    table = pandas.DataFrame({"c": ["a", "b", "c"] * 40, "n": range(120), "y": [0, 1, 1, 0] * 30})
-    for number in range(2):
-        table[number * 60 : number * 60 + 60].to_csv(tmp_path / f"{number}.csv", index=False)
-    quick = {"encoders": ["target"], "models": ["linear"], "cv": 2, "repeats": 1}
-    one = compare(table, "y", **quick).best.scores
-    paths = [str(tmp_path / "0.csv"), tmp_path / "1.csv"]
-    for source in (paths, str(tmp_path / "*.csv"), tmp_path, polars.from_pandas(table).lazy()):
-        assert compare(source, "y", **quick).best.scores == one
-    with pytest.raises(InputError, match="No file matches"):
-        compare(tmp_path / "none.csv", "y", **quick)
-
 
 @pytest.mark.parametrize(
     ("y", "refused"),
@@ -343,12 +288,3 @@ def test_classes_and_numbers_are_distinguished_by_one_rule(y, refused, tmp_path)
     for action in actions:
         with pytest.raises(InputError, match=refused):
             action()
-
-
-def test_many_whole_numbers_that_are_taken_for_classes_are_noted():
-    table = pandas.DataFrame({"c": ["a", "b"] * 60, "y": [*range(40)] * 3})
-    notes = compare(table, "y", cv=2, time_budget=0).rows.notes
-    assert "The 40 different whole numbers of 'y' are taken for classes" in notes[-1]
-    assert not compare(table, "y", family="categorical", cv=2, time_budget=0).rows.notes
-    with pytest.raises(InputError, match=r"no class of .y. has as many rows as there are folds.*family=\"normal\""):
-        compare(table, "y")

@@ -143,29 +143,6 @@ def test_the_explorer_shows_the_posteriors(opened, comparison):
         assert texts(opened, "#categories .value")[0].endswith(f"→ {best:.3f}")
 
 
-def test_the_page_opens_on_the_most_informative_column(opened, summary):
-    assert [column["name"] for column in summary["columns"]] == ["<i>colour</i>", "city"]
-    assert texts(opened, "#column option") == ["<i>colour</i>", "city"]
-    assert opened.execute_script("return document.getElementById('column').value") == "0"
-    assert summary["overview"][0]["share"] == 100
-    assert "3 categories" in opened.execute_script("return document.querySelectorAll('section')[1].textContent")
-
-
-def test_search_and_rare_only_narrow_the_list(opened, summary):
-    choose(opened, "column", CITY)
-    choose(opened, "search", "CITY 7")
-    assert texts(opened, "#categories bdi") == ["city 7"]
-    choose(opened, "search", "no such city")
-    assert texts(opened, "#categories bdi") == []
-    choose(opened, "search", "")
-    column = summary["columns"][int(CITY)]
-    opened.execute_script("document.getElementById('rare').click()")
-    while opened.execute_script("return !document.getElementById('more').hidden"):
-        opened.execute_script("document.getElementById('more').click()")
-    assert len(texts(opened, "#categories li")) == sum(share > 0.5 for share in column["shrinkage"]) == column["rare"]
-    assert set(texts(opened, "#categories .tag")) <= {"rare"}
-
-
 @pytest.mark.parametrize("pixels", [360, 1200])
 def test_the_page_fits_any_width(opened, pixels):
     width(opened, pixels)
@@ -223,10 +200,3 @@ def test_the_page_shows_what_changed_in_the_last_fifth_of_ordered_rows():
     assert found["changes"]["lines"][0] | {"compared": 3, "changed": 1} == found["changes"]["lines"][0]
     assert "<bdi>north</bdi>" in render(found)
     assert "in no order" in render(summarise(compare(table, y, **how)))
-
-
-def test_sections_without_enough_rows_give_a_reason():
-    how = {"encoders": ["target"], "models": ["linear"], "cv": 2, "repeats": 1}
-    table = pandas.DataFrame({"city": list("abc") * 40, "day": range(120)})
-    late = summarise(compare(table, ["no", "yes"] * 55 + ["perhaps"] * 10, time="day", **how))
-    assert "fewer classes" in late["changes"]["left_out"]

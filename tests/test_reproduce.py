@@ -8,19 +8,13 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from scipy.stats import beta, kstest, t
-from sklearn.datasets import make_classification
-from sklearn.metrics import accuracy_score
-from sklearn.model_selection import train_test_split
 
-from catbayes import InputError
-from experiments import curves, effort, importance, search, table
-from experiments import mapping as mappings
+from experiments import effort, table
 from experiments.__main__ import command
 from experiments.effort import FULL, TINY
-from experiments.holdout import MOST_SPLITS, Holdout
+from experiments.holdout import Holdout
 from experiments.methods import LeaveOneOut, Sampling, _Draws, seeds
-from experiments.paper import SYNTHETIC, TABLES
-from experiments.public import load
+from experiments.paper import TABLES
 from experiments.run import EXPERIMENTS, reproduce
 from experiments.trials import Store, digest
 from experiments.verdict import judge
@@ -64,17 +58,6 @@ def test_synthetic_tables_have_nine_categorical_columns_of_2_to_15_levels(name, 
     assert TABLES[name].read(n_binned=2)[2] == categorical[-2:]  # as in figure 3
 
 
-def test_levels_are_shuffled_bins_of_equal_width():
-    X, y, _ = TABLES["make_classification"].read()
-    numbers, expected = make_classification(
-        n_samples=10000, n_features=10, n_informative=5, n_redundant=0, class_sep=0.01, random_state=2834
-    )
-    np.testing.assert_array_equal(y, expected)
-    edges = np.linspace(numbers[:, 9].min(), numbers[:, 9].max(), 16)
-    bins = np.searchsorted(edges[1:-1], numbers[:, 9], side="right")
-    assert list(X["x9"]) == [f"c{number * 103 % 15}" for number in bins]
-
-
 def test_real_tables_have_the_shape_in_the_paper(data_folder):
     X, y, categorical = TABLES["adult"].read()
     assert (X.shape, y.sum(), len(categorical)) == ((32_561, 14), 7_841, 8)
@@ -83,16 +66,6 @@ def test_real_tables_have_the_shape_in_the_paper(data_folder):
     assert X.shape == (4_209, 376 - 12 - 45)
     assert len({flags[column].to_numpy().tobytes() for column in flags}) == flags.shape[1]
     assert y.mean() == pytest.approx(100.67, abs=0.005)
-
-
-def test_a_public_table_without_its_file_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setenv("CATBAYES_DATA", str(tmp_path))
-    with pytest.raises(InputError, match=r"car/car\.data"):
-        load("car")
-    (tmp_path / "car").mkdir()
-    (tmp_path / "car" / "car.data").write_text("vhigh,vhigh,2,2,small,low,unacc\n")
-    with pytest.raises(InputError, match="1 rows"):
-        load("car")
 
 
 @pytest.mark.parametrize("train_on", ["left out", "means"])
@@ -129,14 +102,6 @@ def test_draws_of_a_mean_have_the_posterior_of_the_paper(rows):
         rate = (gamma * np.sum((y - y.mean()) ** 2) + np.sum((y[own] - y[own].mean()) ** 2)) / 2
         posterior = t(2 * alpha, y[own].mean(), np.sqrt(rate / alpha / own.sum()))
         assert kstest(draws.copies[np.tile(own, n_draws), 0], posterior.cdf).pvalue > 1e-3
-
-
-def test_a_holdout_scores_the_fifth_that_was_not_trained_on():
-    trial = Holdout("make_classification", LeaveOneOut(0.01, 3, 5, 1), 2834, 3, 0, 300)
-    X, y, categorical = TABLES["make_classification"].read(300)
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=2834)
-    chosen = trial.method.fit(X, y, categorical, 3, 0).predict(X_test).argmax(axis=1)
-    assert trial.run() == {"score": accuracy_score(y_test, chosen)}
 
 
 # ---------------------------------------------------------------------- runs
@@ -178,35 +143,6 @@ def test_the_command_goes_on_after_an_interruption_and_writes_its_page(monkeypat
     assert "(../draws.png)" in page.read_text(encoding="utf-8")
 
 
-def test_a_failure_is_shown_and_runs_again(monkeypatch, tmp_path):
-    monkeypatch.setitem(effort.EFFORTS, "quick", LITTLE)
-    given = ["draws", "--quick", "--folder", str(tmp_path), "--jobs", "1"]
-    with monkeypatch.context() as context:
-        context.setattr(curves.Fold, "run", lambda self: 1 / 0)
-        result = CliRunner().invoke(command, given)
-    assert result.exit_code == 1
-    assert "ZeroDivisionError" in result.output
-    assert "ZeroDivisionError" in (tmp_path / "results.md").read_text(encoding="utf-8")
-    assert CliRunner().invoke(command, given).exit_code == 0
-    assert "ZeroDivisionError" not in (tmp_path / "results.md").read_text(encoding="utf-8")
-
-
-def test_a_changed_setting_runs_again(store):
-    trial = Holdout("make_classification", LeaveOneOut(0.01, 3, 5, 1), 0, 3, 0, 200)
-    plant(store, [trial], [0.123])
-    finer = replace(trial, method=replace(trial.method, sigma=0.010001))
-    assert finer.key == trial.key  # too small a change for the name
-    assert (store.result(trial), store.result(finer)) == ({"score": 0.123}, None)
-
-
-def test_two_runs_in_one_folder_do_not_overwrite_each_other(tmp_path):
-    trial = Holdout("make_classification", LeaveOneOut(0.01, 3, 5, 1), 0, 2, 0, 150)
-    store, other = (Store(tmp_path / "table.json") for _ in range(2))
-    store.run([trial])
-    with pytest.raises(InputError, match="one run at a time"):
-        other.run([replace(trial, split=1)])
-
-
 # ---------------------------------------------------------------------- verdicts on planted results
 
 
@@ -234,63 +170,3 @@ def test_the_table_finds_a_planted_gain(store, tmp_path, gain, word):
 
 def _both(paper_table):
     return paper_table.best_leave_one_out, paper_table.best_sampling
-
-
-@pytest.mark.parametrize(
-    ("curve", "levels", "expected"),
-    [
-        (curves.DRAWS, (lambda k: 0.65 if k < 2 else 0.67, lambda k: 0.8 + 0.002 * k), [["agrees"], ["agrees"]]),
-        (
-            curves.DRAWS,
-            (lambda k: 0.65 + 0.002 * k, lambda k: 0.8 - 0.002 * k),
-            [["does not agree"], ["does not agree"]],
-        ),
-        (
-            curves.PRIOR,
-            (lambda gamma: 0.66 if gamma > 1e-3 else 0.67, lambda gamma: 0.8 + gamma),
-            [["agrees", "agrees"], ["agrees", "does not agree"]],
-        ),
-    ],
-)
-def test_curves_are_compared_with_the_claims_of_the_paper(store, curve, levels, expected):
-    values = FULL.draws if curve is curves.DRAWS else FULL.gammas
-    for name, level in zip(SYNTHETIC, levels, strict=True):
-        trials = [trial for trial in curve.trials(FULL) if trial.table == name]
-        for number, value in enumerate(values):
-            part = [trial for trial in trials if getattr(trial.method, curve.parameter) == value]
-            plant(store, part, level(value) + 5 * NOISE[:10] + np.roll(NOISE[:10], number) / 10)
-    found = curve.summarise(store, FULL)["tables"]
-    assert [[claim["told"] for claim in found[name]["claims"]] for name in SYNTHETIC] == expected
-
-
-@pytest.mark.parametrize(("share", "word"), [(0.7, "holds"), (0.8, "within noise"), (0.9, "does not hold")])
-def test_the_claim_on_importance_is_judged(store, share, word):
-    trials = [trial for trial in importance.trials(FULL) if trial.holdout.table == "make_hastie_10_2"]
-    for number, trial in enumerate(trials):
-        value = (share if isinstance(trial.holdout.method, Sampling) else 0.8) + NOISE[(3 * number) % 5]
-        plant(store, [trial], [value], "categorical")
-        store.trials[trial.key]["result"]["shares"] = {"x0": 1 - value, "x1": value}
-    found = importance.summarise(store, FULL)["tables"]["make_hastie_10_2"]
-    assert {verdict["word"] for verdict in found["reference_minus_sampling"].values()} == {word}
-
-
-def test_mappings_are_compared_with_the_mean(store):
-    gains = {"mean": 0.0, "weight_of_evidence": 0.03, "mean_precision": 0.0, "polynomial": -0.03}
-    trials = [trial for trial in mappings.trials(FULL) if trial.table == "adult" and "linear" in trial.key]
-    for number, (mapping, gain) in enumerate(gains.items()):
-        part = [trial for trial in trials if trial.method.mapping == mapping]
-        plant(store, part, 0.8 + gain + np.roll(NOISE[:MOST_SPLITS], number))
-    found = mappings.summarise(store, FULL)["tables"]["adult"]["linear"]["mappings"]
-    words = {mapping: part["minus_mean"]["word"] for mapping, part in found.items() if mapping != "mean"}
-    assert words == {"weight_of_evidence": "holds", "mean_precision": "within noise", "polynomial": "does not hold"}
-
-
-def test_the_search_suggests_parameters_of_the_printed_space(data_folder):
-    import optuna
-
-    study = next(trial for trial in search.trials(FULL) if trial.method == "sampling")
-    found = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    method = study.suggest(found.ask(), 10)
-    space = TABLES[study.table].space
-    assert space.gamma[0] <= method.gamma <= space.gamma[1]
-    assert method.mapping in space.mappings

@@ -3,14 +3,13 @@
 import io
 import json
 import pickletools
-import warnings
 import zipfile
 
 import numpy as np
 import polars as pl
 import pytest
 from catboost import CatBoostClassifier, CatBoostRegressor
-from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
+from lightgbm import LGBMClassifier, LGBMRegressor
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -23,7 +22,6 @@ from xgboost import XGBClassifier, XGBRegressor
 import catbayes
 from catbayes import (
     InputError,
-    InputWarning,
     SamplingBayesianEncoder,
     SamplingClassifier,
     SamplingRegressor,
@@ -85,14 +83,6 @@ def test_boosters_come_back_as_they_were(estimator, way):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
-def test_a_booster_that_stopped_early_predicts_with_as_many_trees():
-    X, y = make_table(900)
-    model = SamplingRegressor(LGBMRegressor(n_estimators=60, learning_rate=0.8, verbose=-1), random_state=0)
-    model.fit(X[:600], y[:600], eval_X=X[600:], eval_y=y[600:], callbacks=[early_stopping(5, verbose=False)])
-    assert model.estimator_.best_iteration_ < 60
-    np.testing.assert_array_equal(through_a_file(model).predict(X), model.predict(X))
-
-
 def test_all_settings_come_back():
     X, y = make_table()
     encoder = SamplingBayesianEncoder(["city", "shop"], prior=Scaled(0.1), keep_categories="one_hot", max_categories=40)
@@ -121,17 +111,6 @@ def test_calibrated_predictions_come_back(model, n_rows, method):
     loaded = through_a_file(model)
     np.testing.assert_array_equal(getattr(loaded, method)(X), getattr(model, method)(X))
     assert vars(loaded).keys() == vars(model).keys()
-
-
-def test_arrays_without_names_and_tables_without_categories_come_back():
-    X, y = make_table()
-    for table in (X.to_numpy(), X[["number"]].to_numpy()):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InputWarning)  # of nothing to encode
-            model = SamplingRegressor(LGBMRegressor(n_estimators=3, verbose=-1), random_state=0).fit(table, y)
-        loaded = through_a_file(model)
-        np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
-        assert not hasattr(loaded, "feature_names_in_")
 
 
 class Guess(RegressorMixin, BaseEstimator):
@@ -206,13 +185,6 @@ def test_crafted_files_are_refused(header, entries, message):
             file.writestr(name, changed.get(name, old.read(name)))
     with pytest.raises(InputError, match=message):
         catbayes.load(new)
-
-
-@pytest.mark.parametrize("kind", [SamplingClassifier, SamplingBayesianEncoder, catbayes])
-def test_devices_and_folders_are_no_files(kind, tmp_path):
-    for path in ("/dev/zero", tmp_path):
-        with pytest.raises(InputError, match="it is no regular file"):
-            kind.load(path)
 
 
 def test_what_is_not_fitted_or_holds_code_is_not_saved():

@@ -117,14 +117,6 @@ def test_training_draws_leave_the_own_target_out(tmp_path):
     assert means("out.parquet", target="y") == pytest.approx([2 / 3, 1 / 3], abs=0.02)  # Beta(2, 1) and Beta(1, 2)
 
 
-def test_original_columns_stay_as_they_were(folder, tmp_path):
-    encoder = SamplingBayesianEncoder(["city"], mapping="mean_precision").fit(TABLE, "normal")
-    table = pyarrow.parquet.read_table(encode(folder / "part-0.parquet", encoder, tmp_path / "out.parquet", drop=True))
-    before = pyarrow.parquet.read_table(folder / "part-0.parquet").drop_columns("city")
-    assert table.column_names == [*before.column_names, "city_encoded_mean", "city_encoded_precision"]
-    assert table.select(before.column_names).to_pylist() == before.to_pylist()
-
-
 @EACH_ENGINE
 def test_variances_far_from_zero_keep_their_digits(tmp_path, engine):
     random = np.random.default_rng(0)
@@ -211,20 +203,6 @@ def test_bad_sources_are_explained(tmp_path, folder):
     assert not list(tmp_path.glob(".*"))
 
 
-def test_policies_hold_for_files(folder, tmp_path):
-    files, out = str(folder / "*.parquet"), tmp_path / "out.parquet"
-    with pytest.raises(InputError, match="'city' is missing in"):
-        SamplingBayesianEncoder(["city"], missing="error").fit(files, "bernoulli")
-    some = TABLE[TABLE["city"] != "Rome"]
-    with pytest.raises(InputError, match=r"never saw, such as .'Rome'"):
-        encode(files, SamplingBayesianEncoder(["city"], unseen="error").fit(some, "bernoulli"), out)
-    assert not out.exists()
-    encoder = SamplingBayesianEncoder(["city"], missing="prior").fit(some, "bernoulli")
-    encoded = pandas.read_parquet(encode(files, encoder, out))
-    prior = encoded["city_encoded"][encoded["city"].isna() | (encoded["city"] == "Rome")]
-    assert prior.nunique() == 1
-
-
 @EACH_ENGINE
 def test_names_of_files_are_no_patterns(engine, tmp_path):
     for name, letters in {"d1": "ab", "d[1]": "XY", "d*": "PQ"}.items():
@@ -234,20 +212,6 @@ def test_names_of_files_are_no_patterns(engine, tmp_path):
 
 
 # ------------------------------------------------------------------------------------------------ values
-
-
-def test_types_of_the_target_mean_the_same_in_memory_and_lazily():
-    table = pandas.DataFrame({"c": ["a", "b"] * 4, "day": pandas.date_range("2024-01-01", periods=8)})
-    for source in (table, polars.from_pandas(table).lazy()):
-        with pytest.raises(InputError, match="dates or spans of time"):
-            gather(source, ["c"], "day")
-    lazy = polars.LazyFrame({"c": ["a", "b"] * 4, "y": [1, 2] * 4}).cast({"y": polars.Decimal(9, 2)})
-    for source in (lazy, lazy.collect()):
-        assert gather(source, target="y").classes.tolist() == [1.0, 2.0]
-    table = TABLE.assign(lognormal=TABLE["lognormal"] - TABLE["lognormal"].min())
-    for source in (table, polars.from_pandas(table).lazy()):
-        with pytest.raises(InputError, match=r"takes amounts > 0, and y holds 0: use \"normal\""):
-            gather(source, ["city"], "lognormal", family="lognormal")
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -284,31 +248,3 @@ def test_nan_is_found_though_the_statistics_of_a_file_leave_it_out(case, source,
     opened = LAZY[source](TABLE, tmp_path) if source in LAZY else tmp_path / "t.parquet"
     with pytest.raises(InputError, match=message):
         gather(opened, ["city"], **given, engine=source if source in FILE_ENGINES else "auto")
-
-
-@pytest.mark.parametrize("weight", [None, "w"])
-def test_many_classes_are_counted_by_engines(weight):
-    random = np.random.default_rng(0)
-    table = pandas.DataFrame({"c": random.choice(["a", "b", None], 2_000), "w": random.integers(0, 3, 2_000) / 2})
-    table["y"] = random.integers(0, 60, 2_000).astype(str)
-    lazy = polars.from_pandas(table).lazy()
-    same_statistics(gather(table, ["c"], "y", weight=weight), gather(lazy, ["c"], "y", weight=weight))
-
-
-def test_a_first_batch_without_weight_is_followed_by_others(tmp_path):
-    table = pandas.concat([TABLE] * 400, ignore_index=True)[["city", "bernoulli"]]
-    table["w"] = np.where(np.arange(len(table)) < 1_100_000, 0.0, 1.0)  # a reader is read a million rows at a time
-    whole = gather(table, ["city"], "bernoulli", weight="w")
-    reader = pyarrow.Table.from_pandas(table, preserve_index=False).to_reader(100_000)
-    same_statistics(whole, gather(reader, ["city"], "bernoulli", weight="w"))
-    encoder = SamplingBayesianEncoder(["city"], random_state=0).fit(whole)
-    with pytest.raises(InputError, match="name the column that says how much"):
-        encode(table, encoder, tmp_path / "out.parquet", n_draws=1, target="bernoulli")
-    written = encode(table, encoder, tmp_path / "out.parquet", n_draws=1, target="bernoulli", weight="w")
-    assert len(pandas.read_parquet(written)) == len(table)
-
-
-def test_an_index_is_no_column(tmp_path):
-    encoder = SamplingBayesianEncoder(["city"]).fit(TABLE, "bernoulli")
-    out = encode(TABLE[TABLE["zip"] > 200], encoder, tmp_path / "out.parquet")
-    assert pyarrow.parquet.read_schema(out).names == [*TABLE.columns, "city_encoded"]

@@ -1,17 +1,12 @@
 """Spark gives the same statistics and draws as files and frames, in a Pipeline, and when executors fail."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas
 import pytest
 
 from catbayes import InputError, SamplingBayesianEncoder, Scaled, encode, gather
 from catbayes.kinds import Nested
-from engines import COLUMNS, INTERACTIONS, TABLE, require_java, start_spark, write_files
+from engines import COLUMNS, INTERACTIONS, TABLE, start_spark, write_files
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
@@ -167,16 +162,6 @@ def test_outputs_may_be_named_and_several_become_a_vector(frame):
     assert isinstance(single.fit(frame).transform(frame.limit(1)).first()["z"], float)
 
 
-def test_strings_nulls_and_a_third_class_work(spark):
-    """Spark's own TargetEncoder refuses them."""
-    rows = [("a", "x"), ("a", "y"), (None, "z"), (None, "z"), ("b.c", "x")] * 4
-    frame = spark.createDataFrame(rows, "`my city` string, y string")
-    encoder = SamplingBayesianEncoder(["my city"], prior=Scaled(0)).fit(frame, "y")
-    result = encode(frame, encoder).toPandas()
-    missing = result[result["my city"].isna()]
-    assert missing["my city_encoded_z"].to_list() == pytest.approx([9 / 11] * 8)  # (8 + 1) / (8 + 3)
-
-
 def test_values_that_are_refused_end_the_job(frame):
     from pyspark.errors import PythonException
 
@@ -235,17 +220,6 @@ def test_spellings_vectors_and_gaps_pass_through_spark(spark):
     np.testing.assert_array_equal(found["job_encoded"], encoder.transform(pandas.DataFrame({"job": jobs}))[:, 0])
 
 
-def test_times_are_keys(spark):
-    frame = spark.sql(
-        "SELECT TIMESTAMP '2024-01-01 01:00:00' + make_interval(0, 0, 0, id % 3) AS t, id % 2 AS y FROM range(30)"
-    )
-    encoder = SamplingBayesianEncoder(["t"], prior=Scaled(0)).fit(frame, "y")
-    found = {row["t"]: row["t_encoded"] for row in encode(frame, encoder).collect()}
-    assert len(found) == 3
-    assert all(value == pytest.approx(0.5, abs=0.01) for value in found.values())
-    assert encoder.evidence_.columns[0].statistics.count[:-2].tolist() == [10.0] * 3
-
-
 def test_files_are_identified_by_their_names(spark, tmp_path):
     encoder = SamplingBayesianEncoder(["city"], random_state=0).fit(TABLE, "bernoulli")
     path = tmp_path / "é a%20+b#c.parquet"
@@ -258,16 +232,3 @@ def test_files_are_identified_by_their_names(spark, tmp_path):
         TABLE.head(10).to_parquet(tmp_path / name / "part.parquet")
     with pytest.raises(InputError, match="Two files have the same name"):
         encode(spark.read.parquet(f"{tmp_path}/one", f"{tmp_path}/two"), encoder, n_draws=1)
-
-
-def test_a_killed_executor_changes_no_row(tmp_path):
-    """One of two executors is killed: the job recovers, and no row is changed or lost."""
-    require_java()
-    script = Path(__file__).with_name("spark_fault.py")
-    done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, timeout=500, check=False)
-    assert done.returncode == 0, done.stderr[-3_000:]
-    report = json.loads(done.stdout.splitlines()[-1])
-    assert report["killed"] == 1
-    assert report["rows_of_retries"] > 0
-    assert report["rows"] == report["distinct_rows"] == report["expected_rows"]
-    assert report["changed_draws"] == 0

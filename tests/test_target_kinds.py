@@ -9,15 +9,12 @@ import pytest
 from lightgbm import LGBMRegressor
 from scipy import stats
 from scipy.stats import spearmanr
-from sklearn import clone
 
 from catbayes import (
     InputError,
     InputWarning,
-    MultiTargetEncoder,
     SamplingBayesianEncoder,
     SamplingRegressor,
-    Scaled,
     compare,
     gather,
 )
@@ -145,30 +142,6 @@ def test_shares_of_attempts_are_told_where_events_are_expected(lazy):
         gather(source, ["c"], "y", family="poisson", exposure="n")
 
 
-def test_attempts_are_as_many_rows_of_two_classes():
-    X, y, attempts, _ = make_rows("binomial", 60)
-    rows = np.repeat(np.arange(60), attempts.astype(int))
-    happened = np.concatenate([np.arange(int(e)) < n for n, e in zip(y, attempts, strict=True)]).astype(int)
-    single = SamplingBayesianEncoder(["c"], family="bernoulli").fit(X.iloc[rows], happened)
-    counted = SamplingBayesianEncoder(["c"], family="binomial").fit(X, y, exposure=attempts)
-    np.testing.assert_allclose(counted.transform(X), single.transform(X), rtol=1e-7)
-
-
-def test_models_take_shares():
-    X, y, attempts, _ = make_rows("binomial")
-    encoder = SamplingBayesianEncoder(["c"], family="binomial")
-    model = SamplingRegressor(encoder=encoder, random_state=0).fit(X, y / attempts, sample_weight=attempts)
-    assert np.corrcoef(model.predict(X), y / attempts)[0, 1] > 0.5
-
-
-@pytest.mark.parametrize("family", ["binomial", "robust"])
-def test_comparisons_take_shares_and_heavy_tails(family):
-    X, y, attempts, _ = make_rows("binomial")
-    table = X.assign(y=y / attempts)
-    found = compare(table, "y", family=family, encoders=["sampling", "moments"], models=["linear"], cv=3).frame()
-    assert np.isfinite(found["r2"]).all()
-
-
 # ----------------------------------------------------------------------------- times that were cut off
 
 
@@ -189,14 +162,6 @@ def test_times_without_ends_and_ends_without_times_are_refused():
         SamplingRegressor(encoder=encoder).fit(X, y / times, sample_weight=times)
     with pytest.raises(InputError, match='use family="poisson" there'):
         compare(X.assign(y=y), "y", family="survival")
-
-
-def test_ends_in_times_are_counts_in_units():
-    X, y, times, _ = make_rows("survival")
-    one, other = (
-        SamplingBayesianEncoder(["c"], family=name).fit(X, y, exposure=times) for name in ("survival", "poisson")
-    )
-    np.testing.assert_allclose(one.transform(X), other.transform(X), rtol=1e-12)
 
 
 def test_rates_of_pieces_of_time_are_those_of_the_pieces_together_with_their_category():
@@ -238,29 +203,3 @@ def test_noise_with_heavy_tails_does_not_give_the_own_target_away(per_category):
     assert abs(spearmanr(model.predict(encoder.transform(category)), new)[0]) < 0.08
     encoder.set_params(own_target="include")
     assert spearmanr(encoder.fit_transform(category, y)[:, 0], y)[0] > (0.3 if per_category == 4 else 0.03)
-
-
-# ----------------------------------------------------------------------------- amounts that are often nothing
-
-
-def make_amounts(n_rows=3000, n_categories=600, seed=0):
-    """Whether there is an amount, its logarithm, weights for both, and the category of each row."""
-    random = np.random.default_rng(seed)
-    codes = random.integers(0, n_categories, n_rows)
-    some = random.random(n_rows) < 0.3
-    log_amount = np.where(some, random.normal(3.0, size=n_rows), 0.0)
-    y = pandas.DataFrame({"any": some, "log_amount": log_amount})
-    return codes, y, pandas.DataFrame({"any": np.ones(n_rows), "log_amount": some.astype(float)})
-
-
-def test_amounts_of_noise_do_not_give_themselves_away():
-    codes, y, weight = make_amounts()
-    template = SamplingBayesianEncoder(["c"], prior=Scaled(1e-3), random_state=0)
-    X = pandas.DataFrame({"c": codes})
-    features, some = MultiTargetEncoder(template).fit_transform(X, y, weight), y["any"].to_numpy()
-    amount = y["log_amount"].to_numpy()
-    for feature in features.T:
-        assert abs(spearmanr(feature, some)[0]) < 0.06
-        assert abs(spearmanr(feature[some], amount[some])[0]) < 0.1
-    leaked = MultiTargetEncoder(clone(template).set_params(own_target="include")).fit_transform(X, y, weight)
-    assert spearmanr(leaked[some, 1], amount[some])[0] > 0.3

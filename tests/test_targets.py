@@ -8,12 +8,10 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import make_blobs
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 
 from catbayes import InputError, MultiTargetEncoder, SamplingBayesianEncoder
-from catbayes.kinds import Nested
 
 random = np.random.default_rng(0)
 N_ROWS = 300
@@ -100,13 +98,6 @@ def test_targets_and_weights_may_be_columns_of_the_table():
     same(weighted.transform(X), make().fit(X, Y, np.full(N_ROWS, 2.0)).transform(X))
 
 
-@pytest.mark.parametrize(("y", "name"), [(Y["price"], "city_price"), (Y["sold"].tolist(), "city_0")])
-def test_there_may_be_one_target(y, name):
-    encoder = make().fit(X[["city"]], y)
-    assert encoder.get_feature_names_out().tolist() == [name]
-    same(encoder.transform(X[["city"]]), SamplingBayesianEncoder().fit(X[["city"]], y).transform(X[["city"]]))
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_keep_the_types_of_columns_that_pass_through(library):
     table = X if library == "pandas" else polars.from_pandas(X)
@@ -156,41 +147,3 @@ def test_a_fit_that_is_refused_changes_nothing():
     with pytest.raises(InputError, match="Target 'sold': Input y contains missing"):
         encoder.fit(X, Y.assign(sold=None))
     same(encoder.transform(X), before)
-
-
-@pytest.mark.parametrize("y", [Y, Y.to_numpy(), polars.from_pandas(Y)], ids=type)
-def test_an_encoder_of_one_target_names_the_one_for_several(y):
-    with pytest.raises(InputError, match=r"y has \d columns: expected one target. MultiTargetEncoder\(encoder\)"):
-        SamplingBayesianEncoder().fit(X, y)
-
-
-def test_bad_input_is_explained():
-    with pytest.raises(InputError, match="encoder='mean': expected a SamplingBayesianEncoder"):
-        MultiTargetEncoder("mean").fit(X, Y)
-    with pytest.raises(InputError, match="y is None"):
-        make().fit(X)
-    with pytest.raises(InputError, match=r"Target 'price': y is constant, 1\.5"):
-        make().fit(X, Y.assign(price=1.5))
-    with pytest.raises(InputError, match="Two outputs would be called 'city_price'"):
-        make().fit(X.assign(city_price=1.0), Y).get_feature_names_out()
-    with pytest.raises(InputError, match="y has 3 dimensions"):
-        make().fit(X, np.zeros((N_ROWS, 2, 2)))
-
-
-def test_places_of_clusters_are_read_off_two_targets():
-    """The encoding of a code towards the place of its cluster tells the place."""
-    points, label = make_blobs(600, centers=6, cluster_std=0.1, random_state=0)
-    features = make().fit(label[:, None], points).transform(label[:, None])
-    np.testing.assert_allclose(features, points, atol=0.5)
-
-
-def test_interactions_and_nested_columns_are_encoded_towards_every_target():
-    table = X[["city"]].assign(other=np.arange(N_ROWS) % 5)
-    shape = {"columns": "all", "interactions": [("city", "other")], "kinds": {"other": Nested(["city"])}}
-    encoder = make(**shape).fit(table, Y[["price", "sold"]])
-    columns = ["city", "other", "city&other"]
-    assert encoder.get_feature_names_out().tolist() == [f"{c}_{t}" for t in ("price", "sold") for c in columns]
-    for number, target in enumerate(("price", "sold")):
-        alone = SamplingBayesianEncoder(random_state=0, **shape).fit(table, Y[target])
-        own = slice(3 * number, 3 * number + 3)
-        np.testing.assert_allclose(encoder.transform(table)[:, own], alone.transform(table))

@@ -5,8 +5,6 @@ from functools import partial
 
 import numpy as np
 import pandas
-import polars
-import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,19 +61,6 @@ def test_parts_in_any_order_equal_the_whole(kind, family, cuts, order):
     assert_same(whole, batches)
     shards = [encoder(family, kind).partial_fit(X.iloc[rows], y[rows], weight[rows], classes) for rows in parts]
     assert_same(whole, shards[0].merge(*shards[1:]))
-
-
-@pytest.mark.parametrize("family", PRIORS)
-def test_what_is_taken_out_is_as_if_it_had_never_been(family):
-    X, y, weight = make_rows(family)
-    X.loc[200:, "c"] = "only here"
-    kept = encoder(family).fit(X.iloc[:200], y[:200], weight[:200])
-    gone = encoder(family).fit(X.iloc[200:], y[200:], weight[200:])
-    whole = encoder(family).fit(X, y, weight)
-    assert_same(kept, whole - gone)
-    assert_same(kept, (kept + gone) - gone)
-    assert_same(kept, whole.remove(X.iloc[200:], y[200:], weight[200:]))
-    assert "only here" not in whole.evidence_.columns[0].values
 
 
 @pytest.mark.parametrize("family", PRIORS)
@@ -153,15 +138,6 @@ def test_new_classes_may_turn_up():
 
 
 @pytest.mark.parametrize("family", PRIORS)
-def test_rows_may_come_one_by_one(family):
-    X, y, _ = make_rows(family, n_rows=60)
-    stream = encoder(family).partial_fit(X[:20], y[:20], classes=np.unique(y) if family in CLASSES else None)
-    for row in range(20, 60):
-        stream.partial_fit(X[row : row + 1], y[row : row + 1])
-    assert_same(encoder(family).fit(X, y), stream)
-
-
-@pytest.mark.parametrize("family", PRIORS)
 def test_batches_of_one_value_each_are_evidence(family, tmp_path):
     """Sorted by its target, a table comes in parts of which none says anything by itself."""
     X, y, _ = make_rows(family)
@@ -198,23 +174,6 @@ def test_a_first_batch_of_one_class_may_name_the_others():
     assert_same(make().fit(X, y), make().fit(parts))
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "lazy", "reader"])
-def test_batches_may_come_in_any_container(kind):
-    X, y, weight = make_rows("normal")
-    table = X.assign(y=y, w=weight)
-    make = {
-        "pandas": lambda part: part,
-        "polars": polars.from_pandas,
-        "pyarrow": pyarrow.Table.from_pandas,
-        "lazy": lambda part: polars.from_pandas(part).lazy(),
-        "reader": lambda part: pyarrow.Table.from_pandas(part, preserve_index=False).to_reader(),
-    }[kind]
-    batches = encoder("normal")
-    for start in range(0, 240, 80):
-        batches.partial_fit(make(table.iloc[start : start + 80].reset_index(drop=True)), "y", "w")
-    assert_same(encoder("normal").fit(table, "y", "w"), batches)
-
-
 def test_what_cannot_be_joined_is_explained():
     X, y, _ = make_rows("bernoulli")
     fitted = SamplingBayesianEncoder(random_state=0).fit(X, y)
@@ -239,36 +198,6 @@ def test_what_cannot_be_joined_is_explained():
         SamplingBayesianEncoder().fit(fitted.evidence_, y)
     with pytest.raises(ValueError, match="not fitted"):
         SamplingBayesianEncoder().forget(0.5)
-
-
-def test_a_failed_batch_changes_nothing():
-    X, y, _ = make_rows("bernoulli")
-    fitted = SamplingBayesianEncoder(random_state=0).fit(X, y)
-    before = dict(vars(fitted))
-    for bad in (lambda: fitted.partial_fit(X, y[:-1]), lambda: fitted.remove(X, 1 - y), lambda: fitted.forget(2)):
-        with pytest.raises(InputError):
-            bad()
-    assert all(vars(fitted)[name] is value for name, value in before.items())
-
-
-def test_a_merged_encoder_has_an_output_of_its_own():
-    X, y, _ = make_rows("bernoulli")
-    fitted = SamplingBayesianEncoder(["c"], random_state=0).set_output(transform="default").fit(X, y)
-    (fitted + fitted).set_output(transform="pandas")
-    assert isinstance(fitted.transform(X), np.ndarray)
-    nameless = SamplingBayesianEncoder(random_state=0).fit(X, y)
-    nameless.fit(gather(np.array([["a"], ["b"]], dtype=object), target=[0, 1]))
-    assert not hasattr(nameless, "feature_names_in_")
-
-
-def test_merging_leaves_the_parts_alone():
-    X, y, _ = make_rows("bernoulli")
-    one, other = (SamplingBayesianEncoder(random_state=0).fit(X[part], y[part]) for part in (X.n < 4, X.n >= 4))
-    before = one.transform(X), other.transform(X)
-    merged = one + other
-    np.testing.assert_array_equal(one.transform(X), before[0])
-    np.testing.assert_array_equal(other.transform(X), before[1])
-    np.testing.assert_array_equal(merged.sample(X, row_id="n"), one.merge(other).sample(X, row_id="n"))
 
 
 def test_parameters_that_were_set_since_the_fit_count_in_updates_and_files(tmp_path):

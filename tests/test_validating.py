@@ -100,32 +100,6 @@ def test_groups_stay_together_in_the_rows_held_out():
     assert not set(trained) & set(scored)
 
 
-def test_automatic_early_stopping_counts_rows_and_not_copies():
-    X, y = make_table(1000)
-    model = SamplingRegressor(HistGradientBoostingRegressor(max_iter=15), fit_with="copies", n_draws=15).fit(X, y)
-    assert not model.estimator_.do_early_stopping_
-    assert model.estimator_.n_iter_ == 15
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        HistGradientBoostingClassifier(early_stopping=True, max_iter=20, validation_fraction=0.3),
-        GradientBoostingClassifier(n_iter_no_change=3, n_estimators=20, validation_fraction=0.3),
-        make_pipeline(StandardScaler(), SGDClassifier(early_stopping=True, validation_fraction=0.3)),
-    ],
-    ids=lambda e: type(e[-1] if hasattr(e, "steps") else e).__name__,
-)
-def test_a_class_of_one_row_is_never_held_out(estimator):
-    X, y = make_table(120)
-    named = np.where(y > 0, "d", "a").astype(object)
-    named[5] = "c"
-    for seed in range(3):
-        for fit_with in ("copies", "rounds"):
-            model = SamplingClassifier(estimator, fit_with=fit_with, n_draws=2, random_state=seed).fit(X, named)
-            assert model.score(X, named) > 0.6
-
-
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
 def test_validation_tables_are_encoded(library):
     X, y = make_table()
@@ -140,21 +114,6 @@ def test_validation_tables_are_encoded(library):
     model.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])])
     best = getattr(model.estimator_, "best_iteration", None) or model.estimator_.best_iteration_
     assert 0 < best < 150
-
-
-def test_a_validation_table_as_long_as_the_training_table_is_not_weighted():
-    X, y = make_table()
-    seen = []
-
-    class Recorder(HistGradientBoostingRegressor):
-        def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None):
-            seen.append((X_val[:, -1], y_val))
-            return super().fit(X, y, sample_weight, X_val=X_val, y_val=y_val)
-
-    model = SamplingRegressor(Recorder(max_iter=3), fit_with="copies", n_draws=2)
-    model.fit(X[:300], y[:300], (np.arange(300) % 3 > 0).astype(float), X_val=X[300:], y_val=y[300:])
-    np.testing.assert_array_equal(seen[0][0], X["number"][300:])
-    np.testing.assert_array_equal(seen[0][1], y[300:])
 
 
 def test_a_validation_table_of_other_columns_raises_an_error():

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy import integrate, stats
 
@@ -15,7 +14,7 @@ import cases
 import catbayes
 import reference
 import test_families
-from catbayes import InputError, SamplingBayesianEncoder, Scaled, gather
+from catbayes import InputError, SamplingBayesianEncoder, Scaled
 from catbayes.families import FAMILIES, Family
 from catbayes.kinds import Nested
 from catbayes.mappings import PredictiveQuantiles
@@ -70,13 +69,6 @@ def registered(family, blocks, monkeypatch):
 )
 def test_the_new_family_passes_the_tests_of_families(claim, registered):
     claim(NAME)
-
-
-def test_draws_from_it_follow_its_distribution_and_noise_is_no_signal(registered):
-    for how in ("sample", "transport"):
-        test_families.test_draws_follow_the_distribution(NAME, how)
-    for per_category in (1, 50):
-        test_families.test_without_signal_every_category_equals_the_prior(NAME, per_category)
 
 
 def test_update_leave_out_and_evidence_are_those_of_plain_loops(registered):
@@ -135,17 +127,6 @@ def test_it_goes_with_interactions_and_hierarchies(registered):
         assert found == pytest.approx(expected, rel=0.35)
 
 
-@pytest.mark.parametrize("lazy", [False, True])
-def test_times_that_it_does_not_take_are_refused(lazy, registered):
-    table = pl.DataFrame({"clerk": ["Ada", "Bo"] * 4, "minutes": [3.0, 0.0] * 4})
-    message = 'family="exponential" takes times > 0, and y holds 0: drop or shift such rows'
-    with pytest.raises(InputError, match=message):
-        gather(table.lazy() if lazy else table, target="minutes", family=NAME)
-    whole = gather(table.with_columns(minutes=2.0), target="minutes", family=NAME)
-    with pytest.raises(InputError, match="Take out only what was put in"):
-        whole - gather(table[:1].with_columns(minutes=90.0), target="minutes", family=NAME)
-
-
 def test_what_a_family_does_not_define_is_refused(family):
     class Plain(family):
         worth = Family.worth
@@ -162,20 +143,6 @@ def test_what_a_family_does_not_define_is_refused(family):
     with pytest.raises(InputError, match="exposure is for counts, and the target is for Plain"):
         SamplingBayesianEncoder("all", family=Plain).fit(table, y, exposure=np.ones(200))
     SamplingBayesianEncoder("all", family=Plain).fit_transform(table, y)
-
-
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_it_is_drawn_in_torch(precision, registered, torch):
-    from catbayes.torch import PosteriorEmbedding
-
-    table, y = make_queue(300)
-    encoder = SamplingBayesianEncoder(["clerk"], family=NAME, temperature=1.0, random_state=0).fit(table, y)
-    layer = PosteriorEmbedding(encoder, generator=torch.Generator().manual_seed(0)).to(getattr(torch, precision))
-    drawn = layer(layer.codes(table[:1]).repeat(4_000, 1)).numpy()[:, 0]
-    expected = encoder.sample(table[:1], 4_000)[:, 0, 0]
-    assert stats.ks_2samp(drawn, expected).pvalue > 1e-3
-    found = layer.eval()(layer.codes(table)).numpy()
-    np.testing.assert_allclose(found, encoder.transform(table)[:, :1].astype(float), rtol=1e-6)
 
 
 def test_the_new_kind_shrinks_rare_codes_towards_their_group(blocks, tmp_path):
