@@ -22,9 +22,11 @@ from catbayes.core.config import KeepCategories, Missing, Ordered, Settings, Str
 from catbayes.core.evidence import Evidence, check_classes, settle_family, why_uninformative
 from catbayes.core.fitted import Fitted, PosteriorFrames, interactions_frame
 from catbayes.core.leakage import TrainingDraws, training_draws
-from catbayes.core.rows import Rows, read_rows, take_named
+from catbayes.core.random import new_seed, row_keys
+from catbayes.core.rows import Rows, read_rows
 from catbayes.core.slots import Sampler
-from catbayes.core.table import Table, make_frame, name_of
+from catbayes.core.table import Table, input_names, library_of, make_frame, name_of, read_new, read_table, take_named
+from catbayes.core.target import read_y
 from catbayes.core.validation import (
     Array,
     ByRow,
@@ -44,7 +46,6 @@ from catbayes.core.validation import (
 )
 from catbayes.effects.settings import EffectsLike
 from catbayes.errors import InputError, asked_by_user, warn
-from catbayes.estimator_input import input_names, library_of, new_seed, read_new, read_row_keys, read_table, read_y
 from catbayes.export.lookups import lookup_frames, lookups
 from catbayes.families import Family, find_family
 from catbayes.io.gathering import gather_selected
@@ -636,7 +637,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         """
         encoding, table = self._fitted(), read_new(X, self)
         check_count("n_draws", n_draws)
-        identity = None if row_id is None else read_row_keys(table, row_id)
+        identity = None if row_id is None else row_keys(table.by_row(row_id), table.n_rows)
         seed = None if random_state is None else new_seed(random_state)
         encoding = encoding.extended(table.column)
         blocks = encoding.draws(encoding.slots(table.column), n_draws, seed=seed, identity=identity)
@@ -935,7 +936,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         rows = read_rows(table, selection, y, sample_weight, exposure, **about)
         check_classes(rows.evidence)
         evidence = replace(rows.evidence, target=target)
-        return Fitted.fit(settings, evidence, new_seed(self.random_state), table.backend), rows
+        return Fitted.fit(settings, evidence, new_seed(self.random_state), library_of(X)), rows
 
     def _gather(
         self,

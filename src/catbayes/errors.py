@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import sys
-import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from types import FrameType
 
-__all__ = ["InputError", "InputWarning", "warn"]
-
-_THREAD = threading.local()
+__all__ = ["InputError", "InputWarning"]
 
 BETWEEN = frozenset({"catbayes", "sklearn", "joblib", "threading", "concurrent"})
 """Packages whose lines are none of the user's: ours, and those that call us."""
-
-
-class Line(NamedTuple):
-    """A line of a program, and what was warned of in its module."""
-
-    file: str
-    number: int
-    module: str
-    registry: dict[Any, Any]
 
 
 class InputError(ValueError):
@@ -57,49 +44,22 @@ class InputWarning(UserWarning):
 
 
 def warn(message: str) -> None:
-    """Warn about the input, at the line of whoever called us, however deep we are.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from catbayes.errors import warn
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn("The table has one row.")
-    >>> caught[0].category.__name__, str(caught[0].message)
-    ('InputWarning', 'The table has one row.')
-    """
-    line = getattr(_THREAD, "caller", None) or caller()
-    warnings.warn_explicit(message, InputWarning, *line)
-
-
-def caller() -> Line:
-    """The nearest line that is none of ours."""
-    frame = sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
-        frame = frame.f_back
-    registry = frame.f_globals.setdefault("__warningregistry__", {})
-    return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""), registry)
+    """Warn about the input, at the line of whoever called us, however deep we are."""
+    frame = _frame_above(lambda module: module.partition(".")[0] in BETWEEN)
+    registry, module = frame.f_globals.setdefault("__warningregistry__", {}), frame.f_globals.get("__name__", "")
+    warnings.warn_explicit(message, InputWarning, frame.f_code.co_filename, frame.f_lineno, module, registry)
 
 
 def asked_by_user() -> bool:
     """Tell whether a line of the user's asks for something, and not scikit-learn: a Pipeline, a search, a check."""
-    frame = sys._getframe()
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        frame = frame.f_back
+    ours = ("catbayes", "sklearn.utils._set_output")  # the latter is around our methods
+    frame = _frame_above(lambda module: module in ours or module.startswith("catbayes."))
     return frame.f_globals.get("__name__", "").partition(".")[0] not in BETWEEN
 
 
-def _is_ours(module: str) -> bool:
-    """Lines of the package, and what set_output puts around its methods."""
-    return module.partition(".")[0] == "catbayes" or module == "sklearn.utils._set_output"
-
-
-@contextmanager
-def called_from(line: Line) -> Iterator[None]:
-    """Warn at a line of another thread, in which the caller is not."""
-    _THREAD.caller = line
-    try:
-        yield
-    finally:
-        _THREAD.caller = None
+def _frame_above(passes: Callable[[str], bool]) -> FrameType:
+    """The nearest frame whose module does not pass the call on."""
+    frame = sys._getframe()
+    while frame.f_back is not None and passes(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return frame

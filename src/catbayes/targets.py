@@ -14,11 +14,12 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from catbayes.core.config import splitter_of
-from catbayes.core.table import Named, Table
+from catbayes.core.random import new_seeds
+from catbayes.core.table import Named, Table, input_names, read_table, take_named
+from catbayes.core.target import read_y
 from catbayes.core.validation import ByRow, ByRowOrName, Labels, RowId, Seed, TableLike
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
-from catbayes.estimator_input import input_names, new_seeds, read_table, read_targets
 
 
 class MultiTargetEncoder(TransformerMixin, BaseEstimator):
@@ -124,7 +125,7 @@ class MultiTargetEncoder(TransformerMixin, BaseEstimator):
 
     def _fit(self, method: str, X: Any, y: Any, sample_weight: Any, **given: Any) -> list[Any]:
         """Call a method that fits on an encoder for each target; nothing changes here until all are done."""
-        table, targets = read_targets(read_table(X, self), y)
+        table, targets = _read_targets(read_table(X, self), y)
         weights = _weights(sample_weight, list(targets))
         seeds = new_seeds(self._template().random_state, len(targets))
         encoders, results = {}, []
@@ -183,3 +184,25 @@ def _weights(sample_weight: Any, targets: list[Any]) -> dict[Any, Any]:
     if set(columns) != set(targets):
         raise InputError(f"sample_weight: expected one column for each of the targets {targets}, or one for all.")
     return columns
+
+
+def _read_targets(table: Table, y: Any) -> tuple[Table, dict[Any, Any]]:
+    """Take several targets, of an array, a frame or columns of the table, by name or number; also the table without."""
+    named = [y] if isinstance(y, str) else list(y) if isinstance(y, list | tuple) else []
+    if named and all(isinstance(name, str) and name in table.names for name in named) and len({*named}) == len(named):
+        table, *values = take_named(table, *named)
+        return table, dict(zip(named, values, strict=True))
+    if y is None:
+        read_y(y)
+    if Table.is_frame(y):
+        targets = Table.of(y)
+        return table, {name: targets.values(i) for i, name in enumerate(targets.names)}
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return table, {series.name or 0: series.to_numpy()}
+    array = np.asarray(y)
+    if array.dtype.kind in "US" and not isinstance(y, np.ndarray):  # a list of mixed cells, turned into text
+        array = np.asarray(y, dtype=object)
+    if array.ndim > 2:
+        raise InputError(f"y has {array.ndim} dimensions: expected a row for each row of X, and a column a target.")
+    return table, dict(enumerate(array.T)) if array.ndim == 2 else {0: read_y(array)}

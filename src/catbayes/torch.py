@@ -11,10 +11,10 @@ import numpy as np
 from catbayes.core.column import FittedColumn
 from catbayes.core.leakage import require_single_rows
 from catbayes.core.slots import Slots
+from catbayes.core.table import read_new
 from catbayes.core.validation import check_count
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
-from catbayes.estimator_input import read_new
 from catbayes.families import Family
 from catbayes.mappings import Function
 

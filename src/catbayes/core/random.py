@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, ndtri
+from sklearn.utils import check_random_state
 
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
@@ -50,6 +51,23 @@ class Purpose(IntEnum):
 def stream(seed: int, *key: int) -> np.random.Generator:
     """Return the generator that belongs to `seed` and `key`."""
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+def new_seed(random_state: Any) -> int:
+    """A seed for draws, from whatever scikit-learn takes for one."""
+    return new_seeds(random_state, 1)[0]
+
+
+def new_seeds(random_state: Any, number: int) -> list[int]:
+    """Several seeds; the first ones do not change when more are asked for."""
+    try:
+        random = check_random_state(random_state)
+    except ValueError as error:
+        raise InputError(
+            f"random_state={random_state!r}: expected a whole number from 0 to 2**32 - 1, a numpy.random.RandomState "
+            "or None. Of a Generator, draw a number: int(generator.integers(2**32))."
+        ) from error
+    return [int(seed) for seed in random.randint(np.iinfo(np.int32).max, size=number)]
 
 
 def number_of(text: bytes) -> int:
@@ -178,7 +196,7 @@ def _unit(high: Keys, low: Keys) -> Array:
 
 
 def row_keys(row_id: Any, n_rows: int) -> Keys:
-    """Turn what identifies the rows into a key of 64 bits each.
+    """Turn what identifies the rows, an array or a series, into a key of 64 bits each.
 
     `row_id` holds whole numbers (which are their own keys) or text (which is hashed), or it is a pair of a file name,
     or one for each row, and the numbers of the rows in it: how a row of a file is known without an id.

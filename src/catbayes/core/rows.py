@@ -1,4 +1,4 @@
-"""Rows in memory to evidence: the one way from a table, its target and its weights to statistics and slots."""
+"""Read rows in memory: from a table, its target and its weights to statistics and the slot of each row."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from catbayes.core.arrays import one_blas_thread
 from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index
 from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence
-from catbayes.core.selection import ColumnSpec, Selection
-from catbayes.core.table import Table, called_columns, no_column
-from catbayes.core.target import Target, check_weights, per_unit, read_target, warn_of_small
+from catbayes.core.selection import Selection
+from catbayes.core.table import Table, called_columns
+from catbayes.core.target import Target, check_weights, per_unit, read_target
 from catbayes.core.validation import Array, Codes
 from catbayes.effects.settings import Effects, RowEffects
-from catbayes.errors import InputError
+from catbayes.errors import InputError, warn
 from catbayes.interactions import screen
 
 Read = tuple[Categories, Codes]
@@ -49,7 +49,6 @@ def read_rows(
     classes: Any = None,
     whole: bool = True,
     effects: Effects | None = None,
-    run: Any = map,
 ) -> Rows:
     """Read a table in memory, with the values of the target, and of weight and exposure if there are any.
 
@@ -60,55 +59,42 @@ def read_rows(
     if callable(selection.columns):
         selection = replace(selection, columns=called_columns(selection.columns, table))
     specs = selection.specs(names, table.categorical())
-    if weight is not None:
-        weight = check_weights(weight, n_rows, whole)
-        if whole:
-            warn_of_small(weight)
     target = read_target(y, family, n_rows, classes, exposed=exposure is not None)
-    units, n_weighed = 1.0, float(n_rows if weight is None else weight.sum())
+    weight = check_weights(weight, n_rows, whole)
+    if whole and weight is not None and weight.mean() < 0.01:
+        warn(
+            f"sample_weight has a mean of {weight.mean():.2g}: a weight is a number of rows, so these carry next to no "
+            "information. Scale them to a mean of 1 unless you mean that."
+        )
+    n_weighed, units = float(n_rows if weight is None else weight.sum()), 1.0
     if exposure is None:
         target.family.check_unexposed()
     else:
         target, weight, units = per_unit(target, weight, exposure)
         y = target.values
 
-    kinds = selection.kinds_at(names) if selection.kinds else {}
-
-    def read_column(position: int) -> Read:
-        column = table.column(position)
-        if position in kinds:
-            return kinds[position].read(column, names[position], target, weight)
-        return Categories.of(column)
-
-    needed = sorted({part for spec in specs for part in spec.parts})
-    read = dict(zip(needed, run(read_column, needed), strict=True))
-    if kinds:
-        for position, peers in selection.roles(names).items():
-            for peer in peers:
-                _require_apart(names[position], read[position], names[peer], read[peer], weight)
+    read = _read_columns(table, selection, sorted({part for spec in specs for part in spec.parts}), target, weight)
     numbers: dict[int, Array] = {}
-    is_weighed = selection.weigh or selection.is_auto
-    if is_weighed or effects:
-        others = {*range(len(names))} - {*needed, *selection.dropped(names)}
+    if selection.weigh or selection.is_auto or effects:
+        others = {*range(len(names))} - {*read, *selection.dropped(names)}
         numbers = _numbers(table, sorted(others), slice(None) if weight is None else weight > 0)
     informative, candidates = None, tuple[Candidate, ...]()
-    if is_weighed and target.n_classes != 1:  # a batch may hold one class only
+    if (selection.weigh or selection.is_auto) and target.n_classes != 1:  # a batch may hold one class only
         places = [spec.position for spec in specs if not spec.is_interaction]
-        codings = {position: (read[position][1], read[position][0].n_slots) for position in places}
+        codings = {place: (read[place][1], read[place][0].n_slots) for place in places}
         found = screen(codings, numbers, target, weight)
-        informative = tuple(names[position] for position in sorted(found.informative))
+        informative = tuple(names[place] for place in sorted(found.informative))
         if selection.is_auto:
             specs += selection.combined(names, found.chosen)
             named = {tuple(names[part] for part in parts): gain for parts, gain in found.gains.items()}
             candidates = Candidate.ranked(named, len(found.chosen))
 
-    def count(spec: ColumnSpec) -> tuple[ColumnEvidence, Codes]:
-        sources, codes = zip(*(read[part] for part in spec.parts), strict=True)
-        index, slots = Index.of(sources, codes)
-        statistics = target.tally(slots, weight, index.n_slots)
-        return ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics), slots
-
-    columns, slots = zip(*run(count, specs), strict=True)
+    columns, slots = [], []
+    for spec in specs:
+        index, own = Index.of(*zip(*(read[part] for part in spec.parts), strict=True))
+        statistics = target.tally(own, weight, index.n_slots)
+        columns.append(ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics))
+        slots.append(own)
     fitted = None
     if effects:
         single = [column for column in columns if not column.is_interaction]  # they come before the interactions
@@ -116,9 +102,9 @@ def read_rows(
         coded = [(own, column.index.n_slots) for own, column in zip(slots, single, strict=False)]
         with one_blas_thread():
             fitted = RowEffects.fit(coded, numbers, target, weight, chosen, n_weighed)
-        columns = tuple(replace(column, effects=table) for column, table in zip_longest(columns, fitted.columns))
+        columns = [replace(column, effects=of_column) for column, of_column in zip_longest(columns, fitted.columns)]
     evidence = Evidence(
-        columns=columns,
+        columns=tuple(columns),
         family=target.family,
         classes=target.classes,
         inputs=tuple(names),
@@ -128,7 +114,24 @@ def read_rows(
         candidates=candidates,
         informative=informative,
     )
-    return Rows(table, evidence, y, target, weight, slots, fitted)
+    return Rows(table, evidence, y, target, weight, tuple(slots), fitted)
+
+
+def _read_columns(
+    table: Table, selection: Selection, positions: list[int], target: Target, weight: Array | None
+) -> dict[int, Read]:
+    """Read the columns at some positions, each by its kind if it has one."""
+    if not selection.kinds:
+        return {position: Categories.of(table.column(position)) for position in positions}
+    names, kinds, read = table.names, selection.kinds_at(table.names), {}
+    for position in positions:
+        column = table.column(position)
+        kind = kinds.get(position)
+        read[position] = Categories.of(column) if kind is None else kind.read(column, names[position], target, weight)
+    for position, peers in selection.roles(names).items():
+        for peer in peers:
+            _require_apart(names[position], read[position], names[peer], read[peer], weight)
+    return read
 
 
 def _require_apart(
@@ -174,15 +177,3 @@ def _differ(values: Array) -> bool:
     """Whether a column holds more than one number, or missing values and one number."""
     known = values[~np.isnan(values)]
     return known.size > 0 and (known.size < values.size or bool((known != known[0]).any()))
-
-
-def take_named(table: Table, *given: Any) -> tuple[Any, ...]:
-    """Take the target, the weight and the exposure out of a table in memory, where they are given by name."""
-    named = list(dict.fromkeys(name for name in given if isinstance(name, str)))
-    if not named:
-        return table, *given
-    for name in named:
-        if table.frame is None or name not in table.names:
-            raise no_column(name, table.names)
-    values = [table.values(table.names.index(one)) if isinstance(one, str) else one for one in given]
-    return Table.of(table.frame.drop(named).to_native()), *values

@@ -1,7 +1,6 @@
-"""One face for every table in memory: names, column types, and one column at a time.
+"""Read a table in memory: a numpy array or nested lists, or a frame that narwhals reads, of pandas, polars or pyarrow.
 
-A table is a numpy array (or nested lists), or a frame that narwhals reads: pandas, polars, pyarrow. Columns are
-handed out as they are, never copied into another library.
+Columns are handed out as they are, never copied into another library.
 """
 
 from __future__ import annotations
@@ -12,11 +11,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from importlib.util import find_spec
+from os import PathLike
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from catbayes.core.categories import numbers_of
 from catbayes.core.validation import Array, is_number
 from catbayes.errors import InputError
 
@@ -29,10 +31,15 @@ __all__ = [
     "did_you_mean",
     "find_column",
     "find_columns",
+    "input_names",
+    "library_of",
     "make_frame",
     "name_of",
     "no_column",
+    "read_new",
+    "read_table",
     "shown",
+    "take_named",
 ]
 
 _CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
@@ -53,35 +60,25 @@ class Table:
         """Wrap a frame or a two-dimensional array."""
         if isinstance(X, np.ndarray):
             return cls(None, X, list(range(X.shape[1])), len(X))
-        try:
-            frame = nw.from_native(X)
-        except nw.exceptions.DuplicateError as error:
-            raise InputError(f"Column names must be unique. {error}. Rename the columns that repeat.") from error
-        except TypeError as error:
+        frame = _wrapped(X)
+        if isinstance(frame, nw.LazyFrame):
+            raise InputError("X is a lazy frame: call .collect() first.")
+        if not isinstance(frame, nw.DataFrame):
             raise InputError(
                 f"X is a {type(X).__name__}: expected a two-dimensional array or a frame of pandas, polars or pyarrow. "
                 "Make one of it, such as X.to_frame() of a series and pandas.DataFrame(X) of a dictionary."
-            ) from error
-        if isinstance(frame, nw.LazyFrame):
-            raise InputError("X is a lazy frame: call .collect() first.")
+            )
         return cls(frame, None, list(frame.columns), len(frame))
 
     @staticmethod
     def is_frame(X: Any) -> bool:
         """Tell whether X is a frame (eager or lazy), not an array or a list."""
-        return bool(nw.dependencies.is_into_dataframe(X)) or isinstance(
-            nw.from_native(X, pass_through=True), nw.LazyFrame
-        )
+        return isinstance(_wrapped(X), nw.DataFrame | nw.LazyFrame)
 
     @property
     def native(self) -> Any:
         """The array, or the frame of its library."""
         return self.array if self.frame is None else self.frame.to_native()
-
-    @property
-    def backend(self) -> Any:
-        """The library that holds the frame, as narwhals names it; None for an array."""
-        return None if self.frame is None else self.frame.implementation
 
     def take(self, rows: Any) -> Any:
         """Some of the rows, as an array or as a frame of its library."""
@@ -101,10 +98,7 @@ class Table:
         """Tell whether the types of all these columns are numeric."""
         if self.array is not None:
             return self.array.dtype.kind in "iufb"
-        if len(positions) == 1:  # the whole schema takes as long as all of its columns
-            return _is_numeric(self.frame[:, positions[0]].dtype)
-        dtypes = list(self.frame.schema.values())
-        return all(_is_numeric(dtypes[position]) for position in positions)
+        return all(_is_numeric(self.frame[:, position].dtype) for position in positions)
 
     def values(self, position: int) -> np.ndarray[Any, Any]:
         """One column as a numpy array; a missing number becomes NaN."""
@@ -115,17 +109,89 @@ class Table:
             series = series.cast(nw.Float64).fill_null(float("nan"))
         return np.asarray(series.to_numpy())
 
+    def by_row(self, given: Any) -> Any:
+        """Values of the rows: those given, or of the column of this name."""
+        if not isinstance(given, str):
+            return given
+        if given not in self.names:
+            raise no_column(given, self.names)
+        return self.values(self.names.index(given))
+
     def numbers(self, position: int) -> Array | None:
         """One column as floats; None if it holds anything else: of an array of objects, by its cells."""
-        values = self.values(position)
-        if not self.numeric([position]):
-            if self.frame is not None or any(isinstance(cell, str | bool | np.bool_) for cell in values):
-                return None
-            try:
-                return np.asarray(values, dtype=np.float64)
-            except (TypeError, ValueError):
-                return None
-        return np.asarray(values, dtype=np.float64)
+        column, are_numbers = self.column(position), self.numeric([position])
+        if not are_numbers and self.frame is not None:
+            return None
+        if not are_numbers and any(isinstance(cell, str | bool | np.bool_) for cell in column):
+            return None
+        try:
+            return numbers_of(column)
+        except (AttributeError, TypeError, ValueError):
+            return None
+
+
+def _wrapped(X: Any) -> Any:
+    """A frame or a series as narwhals has it; anything else as it is."""
+    try:
+        return nw.from_native(X, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(f"Column names must be unique. {error}. Rename the columns that repeat.") from error
+
+
+def read_table(X: Any, estimator: Any) -> Table:
+    """Wrap X; whatever is no frame must become a two-dimensional array."""
+    if isinstance(X, str | PathLike):
+        raise InputError(f"X is a path, {str(X)!r}: catbayes.encode encodes files, and fit learns from them.")
+    if _wrapped(X) is X and type(X) is not dict:  # some sparse arrays are dictionaries too
+        how = {"ensure_all_finite": False, "estimator": estimator, "input_name": "X"}
+        array = check_array(X, dtype=None, **how)
+        if array.dtype.kind in "US" and not isinstance(X, np.ndarray):  # a list of mixed cells, turned into text
+            array = check_array(X, dtype=object, **how)
+        return Table.of(array)
+    table = Table.of(X)
+    if table.n_rows == 0 or len(table.names) == 0:
+        raise InputError(f"X has {table.n_rows} rows and {len(table.names)} columns: expected at least one of each.")
+    kinds = {type(name).__name__ for name in table.names}
+    if "str" in kinds and len(kinds) > 1:
+        raise InputError(f"Column names are of several types, {', '.join(sorted(kinds))}: turn them all into text.")
+    return table
+
+
+def read_new(X: Any, fitted: Any) -> Table:
+    """Wrap a table like the one that an encoder or a model was fitted on."""
+    check_is_fitted(fitted)
+    table = read_table(X, fitted)
+    validate_data(fitted, table.native, reset=False, skip_check_array=True)
+    return table
+
+
+def take_named(table: Table, *given: Any) -> tuple[Any, ...]:
+    """Take the target, the weight and the exposure out of a table in memory, where they are given by name."""
+    named = list(dict.fromkeys(name for name in given if isinstance(name, str)))
+    if not named:
+        return table, *given
+    if table.frame is None:
+        raise no_column(named[0], table.names)
+    values = [table.by_row(one) for one in given]
+    return Table.of(table.frame.drop(named).to_native()), *values
+
+
+def input_names(fitted: Any, given: Any = None) -> list[Any]:
+    """Names of the columns that an estimator was fitted on; those given must agree with them."""
+    known = getattr(fitted, "feature_names_in_", None)
+    if given is None:
+        return list(known) if known is not None else [f"x{i}" for i in range(fitted.n_features_in_)]
+    if known is not None and list(known) != list(given):
+        raise ValueError("input_features is not equal to feature_names_in_")
+    if len(given) != fitted.n_features_in_:
+        raise ValueError("input_features should have length equal to number of features")
+    return list(given)
+
+
+def library_of(X: Any) -> Any:
+    """The library that a table came in, as narwhals names it; None for an array, files and the like."""
+    frame = nw.from_native(X, pass_through=True)
+    return frame.implementation if isinstance(frame, nw.DataFrame) or type(X).__module__.startswith("polars") else None
 
 
 def categorical_columns(dtypes: Iterable[Any]) -> list[int]:
@@ -231,11 +297,6 @@ class Named(np.ndarray[Any, Any]):
         found = np.asarray(values).view(cls)
         found.name = name
         return found
-
-    @classmethod
-    def like(cls, y: Any, values: np.ndarray[Any, Any]) -> Named:
-        """Give other values the name of a target."""
-        return cls.of(values, name_of(y))
 
 
 def make_frame(record: dict[str, Any], library: Any) -> Any:

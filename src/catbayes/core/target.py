@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import column_or_1d
 
 from catbayes.core.categories import Categories
 from catbayes.core.statistics import Moments, Statistics, Tally
@@ -72,6 +73,19 @@ class Target:
         if self.classes is not None:
             return Tally.before(slots, rank, self.values, weight, n_classes=self.n_classes).without(nothing)
         return Moments.before(slots, rank, self.values, weight, n_slots=n_slots).without(nothing)
+
+
+def read_y(y: Any) -> np.ndarray[Any, Any]:
+    """Read a target in memory as an array with one value for each row."""
+    if y is None:
+        raise InputError("The encoder requires y to be passed, but the target y is None.")
+    y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if y.ndim == 2 and y.shape[1] > 1:
+        raise InputError(
+            f"y has {y.shape[1]} columns: expected one target. MultiTargetEncoder(encoder) encodes towards each of "
+            "them."
+        )
+    return np.asarray(column_or_1d(y, warn=True))
 
 
 def read_target(
@@ -195,15 +209,6 @@ def check_weights(weight: Any, n_rows: int, whole: bool = True) -> Array | None:
     if whole and not weights.any():
         raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
     return weights
-
-
-def warn_of_small(weights: Array) -> None:
-    """Warn of weights so small that rows carry next to no information."""
-    if weights.mean() < 0.01:
-        warn(
-            f"sample_weight has a mean of {weights.mean():.2g}: a weight is a number of rows, so these carry next to "
-            "no information. Scale them to a mean of 1 unless you mean that."
-        )
 
 
 def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Target, Array, float]:

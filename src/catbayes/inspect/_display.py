@@ -6,7 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
+from sklearn.utils.validation import check_is_fitted
+
+from catbayes.core.fitted import Fitted
 from catbayes.core.table import make_frame
+from catbayes.errors import InputError
 
 GREY = "0.55"
 LONGEST_NAME = 30
@@ -71,6 +75,18 @@ class Display(ABC):
     def _size(self) -> tuple[float, float]:
         """Return the width and height of a new figure, in inches."""
         return 6.4, 4.2
+
+
+def fitted_encoding(model: Any) -> Fitted:
+    """Return what the fitted encoder that was given learnt, or that of a fitted sampling model."""
+    check_is_fitted(model)
+    encoding = getattr(getattr(model, "encoder_", model), "encoding_", None)
+    if not isinstance(encoding, Fitted):
+        raise InputError(
+            f"{model!r} has no encoded columns: expected a fitted SamplingBayesianEncoder, or a "
+            "sampling model with a categorical column."
+        )
+    return encoding
 
 
 def drawable(name: Any) -> str:

@@ -17,11 +17,10 @@ from sklearn.preprocessing import StandardScaler, TargetEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from catbayes.core.random import Purpose, stream
-from catbayes.core.table import Table, find_column, find_columns, name_of
-from catbayes.core.target import read_target
+from catbayes.core.table import Table, find_column, find_columns, library_of, name_of, read_table
+from catbayes.core.target import read_target, read_y
 from catbayes.core.validation import Array, is_number
 from catbayes.errors import InputError
-from catbayes.estimator_input import library_of, read_table, read_y
 from catbayes.inspect._display import GREY, Display, drawable, height_of_rows, label_rows
 
 REPEATS = 2

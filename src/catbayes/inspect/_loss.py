@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from catbayes.core.table import name_of
+from catbayes.core.table import library_of, name_of
 from catbayes.core.target import check_weights
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
-from catbayes.estimator_input import library_of
 from catbayes.inspect._display import GREY, Display, drawable, label_rows
 
 

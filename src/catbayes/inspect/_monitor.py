@@ -10,10 +10,10 @@ from scipy.special import logsumexp
 
 from catbayes.core.evidence import Evidence
 from catbayes.core.fitted import Fitted
-from catbayes.core.table import Table, make_frame
+from catbayes.core.table import Table, make_frame, read_table
 from catbayes.core.validation import Array, Codes, check_number
 from catbayes.errors import InputError
-from catbayes.estimator_input import fitted_encoding, read_table
+from catbayes.inspect._display import fitted_encoding
 from catbayes.io.gathering import gather_selected
 from catbayes.io.sources import is_source
 

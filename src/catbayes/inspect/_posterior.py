@@ -11,8 +11,7 @@ from catbayes.core.fitted import posterior_record
 from catbayes.core.table import no_column
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
-from catbayes.estimator_input import fitted_encoding
-from catbayes.inspect._display import GREY, Display, drawable, height_of_rows, label_rows
+from catbayes.inspect._display import GREY, Display, drawable, fitted_encoding, height_of_rows, label_rows
 
 NUMBERS = ("count", "raw_mean", "mean", "lower", "upper")
 MOST_CATEGORIES = 12

@@ -12,8 +12,7 @@ from catbayes.core.table import make_frame, no_column
 from catbayes.core.validation import Array, check_number
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
-from catbayes.estimator_input import fitted_encoding
-from catbayes.inspect._display import GREY, Display, drawable
+from catbayes.inspect._display import GREY, Display, drawable, fitted_encoding
 from catbayes.inspect._posterior import read_column
 
 DEPTH = 12.0

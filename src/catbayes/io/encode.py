@@ -15,7 +15,7 @@ import narwhals as nw
 from catbayes.core.table import Table
 from catbayes.core.validation import Source
 from catbayes.encoder import SamplingBayesianEncoder
-from catbayes.errors import InputError, called_from, caller
+from catbayes.errors import InputError
 from catbayes.io.atomic import check_output, replacing
 from catbayes.io.plan import Plan
 from catbayes.io.sources import Batch, Files, are_files, batches, find_files, is_reader, is_source, require_arrow
@@ -181,21 +181,15 @@ def _writer(path: Path, schema: Any, is_text: bool, plan: Plan) -> Any:
 
 def _encoded(rows: Iterator[Batch], plan: Plan) -> Iterator[Any]:
     """Tables with their new columns, in their order, two at a time: most of the work lets go of the interpreter."""
-    line = caller()
-
-    def work(batch: Batch) -> Any:
-        with called_from(line):
-            return _add_columns(batch, plan)
-
     first = next(rows, None)
     if first is None:
         return
     plan.check(first.table.column_names)
-    yield work(first)  # by itself: what it looks up for the first time is there for the others
+    yield _add_columns(first, plan)  # by itself: what it looks up for the first time is there for the others
     with ThreadPoolExecutor(2) as workers:
         pending: deque[Future[Any]] = deque()
         for batch in rows:
-            pending.append(workers.submit(work, batch))
+            pending.append(workers.submit(_add_columns, batch, plan))
             if len(pending) == 2:
                 yield pending.popleft().result()
         while pending:

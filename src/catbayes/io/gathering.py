@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from catbayes.core.categories import Categories
 from catbayes.core.evidence import Candidate, ColumnEvidence, Evidence
-from catbayes.core.rows import read_rows, take_named
+from catbayes.core.rows import read_rows
 from catbayes.core.selection import Selection
-from catbayes.core.table import Table, categorical_columns, name_of
+from catbayes.core.table import Table, categorical_columns, name_of, take_named
 from catbayes.core.validation import ByRowOrName, Columns, Interactions, Kinds, Source, check_option
 from catbayes.errors import InputError
 from catbayes.families import resolve_family

@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from catbayes.core.config import check_folds
 from catbayes.core.layout import Layout
+from catbayes.core.random import new_seed
 from catbayes.core.selection import Selection
-from catbayes.core.table import Named, Table, make_frame
+from catbayes.core.table import Named, Table, input_names, library_of, make_frame, read_new
 from catbayes.core.validation import (
     Array,
     ByRow,
@@ -34,7 +35,6 @@ from catbayes.core.validation import (
 )
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError, warn
-from catbayes.estimator_input import input_names, new_seed, read_new
 from catbayes.models import fitting
 from catbayes.models.backends import last_step
 from catbayes.models.calibration import HeldOut, Predicted
@@ -525,7 +525,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
             return values
         codes, names = self._columns.categories, self._columns.plain_names
         columns = [values[:, n].astype(np.int64) if n in codes else values[:, n].copy() for n in range(len(names))]
-        return make_frame(dict(zip(names, columns, strict=True)), rows.table.backend)
+        return make_frame(dict(zip(names, columns, strict=True)), library_of(rows.table.native))
 
     def by_column(self, values: npt.ArrayLike) -> dict[Any, Any]:
         """Average importances or coefficients over the outputs of each input column.

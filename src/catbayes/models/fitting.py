@@ -37,13 +37,11 @@ from catbayes.core.config import splitter_of
 from catbayes.core.layout import Layout
 from catbayes.core.leakage import TrainingDraws
 from catbayes.core.random import Purpose, stream
-from catbayes.core.rows import take_named
-from catbayes.core.table import Named, Table
-from catbayes.core.target import check_weights
+from catbayes.core.table import Named, Table, name_of, read_table, take_named
+from catbayes.core.target import check_weights, read_y
 from catbayes.core.validation import Array
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError, warn
-from catbayes.estimator_input import read_table, read_y
 from catbayes.models.backends import BACKENDS, backend_of, last_step
 from catbayes.models.columns import GRIDS, Columns
 from catbayes.models.rounds import Job, grow, way_to_grow
@@ -62,7 +60,12 @@ def read_training(X: Any, y: Any, sample_weight: Any, model: Any) -> tuple[Any, 
     values = read_y(values)
     if len(values) != table.n_rows:
         raise InputError(f"y has {len(values)} values and X has {table.n_rows} rows: expected one for each row.")
-    return X if table is given else table.native, table, Named.like(y, values), check_weights(weight, table.n_rows)
+    return (
+        X if table is given else table.native,
+        table,
+        Named.of(values, name_of(y)),
+        check_weights(weight, table.n_rows),
+    )
 
 
 @dataclass(frozen=True, slots=True)

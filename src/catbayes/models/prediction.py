@@ -16,11 +16,10 @@ from sklearn.linear_model import LogisticRegression
 from catbayes.core.fitted import Fitted
 from catbayes.core.layout import Layout
 from catbayes.core.leakage import TrainingDraws
-from catbayes.core.table import Table
+from catbayes.core.table import Table, read_table
 from catbayes.core.validation import Array, Codes
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
-from catbayes.estimator_input import read_table
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.fitting import as_numbers, origins
 

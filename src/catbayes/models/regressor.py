@@ -10,10 +10,9 @@ from sklearn.base import RegressorMixin
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import assert_all_finite
 
-from catbayes.core.random import Purpose, stream
+from catbayes.core.random import Purpose, new_seed, stream
 from catbayes.core.validation import Array, Seed, TableLike, check_count, check_number
 from catbayes.errors import InputError
-from catbayes.estimator_input import new_seed
 from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
 from catbayes.models.backends import backend_of, last_step
 from catbayes.models.base import SamplingModel
