@@ -21,15 +21,18 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler,
 
 from catbayes import InputError, InputWarning, SamplingClassifier, compare, recommended_encoder
 from catbayes.comparison import ENCODERS, Cell
+from catbayes.comparison.contestants import BOOSTERS
 from catbayes.datasets import make_transactions
 
 QUICK = {"encoders": ["target"], "models": ["linear"], "repeats": 1, "cv": 2}
+TIED = "statistically tied"
 PAIR = {"cv": 2, "repeats": 1, "models": ["linear"]}
 
 
 @pytest.fixture(autouse=True)
 def few_rounds(monkeypatch):
-    monkeypatch.setattr("catbayes.comparison.contestants.CATBOOST_ROUNDS", 10)
+    library, start, settings = BOOSTERS["CatBoost"]
+    monkeypatch.setitem(BOOSTERS, "CatBoost", (library, start, settings | {"iterations": 10}))
 
 
 def small(n_rows=300, target="fraud"):
@@ -88,8 +91,8 @@ def test_every_encoder_runs_on_every_task(target):
     result = compare(X, y, encoders=names, models=["boosting"], repeats=1, cv=2)
     assert {cell.status for cell in result.cells} == {"done"}, [cell.status for cell in result.cells]
     assert {cell.encoder for cell in result.cells} == set(names)
-    natives = [cell.model for cell in result.cells if cell.encoder == "native"]
-    assert natives == ["LightGBM", "CatBoost", "HistGradient", "XGBoost"]
+    for name in ("native", "sampling"):
+        assert [cell.model for cell in result.cells if cell.encoder == name] == [*BOOSTERS]
     others = compare(X, y, encoders=["target", "one-hot", "paper"], models=["linear", "forest"], repeats=1, cv=2)
     assert {cell.status for cell in others.cells} == {"done"}
 
@@ -146,8 +149,8 @@ def test_the_standard_error_allows_for_shared_training_rows():
 
 def test_differences_within_noise_are_ties():
     result = planted({"a": [0.90, 0.91, 0.92, 0.91, 0.90], "b": [0.9, 0.9, 0.93, 0.9, 0.91], "c": [0.5] * 5})
-    assert result.frame()[["encoder", "verdict"]].to_numpy().tolist() == [["a", "best"], ["b", "tie"], ["c", "worse"]]
-    assert "1 of the others is within noise" in result.sentence
+    assert result.frame()[["encoder", "verdict"]].to_numpy().tolist() == [["a", "best"], ["b", TIED], ["c", "worse"]]
+    assert "1 of the other 2 is statistically tied" in result.sentence
     lower_is_better = planted({"a": [0.5] * 5, "b": [0.4, 0.41, 0.4, 0.41, 0.4]}, by="log_loss")
     assert lower_is_better.best.encoder == "b"
     assert lower_is_better.difference(lower_is_better.cells[0]).behind == pytest.approx(0.096)
@@ -282,10 +285,11 @@ def test_a_library_that_is_not_installed_is_reported(monkeypatch):
     monkeypatch.setattr(
         "catbayes.comparison.contestants.find_spec", lambda name: None if name in hidden else find_spec(name)
     )
-    result = compare(*small(), encoders=["native", "target"], models=["boosting"], repeats=1, cv=2)
-    status = {cell.name: cell.status for cell in result.cells}
-    assert status["native + CatBoost"] == "not installed: pip install catboost"
-    assert status["target + HistGradient"] == "done"
+    named = compare(*small(), encoders=["native"], models=["CatBoost", "HistGradient"], repeats=1, cv=2)
+    assert [cell.status for cell in named.cells] == ["not installed: pip install catboost", "done"]
+    whole = read(*small())
+    assert {cell.model for cell in whole.cells} == {"HistGradient", "XGBoost", "logistic", "forest"}
+    assert whole.rows.notes == ("Not installed, so left out: lightgbm, catboost.",)
 
 
 def test_no_fold_starts_after_the_time_budget():
@@ -293,8 +297,8 @@ def test_no_fold_starts_after_the_time_budget():
     nothing = read(X, y)
     assert nothing.reasons[0].endswith("not run: the time was up")
     order = [cell.name for cell in nothing.cells]
-    natives = ["native + LightGBM", "native + CatBoost", "native + HistGradient"]
-    assert order[:5] == ["target + LightGBM", "sampling + LightGBM", *natives]  # the most useful first
+    first = ["target + LightGBM", "sampling + LightGBM", "native + LightGBM"]
+    assert order[:4] == [*first, "sampling + HistGradient"]  # the most useful first
     with pytest.raises(InputError, match="Nothing was finished"):
         _ = nothing.best
 
@@ -321,7 +325,23 @@ def test_text_is_short_and_html_escapes_names():
     found = compare(*small(), encoders={"<script>alert(1)</script>": "target", "fine": "ordinal"}, **PAIR)
     text, page = repr(found), found._repr_html_()
     assert text.startswith(found.sentence)
-    assert len(text.splitlines()) == 4
+    assert len(text.splitlines()) == 5
+    assert text.endswith(found.code)
     assert "nan" not in text + page
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
+
+
+@pytest.mark.parametrize("model", [*BOOSTERS])
+@pytest.mark.parametrize("encoder", ["sampling", "native"])
+@pytest.mark.parametrize("target", ["fraud", "visits"])
+def test_the_code_of_the_best_fits_it(encoder, model, target):
+    X, y = small(200, target)
+    family = "auto" if target == "fraud" else "poisson"
+    best = compare(X, y, encoders=[encoder], models=[model], family=family, repeats=1, cv=2)
+    names = {"X": X.fillna("(missing)"), "y": y}
+    exec(best.code, names)
+    assert len(best.code.splitlines()) == 5
+    whole = best.best.estimator.fit(best.rows.X.fillna("(missing)"), best.rows.y)
+    np.testing.assert_allclose(names["model"].predict(names["X"]), whole.predict(best.rows.X.fillna("(missing)")))
+    assert best.code in repr(best)

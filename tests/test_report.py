@@ -200,3 +200,14 @@ def test_the_page_shows_what_changed_in_the_last_fifth_of_ordered_rows():
     assert found["changes"]["lines"][0] | {"compared": 3, "changed": 1} == found["changes"]["lines"][0]
     assert "<bdi>north</bdi>" in render(found)
     assert "in no order" in render(summarise(compare(table, y, **how)))
+
+
+def test_a_name_chooses_markdown_or_json(comparison, tmp_path):
+    text = write(comparison, tmp_path / "report.md").read_text(encoding="utf-8")
+    assert comparison.sentence in text
+    assert f"```python\n{comparison.code}\n```" in text
+    cells = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    assert [len(row) for row in cells] == [comparison.table().shape[1]] * 3
+    assert json.loads(write(comparison, tmp_path / "report.json").read_text(encoding="utf-8")) == json.loads(
+        json.dumps(comparison.to_dict())
+    )

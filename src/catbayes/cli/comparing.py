@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from textwrap import indent
 from typing import Any
 
 import click
@@ -13,13 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from catbayes import compare as compare_encoders
-from catbayes.cli.command import INTERRUPTED, bar, check_output, split_names
+from catbayes.cli import INTERRUPTED, bar, check_output, split_names
 from catbayes.comparison import ENCODERS, Comparison
+from catbayes.comparison.contestants import BOOSTERS
 from catbayes.families import FAMILIES
 from catbayes.report import write as write_report
 
 LEGEND = (
-    "behind: mean distance to the best on the same folds ± its standard error; a tie is a distance whose 95 % interval "
+    "± is a standard error. behind: mean distance to the best on the same folds; statistically tied: its 95 % interval "
     "reaches zero. Times are seconds per fold."
 )
 
@@ -45,7 +47,7 @@ class Seconds(click.ParamType):
     "--columns", default="auto", metavar="A,B,…", help="Categorical columns, or all; by default not numbers or dates."
 )
 @click.option("--encoders", metavar="A,B,…", help=f"Some of: {', '.join(ENCODERS)}.")
-@click.option("--models", metavar="A,B,…", help="Some of: boosting, linear, forest.")
+@click.option("--models", metavar="A,B,…", help=f"Some of: boosting, linear, forest, {', '.join(BOOSTERS)}.")
 @click.option("--family", type=click.Choice(["auto", *FAMILIES]), default="auto", show_default=True)
 @click.option("--by", metavar="MEASURE", help="Measure that ranks, such as log_loss; AUC, log-loss or R² by default.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
@@ -57,7 +59,11 @@ class Seconds(click.ParamType):
 @click.option("--sample", type=click.IntRange(10), metavar="N", help="Use a random sample of N rows.")
 @click.option("--time-budget", type=Seconds(), metavar="TIME", help="Start no fold after 120s, 5m, …")
 @click.option("--random-state", type=click.IntRange(0), default=0, show_default=True, metavar="SEED")
-@click.option("--report", metavar="FILE", help="Write a page to look at, such as report.html.")
+@click.option(
+    "--report",
+    metavar="FILE",
+    help="Write a page to look at, or Markdown or JSON: report.html, .md or .json.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option("--force", is_flag=True, help="Replace the report if it exists.")
 def compare(
@@ -102,5 +108,6 @@ def show(result: Comparison) -> None:
         for line in table.itertuples(index=False):
             grid.add_row(*map(Text, line), style="bold" if "best" in line else "")
         console.print(grid)
-    for text in (*result.reasons, "", result.sentence, *([LEGEND] if result.ranked else [])):
-        console.print(Text(text))
+    code = [LEGEND, "", "The best, in Python, for a pandas table X and its target y:", "", indent(result.code, "    ")]
+    for text in (*result.reasons, "", result.sentence, *(code if result.ranked else [])):
+        console.print(Text(text), soft_wrap=text == code[-1])

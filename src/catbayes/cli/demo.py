@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from catbayes import SamplingBayesianEncoder, compare
-from catbayes.cli.command import bar, check_output
+from catbayes.cli import bar, check_output
 from catbayes.cli.comparing import show
 from catbayes.comparison import Comparison
 from catbayes.datasets import Dataset, make_transactions

@@ -8,7 +8,7 @@ import click
 
 from catbayes import SamplingBayesianEncoder, gather, load
 from catbayes import encode as encode_table
-from catbayes.cli.command import bar, check_output, split_names
+from catbayes.cli import bar, check_output, split_names
 from catbayes.families import FAMILIES
 from catbayes.kinds import Nested
 from catbayes.mappings import MAPPINGS

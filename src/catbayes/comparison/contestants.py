@@ -1,7 +1,6 @@
 """Encoders and models to compare, and models that handle categories by themselves.
 
-Entries are data: a description, the libraries that are needed, and how to build it for a table. An entry without its
-library is reported as not installed.
+Entries are data: a description, the library that is needed, and how to build it for a table.
 
 Boosters run on one thread, because OpenMP's threads wait by spinning, which costs more than it saves on a shared
 machine; forests and CatBoost have threads of their own, and use all cores.
@@ -9,9 +8,8 @@ machine; forests and CatBoost have threads of their own, and use all cores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Self
@@ -19,12 +17,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -42,14 +35,30 @@ from catbayes import (
     recommended_encoder,
 )
 from catbayes.comparison.rows import Rows
+from catbayes.families import FAMILIES
 
 N_DRAWS_OF_THE_PAPER = 5
 GAMMA_OF_THE_PAPER = 1e-6
 N_FIRST = 3
-LIGHTGBM = {"reg_lambda": 1.0, "verbose": -1, "n_jobs": 1}
-"""Without the penalty, which XGBoost has by default, LightGBM breaks down on classes of a few rows: on Nursery, where
-one has two, its log-loss is above 1 with any encoding, and below 0.02 with it."""
-CATBOOST_ROUNDS = 300  # of 1,000 by default, which take minutes; the others have their own default of 100
+MOST_OF_HISTOGRAMS = 254  # categories that HistGradientBoosting takes
+
+BOOSTERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "LightGBM": ("lightgbm", "LGBM", {"reg_lambda": 1.0, "verbose": -1, "n_jobs": 1}),
+    "HistGradient": ("sklearn.ensemble", "HistGradientBoosting", {}),
+    "XGBoost": ("xgboost", "XGB", {"verbosity": 0, "n_jobs": 1}),
+    "CatBoost": ("catboost", "CatBoost", {"iterations": 300, "verbose": 0, "allow_writing_files": False}),
+}
+"""Module, start of the class names, and parameters.
+
+Without the penalty, which XGBoost has by default, LightGBM breaks down on classes of a few rows: on Nursery, where one
+has two, its log-loss is above 1 with any encoding, and below 0.02 with it. CatBoost's 1,000 rounds would take minutes.
+"""
+OWN_CATEGORIES: dict[str, dict[str, Any]] = {
+    "HistGradient": {"categorical_features": "from_dtype"},
+    "XGBoost": {"enable_categorical": True},
+}
+"""Further parameters where a booster handles categories by itself: ordered target statistics (CatBoost), Fisher's
+grouping (LightGBM), and so on."""
 
 
 @dataclass(slots=True, eq=False)
@@ -87,24 +96,22 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model by its name, and whether it needs complete numbers of one scale."""
+    """A model by its name; `scaled` if it needs complete numbers of one scale."""
 
     name: str
-    estimator: Any
+    estimator: Any  # None if its library is not installed
     scaled: bool = False
+    for_every_encoder: bool = True  # or only for ours, and with its own handling of categories
 
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """An encoder by its name: a description, its libraries, and its transformer for a table and a seed."""
+    """A description, and how to make a transformer of columns, or a `whole` model, for a table, a seed and a model."""
 
     about: str
-    make: Callable[[Rows, int], Any]
-    libraries: tuple[str, ...] = ()
-    whole: bool = False  # makes a model of a model, instead of columns of columns
-    codes: bool = False  # its numbers are names without a scale
-    follows_family: bool = False  # encodes by the family's mean, which may be that of log y
-    parameters: Callable[[Rows], dict[str, Any]] | None = None  # of the recommended encoder of a whole model
+    make: Callable[[Rows, int, Any], Any]
+    library: str | None = None
+    whole: bool = False
 
 
 # ------------------------------------------------------------------------------------------------ models
@@ -112,42 +119,49 @@ class Encoder:
 
 def models_for(rows: Rows, chosen: Any, seed: int) -> list[Model]:
     """Return the models to compare with: some of the catalogue, or the caller's own."""
-    classes = rows.classes is not None
-    known = {"boosting": _boosting(classes, seed), "linear": _linear(classes), "forest": _forest(classes, seed)}
     if isinstance(chosen, Mapping):
         return [Model(name, estimator) for name, estimator in chosen.items()]
-    return [known[name] for name in _names("models", chosen, known)]
+    groups = ("boosting", "linear", "forest")
+    found: list[Model] = []
+    for name in _names("models", chosen or groups, (*groups, *BOOSTERS)):
+        if name == "boosting":
+            installed = [booster for booster, (library, *_) in BOOSTERS.items() if find_spec(library)]
+            for booster in installed:
+                found.append(Model(booster, _booster(booster, rows, seed), False, booster == installed[0]))
+        elif name == "linear" and rows.classes is None:
+            found.append(Model("ridge", Ridge(), scaled=True))
+        elif name == "linear":
+            found.append(Model("logistic", LogisticRegression(max_iter=1000), scaled=True))
+        elif name == "forest":
+            forest = RandomForestRegressor if rows.classes is None else RandomForestClassifier
+            found.append(Model("forest", forest(100, min_samples_leaf=5, n_jobs=-1, random_state=seed)))
+        else:
+            found.append(Model(name, _booster(name, rows, seed) if find_spec(BOOSTERS[name][0]) else None))
+    return found
 
 
-def _linear(classes: bool) -> Model:
-    if classes:
-        return Model("logistic", LogisticRegression(max_iter=1000), scaled=True)
-    return Model("ridge", Ridge(), scaled=True)
+def _booster(name: str, rows: Rows, seed: int, **settings: Any) -> Any:
+    library, start, known = BOOSTERS[name]
+    return getattr(import_module(library), start + kind_of(rows))(random_state=seed, **known | settings)
 
 
-def _forest(classes: bool, seed: int) -> Model:
-    forest = RandomForestClassifier if classes else RandomForestRegressor
-    return Model("forest", forest(100, min_samples_leaf=5, n_jobs=-1, random_state=seed))
-
-
-def _boosting(classes: bool, seed: int) -> Model:
-    if find_spec("lightgbm"):
-        import lightgbm
-
-        booster = lightgbm.LGBMClassifier if classes else lightgbm.LGBMRegressor
-        return Model("LightGBM", booster(random_state=seed, **LIGHTGBM))
-    histograms = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-    return Model("HistGradient", histograms(random_state=seed))
+def kind_of(rows: Rows) -> str:
+    """Return how the names of the models of a task end."""
+    return "Regressor" if rows.classes is None else "Classifier"
 
 
 class CategoryTypes(TransformerMixin, BaseEstimator):
-    """Turn columns into pandas categories, those of the training rows; an unseen one is missing."""
+    """Turn columns into pandas categories, the most frequent of the training rows; any other is missing."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Remember the categories of each column."""
         import pandas
 
-        self.types_ = {name: pandas.CategoricalDtype(sorted(X[name].dropna().unique())) for name in X}
+        frequent = {name: X[name].value_counts().index[: self.most] for name in X}
+        self.types_ = {name: pandas.CategoricalDtype(sorted(values)) for name, values in frequent.items()}
         return self
 
     def transform(self, X: Any) -> Any:
@@ -165,43 +179,22 @@ def as_text(X: Any) -> Any:
     return X.astype(object).where(X.notna(), "(missing)").astype(str)
 
 
-NATIVE = {
-    "LightGBM": ("lightgbm", "LGBM"),
-    "CatBoost": ("catboost", "CatBoost"),
-    "HistGradient": ("sklearn.ensemble", "HistGradientBoosting"),
-    "XGBoost": ("xgboost", "XGB"),
-}
-"""Models that handle categories by themselves, with their libraries and what the names of their classes begin with:
-ordered target statistics (CatBoost), Fisher's grouping (LightGBM), and so on."""
-
-
 # ------------------------------------------------------------------------------------------------ encoders
 
 
-def _sampling(rows: Rows, seed: int, **settings: Any) -> Any:
-    return (SamplingRegressor if rows.classes is None else SamplingClassifier)(random_state=seed, **settings)
-
-
-def _columns_and_family(rows: Rows) -> dict[str, Any]:
+def _sampling(rows: Rows, seed: int, estimator: Any, fit_with: Any = "auto", **settings: Any) -> Any:
     # A classifier counts the classes of its own rows, which may be fewer.
-    return {"columns": list(rows.categorical), "family": rows.family if rows.classes is None else "auto"}
+    family = rows.family if rows.classes is None else "auto"
+    parameters = {"columns": list(rows.categorical), "family": family} | settings.pop("encoder", {})
+    encoder = recommended_encoder(estimator, fit_with, **parameters)
+    model = SamplingRegressor if rows.classes is None else SamplingClassifier
+    return model(estimator, encoder, fit_with=fit_with, random_state=seed, **settings)
 
 
-def _parameters_of_the_paper(rows: Rows) -> dict[str, Any]:
-    numbers = rows.family.free_strength
-    prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0 if numbers else None)
-    return _columns_and_family(rows) | {"prior": prior, "own_target": "include", "temperature": 1.0}
-
-
-def _moments(rows: Rows, seed: int) -> Any:
-    return SamplingBayesianEncoder(
-        "all", family=rows.family, mapping="moments", own_target="cross_fit", random_state=seed
-    )
-
-
-def _target(rows: Rows, seed: int) -> Any:
-    kind = "continuous" if rows.classes is None else "auto"
-    return _seeded(TargetEncoder(target_type=kind), rows.classes is not None, seed)
+def _paper(rows: Rows, seed: int, estimator: Any) -> Any:
+    prior = Scaled(GAMMA_OF_THE_PAPER, strength=0.0 if rows.family.free_strength else None)
+    encoder = {"prior": prior, "own_target": "include", "temperature": 1.0}
+    return _sampling(rows, seed, estimator, "copies", n_draws=N_DRAWS_OF_THE_PAPER, encoder=encoder)
 
 
 def _seeded(encoder: Any, classes: bool, seed: int) -> Any:
@@ -214,10 +207,15 @@ def _seeded(encoder: Any, classes: bool, seed: int) -> Any:
     return encoder
 
 
-def _peer(name: str, seeded: bool = False, *more: str) -> Encoder:
+def _target(rows: Rows, seed: int, estimator: Any) -> Any:
+    encoder = TargetEncoder(target_type="continuous" if rows.classes is None else "auto")
+    return _seeded(encoder, rows.classes is not None, seed)
+
+
+def _peer(name: str, seeded: bool = False, library: str = "category_encoders") -> Encoder:
     """Return the entry of an encoder of category_encoders, one class against the rest if there are several."""
 
-    def make(rows: Rows, seed: int) -> Any:
+    def make(rows: Rows, seed: int, estimator: Any) -> Any:
         import category_encoders
         from category_encoders.wrapper import PolynomialWrapper
 
@@ -225,28 +223,22 @@ def _peer(name: str, seeded: bool = False, *more: str) -> Encoder:
         encoder = getattr(category_encoders, name)(cols=list(rows.categorical), **seeds)
         return PolynomialWrapper(encoder) if rows.task == "multiclass" else encoder
 
-    return Encoder(f"category_encoders' {name}", make, ("category_encoders", *more))
+    return Encoder(f"category_encoders' {name}", make, library)
 
 
 ENCODERS: dict[str, Encoder] = {
     "target": Encoder("scikit-learn's TargetEncoder", _target),
-    "sampling": Encoder(
-        "catbayes: draws from the posterior, with its defaults",
-        _sampling,
-        whole=True,
-        follows_family=True,
-        parameters=_columns_and_family,
-    ),
-    "native": Encoder("the model's own handling of categories", lambda rows, seed: None),
+    "sampling": Encoder("catbayes: draws from the posterior, with its defaults", _sampling, whole=True),
+    "native": Encoder("the model's own handling of categories", lambda rows, seed, estimator: None),
     "one-hot": Encoder(
-        "scikit-learn's OneHotEncoder", lambda rows, seed: OneHotEncoder(handle_unknown="infrequent_if_exist")
+        "scikit-learn's OneHotEncoder",
+        lambda rows, seed, estimator: OneHotEncoder(handle_unknown="infrequent_if_exist"),
     ),
     "ordinal": Encoder(
         "scikit-learn's OrdinalEncoder",
-        lambda rows, seed: OrdinalEncoder(
+        lambda rows, seed, estimator: OrdinalEncoder(
             handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2
         ),
-        codes=True,
     ),
     "leave-one-out": _peer("LeaveOneOutEncoder", True),
     "ordered": _peer("CatBoostEncoder", True),
@@ -255,50 +247,56 @@ ENCODERS: dict[str, Encoder] = {
     "quantile": _peer("QuantileEncoder"),
     "moments": Encoder(
         "catbayes: mean and variance of the posterior (Slakey et al.; with two classes, the beta encoder)",
-        _moments,
-        follows_family=True,
+        lambda rows, seed, estimator: SamplingBayesianEncoder(
+            "all", family=rows.family, mapping="moments", own_target="cross_fit", random_state=seed
+        ),
     ),
     "paper": Encoder(
         f"catbayes: draws as in the paper (own target included, γ = {GAMMA_OF_THE_PAPER:g}, "
         f"{N_DRAWS_OF_THE_PAPER} copies)",
-        partial(_sampling, n_draws=N_DRAWS_OF_THE_PAPER, fit_with="copies"),
+        _paper,
         whole=True,
-        follows_family=True,
-        parameters=_parameters_of_the_paper,
     ),
     "glmm": _peer("GLMMEncoder", True, "statsmodels"),
 }
 """By the names that `compare` takes, the most useful first, and the slowest last."""
 
 
-def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> list[Cell]:
-    """Return all pairs to compare, the most useful first, each with its estimator or why there is none."""
+def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> tuple[list[Cell], list[str]]:
+    """Return all pairs to compare, the most useful first, and the libraries that more of them would need.
+
+    An encoder or model that was named is a pair even if its library is missing.
+    """
     chosen = models_for(rows, models, seed)
     own = isinstance(encoders, Mapping)
     names = list(encoders) if own else _names("encoders", encoders, ENCODERS)
+    missing = [] if models is not None else [lib for lib, *_ in BOOSTERS.values() if not find_spec(lib)]
     found: list[Cell] = []
     for name in names:
-        if not own and name == "native":
-            if models is None or "boosting" in models:
-                for model, (library, _) in NATIVE.items():
-                    found.append(_cell(name, model, [library], partial(_native, model, rows, seed)))
-            elif names == ["native"]:
-                raise InputError('encoders names only "native", which needs "boosting" among models. Add it.')
-            continue
         entry = _own(encoders[name]) if own else ENCODERS[name]
-        for each in chosen:
-            found.append(_cell(name, each.name, entry.libraries, partial(_pipeline, entry, each, rows, seed)))
-    return _in_order(found, names[:N_FIRST], [model.name for model in chosen])
+        if encoders is None and entry.library is not None and not find_spec(entry.library):
+            missing.append(entry.library)
+            continue
+        native = name == "native" and not own
+        for model in chosen:
+            if (native and model.name in BOOSTERS) or (not native and (model.for_every_encoder or name == "sampling")):
+                found.append(_cell(name, entry, model, rows, seed, native))
+    if not found:
+        raise InputError('encoders names only "native", which needs "boosting" among models. Add it.')
+    order = [model.name for model in chosen]  # the first encoders model by model: they can be compared soon
+    found.sort(key=lambda c: (0, order.index(c.model)) if c.encoder in names[:N_FIRST] else (1, 0))
+    return found, list(dict.fromkeys(missing))
 
 
-def _cell(encoder: str, model: str, libraries: Sequence[str], build: Callable[[], Any]) -> Cell:
-    cell = Cell(encoder, model)
-    missing = next((library for library in libraries if not find_spec(library)), None)
-    if missing is not None:
-        cell.status = f"not installed: pip install {missing}"
+def _cell(name: str, entry: Encoder, model: Model, rows: Rows, seed: int, native: bool) -> Cell:
+    cell = Cell(name, model.name)
+    libraries = [entry.library, BOOSTERS[model.name][0] if model.estimator is None else None]
+    missing = [library for library in libraries if library is not None and not find_spec(library)]
+    if missing:
+        cell.status = f"not installed: pip install {missing[0]}"
         return cell
     try:
-        cell.estimator = build()
+        cell.estimator = _native(model.name, rows, seed) if native else _pipeline(entry, model, rows, seed)
     except Exception as error:
         cell.status = failure(error)
     return cell
@@ -310,57 +308,21 @@ def failure(error: Exception) -> str:
     return f"failed: {type(error).__name__}: {first}"[:300]
 
 
-def _in_order(found: list[Cell], first: list[str], models: list[str]) -> list[Cell]:
-    """Sort: the first encoders model by model, so that they can be compared soon; then the others encoder by encoder.
-
-    Models that handle categories by themselves come after the first model: they are what encoders have to beat.
-    """
-    alone = [c.model for c in found if c.model not in models]
-    order = list(dict.fromkeys([*models[:1], *alone, *models[1:]]))
-    return sorted(found, key=lambda c: (c.encoder not in first, order.index(c.model) if c.encoder in first else 0))
-
-
 def _own(given: Any) -> Encoder:
     """Return an entry for the caller's encoder, or one of the catalogue by its name."""
     if isinstance(given, str):
-        return ENCODERS[_names("encoders", given, {name: e for name, e in ENCODERS.items() if name != "native"})[0]]
+        return ENCODERS[_names("encoders", given, [name for name in ENCODERS if name != "native"])[0]]
+    whole = hasattr(given, "predict")
 
-    def make(rows: Rows, seed: int) -> Any:
-        return _seeded(clone(given), rows.classes is not None, seed)
+    def make(rows: Rows, seed: int, estimator: Any) -> Any:
+        made = _seeded(clone(given), rows.classes is not None, seed)
+        return made.set_params(estimator=estimator) if whole else made
 
-    return Encoder(
-        "given by the caller", make, whole=hasattr(given, "predict"), follows_family=hasattr(given, "family")
-    )
-
-
-def _native(name: str, rows: Rows, seed: int) -> Any:
-    """Return a model that handles categories by itself, with the input that it needs."""
-    settings: dict[str, Any] = {
-        "LightGBM": LIGHTGBM,
-        "CatBoost": {
-            "cat_features": list(rows.categorical),
-            "iterations": CATBOOST_ROUNDS,
-            "verbose": 0,
-            "allow_writing_files": False,
-        },
-        "HistGradient": {"categorical_features": "from_dtype"},
-        "XGBoost": {"enable_categorical": True, "verbosity": 0, "n_jobs": 1},
-    }
-    library, start = NATIVE[name]
-    booster = getattr(import_module(library), start + ("Regressor" if rows.classes is None else "Classifier"))
-    text = FunctionTransformer(as_text, feature_names_out="one-to-one")
-    parts = [
-        ("categories", text if name == "CatBoost" else CategoryTypes(), list(rows.categorical)),
-        ("numbers", "passthrough", [*rows.numeric, *rows.dates]),
-    ]
-    encode = ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="pandas")
-    return _joined(rows, [("encode", encode), ("model", booster(random_state=seed, **settings[name]))])
+    return Encoder("given by the caller", make, whole=whole)
 
 
-def _names(parameter: str, chosen: Any, known: Mapping[str, Any]) -> list[str]:
-    if chosen is None:
-        return list(known)
-    names = [chosen] if isinstance(chosen, str) else list(chosen)
+def _names(parameter: str, chosen: Any, known: Any) -> list[str]:
+    names = list(known) if chosen is None else [chosen] if isinstance(chosen, str) else list(chosen)
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         given = repr(unknown[0]) if unknown else "an empty list"
@@ -402,46 +364,54 @@ def _filled() -> SimpleImputer:
 
 def _pipeline(encoder: Encoder, model: Model, rows: Rows, seed: int) -> Any:
     """Return the pipeline of an encoder and a model for a table and a seed."""
-    made, estimator = encoder.make(rows, seed), clone(model.estimator)
+    estimator = clone(model.estimator)
+    made: Any = None if encoder.whole else encoder.make(rows, seed, estimator)
     one_hot = isinstance(made, OneHotEncoder)
     if one_hot and not get_tags(estimator).input_tags.sparse:
         made.set_params(sparse_output=False, max_categories=255)
     up: list[Any] = []
-    if model.scaled:
-        if rows.classes is None and not one_hot:  # zeros and ones keep their scale
-            log = encoder.follows_family and rows.family.log_target
-            up, down = [TargetUnits(1, log)], [TargetUnits(-1, log)]
-            estimator = make_pipeline(*down, estimator)
-        if not one_hot:  # an encoder may leave gaps
-            estimator = make_pipeline(_filled(), estimator)
-        made = make_pipeline(made, StandardScaler(), *up) if encoder.codes else made
+    if model.scaled and not one_hot:  # zeros and ones have one scale and no gaps
+        if rows.classes is None:
+            log = rows.family.log_target and (encoder.whole or hasattr(made, "family"))
+            up = [TargetUnits(1, log)]
+            estimator = make_pipeline(TargetUnits(-1, log), estimator)
+        estimator = make_pipeline(_filled(), estimator)
+        if isinstance(made, OrdinalEncoder):  # its numbers are names without a scale
+            made = make_pipeline(made, StandardScaler(), *up)
     # Sparse one-hot columns admit no gaps.
     numbers = [_filled(), StandardScaler(), *up] if model.scaled else [_filled()] if one_hot else []
-    before = _numbers(rows, numbers) if numbers and (rows.numeric or rows.dates) else []
+    steps: list[Any] = []
+    if numbers and (rows.numeric or rows.dates):
+        steps.append(("numbers", _some_columns(make_pipeline(*numbers), [*rows.numeric, *rows.dates])))
     if encoder.whole:
-        made.set_params(estimator=estimator)
-        if encoder.parameters is not None:
-            own = recommended_encoder(estimator, made.fit_with, **encoder.parameters(rows))
-            made.set_params(encoder=own)
-        return _joined(rows, [*before, ("model", made)])
+        return _joined(rows, [*steps, ("model", encoder.make(rows, seed, estimator))])
     encode = ColumnTransformer([("categories", made, list(rows.categorical))], remainder="passthrough")
-    return _joined(rows, [*before, ("encode", encode), ("model", estimator)])
+    return _joined(rows, [*steps, ("encode", encode), ("model", estimator)])
 
 
-def _numbers(rows: Rows, steps: list[Any]) -> list[Any]:
-    """Return a step for the columns that are not categorical."""
-    parts = [("numbers", make_pipeline(*steps), [*rows.numeric, *rows.dates])]
-    step = ColumnTransformer(parts, remainder="passthrough", verbose_feature_names_out=False)
-    return [("numbers", step.set_output(transform="pandas"))]
+def _native(name: str, rows: Rows, seed: int) -> Any:
+    """Return a booster that handles categories by itself, with the input that it needs."""
+    columns = list(rows.categorical)
+    settings = {"cat_features": columns} if name == "CatBoost" else OWN_CATEGORIES.get(name, {})
+    encode: Any = CategoryTypes(MOST_OF_HISTOGRAMS if name == "HistGradient" else None)
+    if name == "CatBoost":
+        encode = FunctionTransformer(as_text, feature_names_out="one-to-one")
+    steps = [("encode", _some_columns(encode, columns)), ("model", _booster(name, rows, seed, **settings))]
+    return _joined(rows, steps)
+
+
+def _some_columns(step: Any, columns: list[str]) -> Any:
+    """Transform some columns of a pandas frame, and pass the others."""
+    parts = [("columns", step, columns)]
+    found = ColumnTransformer(parts, remainder="passthrough", verbose_feature_names_out=False)
+    return found.set_output(transform="pandas")
 
 
 def _joined(rows: Rows, steps: list[Any]) -> Any:
     """Return a pipeline of the steps, dates turned into numbers first; a single step is itself."""
     if rows.dates:
         days = FunctionTransformer(days_since_1970, feature_names_out="one-to-one")
-        parts = [("days", days, list(rows.dates))]
-        turned = ColumnTransformer(parts, remainder="passthrough", verbose_feature_names_out=False)
-        steps = [("dates", turned.set_output(transform="pandas")), *steps]
+        steps = [("dates", _some_columns(days, list(rows.dates))), *steps]
     return Pipeline(steps) if len(steps) > 1 else steps[0][1]
 
 
@@ -451,3 +421,31 @@ def days_since_1970(X: Any) -> Any:
 
     start, day = pandas.Timestamp(0, tz="UTC"), pandas.Timedelta(days=1)
     return X.apply(lambda column: (pandas.to_datetime(column, utc=True) - start) / day)
+
+
+# ------------------------------------------------------------------------------------------------ code
+
+
+def code_of(cell: Cell, rows: Rows, seed: int) -> str:
+    """Write the lines of Python that fit a contestant to a pandas table X and its target y."""
+    if cell.model not in BOOSTERS or cell.encoder not in ("sampling", "native") or rows.dates:
+        return "model = result.best.estimator.fit(result.rows.X, result.rows.y)  # of result = catbayes.compare(…)"
+    library, start, settings = BOOSTERS[cell.model]
+    kind, native, is_catboost = kind_of(rows), cell.encoder == "native", cell.model == "CatBoost"
+    if native:
+        settings = settings | ({"cat_features": "columns"} if is_catboost else OWN_CATEGORIES.get(cell.model, {}))
+    arguments = ", ".join(f"{name}={value!r}" for name, value in {"random_state": seed, **settings}.items())
+    lines = [
+        f"from {library} import {start}{kind}",
+        f"columns = {list(rows.categorical)!r}",
+        f"booster = {start}{kind}({arguments})".replace("'columns'", "columns"),
+    ]
+    if native:
+        lines.insert(2, f"X[columns] = X[columns].astype({'str' if is_catboost else 'category'!r})")
+        texts = cell.model == "XGBoost" and rows.classes is not None and not isinstance(rows.classes[0], int)
+        target = "y.astype('category').cat.codes" if texts else "y"
+        return "\n".join([*lines, f"model = booster.fit(X, {target})"])
+    family = next((f", family={name!r}" for name, known in FAMILIES.items() if known is rows.family), "")
+    own = f"recommended_encoder(booster, columns=columns{family if rows.classes is None else ''})"
+    lines.insert(0, f"from catbayes import Sampling{kind}, recommended_encoder")
+    return "\n".join([*lines, f"model = Sampling{kind}(booster, {own}, random_state={seed}).fit(X, y)"])

@@ -1,19 +1,48 @@
-"""The result of a comparison: a table, the best, a plot, and which differences are within noise."""
+"""The result of a comparison: a table, the best, a plot, and which differences are statistical ties."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 from catbayes import InputError
-from catbayes.comparison.contestants import Cell
+from catbayes.comparison.contestants import Cell, code_of
 from catbayes.comparison.rows import Rows
-from catbayes.comparison.running import TIME_UP
-from catbayes.comparison.scores import MEASURES, OF_TASK, corrected_interval, formatted
+
+TIME_UP = "the time was up"
+"""Why a cell did not run, if nobody interrupted."""
+TIED = "statistically tied"
+COVERAGE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The label of a score, and whether higher is better."""
+
+    label: str
+    higher: bool
+
+
+MEASURES = {
+    "auc": Measure("AUC", True),
+    "log_loss": Measure("log-loss", False),
+    "accuracy": Measure("accuracy", True),
+    "calibration_error": Measure("calib. error", False),
+    "r2": Measure("R²", True),
+    "mae": Measure("MAE", False),
+    "rmse": Measure("RMSE", False),
+}
+"""By the names that `compare` ranks by."""
+OF_TASK = {
+    "binary": ("auc", "log_loss", "accuracy", "calibration_error"),
+    "multiclass": ("log_loss", "auc", "accuracy", "calibration_error"),
+    "regression": ("r2", "mae", "rmse"),
+}
+"""Measures of each task; the first one ranks by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +56,7 @@ class Difference:
     --------
     >>> from catbayes.comparison import Difference
     >>> Difference(behind=0.01, standard_error=0.02, margin=0.05).verdict
-    'tie'
+    'statistically tied'
     """
 
     behind: float
@@ -36,10 +65,10 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """Tell "worse" from "tie", whose interval reaches zero; "cannot tell" for a single fold."""
+        """What is known of it: "worse", "statistically tied" (the interval reaches zero), "cannot tell" (one fold)."""
         if np.isnan(self.margin):
             return "cannot tell"
-        return "tie" if self.behind <= self.margin else "worse"
+        return TIED if self.behind <= self.margin else "worse"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -134,11 +163,27 @@ class Comparison:
 
     def difference(self, cell: Cell, other: Cell | None = None) -> Difference:
         """Compute how far a cell is behind another one, the best if None, over the common folds."""
-        other, common = other or self.best, self.common
         sign = 1.0 if MEASURES[self.by].higher else -1.0
-        gaps = np.array([sign * (other.scores[fold][self.by] - cell.scores[fold][self.by]) for fold in common])
-        overlap = np.mean([len(test) / len(train) for train, test in (self.folds[fold] for fold in common)])
-        return Difference(*corrected_interval(gaps, float(overlap)))
+        gaps = sign * (self._scores(other or self.best) - self._scores(cell))
+        error = self._standard_error(gaps)
+        half = student.ppf((1.0 + COVERAGE) / 2.0, len(gaps) - 1) if len(gaps) > 1 else np.nan
+        return Difference(float(gaps.mean()), error, float(half * error))
+
+    def score(self, cell: Cell) -> str:
+        """Write the mean of the measure that ranks and its standard error, such as 0.9031 ± 0.004."""
+        value, error = formatted(self.mean(cell, self.by)), self._standard_error(self._scores(cell))
+        return value if np.isnan(error) else f"{value} ± {float(f'{error:.1g}'):,g}"
+
+    def _scores(self, cell: Cell) -> Any:
+        return np.array([cell.scores[fold][self.by] for fold in self.common])
+
+    def _standard_error(self, scores: Any) -> float:
+        """Compute the standard error of a mean over folds, sqrt(s² (1/J + n_test/n_train)) for J folds.
+
+        Folds share training rows, so s²/J is too small (Nadeau and Bengio, Machine Learning 52, 2003).
+        """
+        overlap = np.mean([len(test) / len(train) for train, test in (self.folds[fold] for fold in self.common)])
+        return float(np.sqrt(scores.var(ddof=1) * (1.0 / len(scores) + overlap))) if len(scores) > 1 else float("nan")
 
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary for each cell, the best first and those without a score last."""
@@ -148,11 +193,13 @@ class Comparison:
         ranked = self.ranked
         record: dict[str, Any] = {"encoder": cell.encoder, "model": cell.model}
         if cell not in ranked:
-            numbers = (*self.measures, "behind", "standard_error", "margin", "fit_seconds", "predict_seconds")
-            return record | dict.fromkeys(numbers, float("nan")) | {"verdict": "", "folds": 0, "status": cell.status}
+            numbers = ("score_error", "behind", "standard_error", "margin", "fit_seconds", "predict_seconds")
+            record |= dict.fromkeys((*self.measures, *numbers), float("nan"))
+            return record | {"verdict": "", "folds": 0, "status": cell.status}
         gap = self.difference(cell)
         return record | {
             **{name: self.mean(cell, name) for name in self.measures},
+            "score_error": self._standard_error(self._scores(cell)),
             "behind": gap.behind,
             "standard_error": gap.standard_error,
             "margin": gap.margin,
@@ -184,14 +231,16 @@ class Comparison:
             "seconds": self.seconds,
             "interrupted": self.interrupted,
             "verdict": self.sentence,
+            "code": self.code,
             "cells": cells,
         }
 
     def frame(self) -> Any:
         """Return all cells as a pandas frame, the best first.
 
-        `behind` is the mean difference to the best on the same folds (positive is worse), `standard_error` its standard
-        error, and `verdict` is "tie" if its 95 % interval reaches zero. Times are seconds per fold.
+        `score_error` is the standard error of the measure that ranks. `behind` is the mean difference to the best on
+        the same folds (positive is worse), `standard_error` its standard error, and `verdict` is "statistically tied"
+        if its 95 % interval reaches zero. Times are seconds per fold.
         """
         import pandas
 
@@ -204,8 +253,8 @@ class Comparison:
         columns = {"encoder": "encoder", "model": "model", **{name: MEASURES[name].label for name in self.measures}}
         columns |= {"behind": "behind", "verdict": "", "fit_seconds": "fit s"}
         lines = []
-        for record in self.records()[: len(self.ranked)]:
-            line = record | {name: formatted(record[name]) for name in self.measures}
+        for cell, record in zip(self.ranked, self.records(), strict=False):
+            line = record | {name: formatted(record[name]) for name in self.measures} | {self.by: self.score(cell)}
             line["fit_seconds"] = f"{record['fit_seconds']:.2f}"
             gap = f"{formatted(record['behind'])} ± {formatted(record['standard_error'])}"
             line["behind"] = "" if record["verdict"] == "best" else gap
@@ -221,11 +270,12 @@ class Comparison:
                 why = "its rows have a single class" if self.rows.classes else "it has a single row"
                 return f"No fold has a value of {label}, because {why}. Use larger folds, or rank by another measure."
             return "Nothing was finished, so there is no verdict. Allow more time, or see what failed."
-        best = self.best
-        ties = sum(self.difference(cell).verdict != "worse" for cell in self.ranked[1:])
-        found = f"Best {label}: {best.name}, {formatted(self.mean(best, self.by))} over {len(self.common)} folds. "
-        if ties:
-            found += f"{ties} of the others {'is' if ties == 1 else 'are'} within noise of it. "
+        others = self.ranked[1:]
+        found = f"Best {label}: {self.best.name}, {self.score(self.best)} over {len(self.common)} folds. "
+        tied = sum(self.difference(cell).verdict == TIED for cell in others)
+        if tied:
+            which = f"{tied} of the other {len(others)}" if len(others) > 1 else "The other"
+            found += f"{which} {'is' if tied == 1 else 'are'} statistically tied with it. "
         late = sum(cell.status.endswith(TIME_UP) for cell in self.unranked)
         if late:
             found += f"{late} of {len(self.cells)} had no time: allow more, or compare on a sample of the rows. "
@@ -233,19 +283,23 @@ class Comparison:
             found += f"{len(self.unranked) - late} of {len(self.cells)} did not run or failed. "
         return (found + self._against_target_encoder()).strip()
 
+    @property
+    def code(self) -> str:
+        """The lines of Python that fit the best to a pandas table X and its target y; empty without a result."""
+        return code_of(self.best, self.rows, self.seed) if self.ranked else ""
+
     def _against_target_encoder(self) -> str:
         """Compare draws with a plain target encoder, which many people use today."""
         ranked = {(cell.encoder, cell.model): cell for cell in self.ranked}
-        found: dict[str, list[str]] = {"better": [], "worse": [], "level": []}
+        found: dict[str, list[str]] = {"better": [], "worse": [], TIED: []}
         for (encoder, model), ours in ranked.items():
-            if encoder != "sampling" or ("target", model) not in ranked:
-                continue
-            gap = self.difference(ranked["target", model], ours)
-            if not np.isnan(gap.margin):
-                word = "better" if gap.behind > gap.margin else "worse" if -gap.behind > gap.margin else "level"
-                found[word].append(model)
-        parts = [f"{word} with {_listed(models)}" for word, models in found.items() if models]
-        return f"Draws from the posterior against scikit-learn's TargetEncoder: {'; '.join(parts)}." if parts else ""
+            if encoder == "sampling" and ("target", model) in ranked:
+                gap = self.difference(ranked["target", model], ours)
+                if not np.isnan(gap.margin):
+                    word = "better" if gap.behind > gap.margin else "worse" if -gap.behind > gap.margin else TIED
+                    found[word].append(model)
+        parts = [f"{word} with {', '.join(models)}" for word, models in found.items() if models]
+        return f"catbayes against scikit-learn's TargetEncoder: {'; '.join(parts)}." if parts else ""
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the scores' distance to the best one, with 95 % intervals.
@@ -271,21 +325,19 @@ class Comparison:
         ax.axvline(0, color="0.55", linewidth=1, linestyle="--")
         ax.set_yticks(range(len(ranked)), [cell.name.replace("$", r"\$") for cell in ranked])
         ax.invert_yaxis()
-        ax.spines[["top", "right"]].set_visible(False)
-        best = f", {formatted(self.mean(self.best, self.by))}" if ranked else ""
-        label, target = MEASURES[self.by].label, self.rows.target.replace("$", r"\$")
-        ax.set_xlabel(f"{label} behind the best{best}, with 95 % interval; blue: within noise")
-        ax.set_title(f"Predicting {target}, {self.folding}", loc="left")
+        ax.set_xlabel(f"{MEASURES[self.by].label} behind the best, with 95 % interval; blue: statistically tied")
+        ax.set_title("Predicting " + self.rows.target.replace("$", r"\$"), loc="left")
         return ax
 
     def _repr_html_(self) -> str:
         before = "".join(f"<p>{escape(text)}</p>" for text in (self.sentence, self.rows.described + "."))
         after = "".join(f"<p>{escape(text)}</p>" for text in (*self.reasons, *self.rows.notes, *self.rows.warnings))
-        return before + (self.table().to_html(index=False, border=0) if self.ranked else "") + after
+        code = f"<pre>{escape(self.code)}</pre>"
+        return before + (self.table().to_html(index=False, border=0) + code if self.ranked else "") + after
 
     def __repr__(self) -> str:
         table = [self.table().to_string(index=False)] if self.ranked else []
-        return "\n".join([self.sentence, *table, *self.reasons])
+        return "\n".join([self.sentence, *table, *self.reasons, *([self.code] if self.ranked else [])])
 
 
 def _plain(value: Any) -> Any:
@@ -293,5 +345,10 @@ def _plain(value: Any) -> Any:
     return None if value != value else value
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+def formatted(value: float) -> str:
+    """Format a score: four decimals, fewer of a large number, two digits of a tiny one; nothing for NaN."""
+    if np.isnan(value):
+        return ""
+    if 0 < abs(value) < 5e-5:
+        return f"{value:.1e}"
+    return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}" if abs(value) < 10_000 else f"{value:,.0f}"

@@ -6,27 +6,33 @@ import time as clock
 import warnings
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import (
+    accuracy_score,
+    log_loss,
+    mean_absolute_error,
+    r2_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
 from sklearn.model_selection import GroupKFold, RepeatedKFold, RepeatedStratifiedKFold, TimeSeriesSplit, check_cv
 from threadpoolctl import threadpool_limits
 
 from catbayes import InputError
 from catbayes.comparison.contestants import Cell, contestants, failure
+from catbayes.comparison.result import OF_TASK, TIME_UP, Comparison
 from catbayes.comparison.rows import Rows, read_rows
-from catbayes.comparison.scores import OF_TASK, predict, score
 from catbayes.errors import warn
 
-if TYPE_CHECKING:
-    from catbayes.comparison.result import Comparison
-
-TIME_UP = "the time was up"
-"""Why a cell did not run, if nobody interrupted."""
+N_BINS = 10
 
 Progress = Callable[[int, int, str], None]
+Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Folds = list[tuple[Codes, Codes]]
 
@@ -64,8 +70,10 @@ def compare(
     encoders : list of names, or dict of name to transformer, optional
         Names of `catbayes.comparison.ENCODERS`; all of them if None. Values of a dictionary may be such names, and a
         SamplingClassifier or SamplingRegressor, whose `estimator` is set to each model.
-    models : list of "boosting", "linear", "forest", or dict of name to estimator, optional
-        Models of the encoded columns; all three if None.
+    models : list of names, or dict of name to estimator, optional
+        "boosting", "linear", "forest", "LightGBM", "XGBoost", "CatBoost" or "HistGradient"; the first three if None.
+        "boosting" is our encoder around every installed booster and each one's own handling of categories, and the
+        other encoders with LightGBM, or with HistGradientBoosting without it.
     columns : "auto", "all", a name, or list of names
         Categorical columns; "auto" takes all but those of numbers and dates.
     drop : list of str
@@ -111,8 +119,6 @@ def compare(
     >>> sorted(result.best.scores[0])
     ['accuracy', 'auc', 'calibration_error', 'log_loss']
     """
-    from catbayes.comparison.result import Comparison
-
     start = clock.monotonic()
     if not find_spec("pandas"):
         raise ImportError('Comparing needs pandas: pip install "catbayes[compare]".')
@@ -127,7 +133,9 @@ def compare(
     if by is not None and by not in OF_TASK[rows.task]:
         raise InputError(f"by={by!r}: expected one of {', '.join(OF_TASK[rows.task])}.")
     folds, folding = make_folds(rows, cv, repeats, random_state)
-    cells = contestants(rows, encoders, models, random_state)
+    cells, missing = contestants(rows, encoders, models, random_state)
+    if missing:
+        rows = replace(rows, notes=(*rows.notes, f"Not installed, so left out: {', '.join(missing)}."))
     end = np.inf if time_budget is None else start + time_budget
     interrupted = _run(rows, cells, folds, end, progress)
     result = Comparison(
@@ -226,3 +234,50 @@ def _run_fold(cell: Cell, fold: int, rows: Rows, train: Codes, test: Codes) -> N
             cell.scores[fold] = score(rows.y[test], predicted)
     except Exception as error:
         cell.status = failure(error)
+
+
+def predict(model: Any, X: Any, n_classes: int | None) -> Array:
+    """Predict probabilities, one column for each class of the whole table, or numbers."""
+    if n_classes is None:
+        return np.asarray(model.predict(X), dtype=np.float64).reshape(-1)
+    probabilities = np.zeros((len(X), n_classes))
+    probabilities[:, np.asarray(model.classes_, dtype=np.intp)] = model.predict_proba(X)
+    return probabilities
+
+
+def score(y: np.ndarray[Any, Any], predicted: Array) -> dict[str, float]:
+    """Compute all measures of the task; the AUC averages each class against the rest, and is NaN for a single class."""
+    if predicted.ndim == 1:
+        return {
+            "r2": float(r2_score(y, predicted)),
+            "mae": float(mean_absolute_error(y, predicted)),
+            "rmse": float(root_mean_squared_error(y, predicted)),
+        }
+    classes = np.arange(predicted.shape[1])
+    present = [label for label in classes if 0 < (y == label).sum() < len(y)]
+    areas = [roc_auc_score(y == label, predicted[:, label]) for label in present]
+    return {
+        "auc": float(np.mean(areas)) if areas else float("nan"),
+        "log_loss": float(log_loss(y, predicted, labels=classes)),
+        "accuracy": float(accuracy_score(y, predicted.argmax(axis=1))),
+        "calibration_error": calibration_error(y, predicted),
+    }
+
+
+def calibration_error(y: np.ndarray[Any, Any], probabilities: Array) -> float:
+    """Average the distance between predicted probability and observed share over ten bins of equally many rows.
+
+    The probability is that of the second of two classes, or of the most likely of several. Rows with the same
+    probability share their outcomes, so that their order does not matter.
+    """
+    if probabilities.shape[1] == 2:
+        predicted, observed = probabilities[:, 1], y == 1
+    else:
+        chosen = probabilities.argmax(axis=1)
+        predicted, observed = probabilities[np.arange(len(y)), chosen], y == chosen
+    _, same = np.unique(predicted, return_inverse=True)
+    observed = (np.bincount(same, observed) / np.bincount(same))[same]
+    order = np.argsort(predicted, kind="stable")
+    bins = [rows for rows in np.array_split(order, N_BINS) if len(rows)]
+    gaps = [len(rows) * abs(predicted[rows].mean() - observed[rows].mean()) for rows in bins]
+    return float(np.sum(gaps) / len(y))

@@ -43,43 +43,38 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
     """
     rows, seed = comparison.rows, comparison.seed
     encoder = SamplingBayesianEncoder(list(rows.categorical), family=rows.family, random_state=seed)
-    encoder.fit(rows.X, rows.y)
-    found = shrinkage(encoder)
-    described = {
-        name: line | {"silent": line["verdict"].startswith("no signal")}
-        for name, line in found.set_index("column").to_dict("index").items()
-    }
-    columns = {name: _Column(encoder.posteriors_[name], rows) for name in rows.categorical}
-    for line in described.values():
-        line["signal"] = 0.0 if line["silent"] else line["signal"]
-    names = sorted(columns, key=lambda name: -described[name]["signal"])  # the most informative first
+    found = shrinkage(encoder.fit(rows.X, rows.y)).set_index("column")
+    found.loc[found["verdict"].str.startswith("no signal"), "signal"] = 0.0
+    found = found.sort_values("signal", ascending=False, kind="stable")  # the most informative first
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn about folds and classes, as in the comparison
         slow = {"leakage": _leakage(rows, seed), "changes": _changes(rows, seed)}
+    compared, total = len(comparison.common), len(comparison.folds)
+    described = {cell.encoder: ENCODERS[cell.encoder].about for cell in comparison.cells if cell.encoder in ENCODERS}
     return slow | {
         "target": rows.target,
         "described": rows.described,
         "verdict": comparison.sentence,
+        "code": comparison.code,
         "notes": [*rows.notes, *rows.warnings],
-        "folds": _folds(comparison),
+        "folds": comparison.folding if compared == total else f"{compared} of {total} folds ({comparison.folding})",
         "seconds": round(comparison.seconds),
         "version": __version__,
         "seed": seed,
         "interrupted": comparison.interrupted,
         "results": _results(comparison),
-        "encoders": _legend(comparison),
+        "encoders": [{"name": name, "about": about} for name, about in described.items()],
         "meaning": _meaning(rows),
-        "overview": _overview(names, described, columns),
-        "columns": [columns[name].summary(name, described[name]["prior_strength"]) for name in names],
+        "overview": _overview(found),
+        "columns": [
+            _column(encoder.posteriors_[name], rows)
+            | {"name": name, "strength": _counted(float(f"{worth:.3g}"), "row")}
+            for name, worth in found["prior_strength"].items()
+        ],
     }
 
 
 # ------------------------------------------------------------------------------------------------ results
-
-
-def _folds(comparison: Comparison) -> str:
-    compared, total = len(comparison.common), len(comparison.folds)
-    return comparison.folding if compared == total else f"{compared} of {total} folds ({comparison.folding})"
 
 
 def _results(comparison: Comparison) -> dict[str, Any]:
@@ -131,11 +126,6 @@ def _ticks(low: float, high: float) -> list[float]:
     return [float(step * i) for i in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]
 
 
-def _legend(comparison: Comparison) -> list[dict[str, str]]:
-    names = dict.fromkeys(cell.encoder for cell in comparison.cells)
-    return [{"name": name, "about": ENCODERS[name].about} for name in names if name in ENCODERS]
-
-
 # ------------------------------------------------------------------------------------------------ columns
 
 
@@ -148,61 +138,47 @@ def _meaning(rows: Rows) -> str:
     return f"share of rows of each class of {rows.target}"
 
 
-def _overview(names: list[str], described: dict[str, Any], columns: dict[str, _Column]) -> list[dict[str, Any]]:
+def _overview(found: Any) -> list[dict[str, Any]]:
     """Return the signal of each column and the weight of its prior; bars are relative to the largest signal."""
-    largest = max(described[name]["signal"] for name in names) or 1.0
+    largest = found["signal"].max() or 1.0
     return [
         {
             "name": name,
-            "categories": _counted(len(columns[name].seen), "category", "categories"),
-            "share": round(100 * described[name]["signal"] / largest, 2),
-            "signal": "none" if described[name]["silent"] else f"{described[name]['signal']:,.4g}",
-            "weight": f"{described[name]['mean_shrinkage']:.0%}",
-            "verdict": described[name]["verdict"],
+            "categories": _counted(line["categories"], "category", "categories"),
+            "share": round(100 * line["signal"] / largest, 2),
+            "signal": f"{line['signal']:,.4g}" if line["signal"] else "none",
+            "weight": f"{line['mean_shrinkage']:.0%}",
+            "verdict": line["verdict"],
         }
-        for name in names
+        for name, line in found.to_dict("index").items()
     ]
 
 
-class _Column:
-    """The posteriors of a column, one row for each category and one column for each class."""
+def _column(frame: Any, rows: Rows) -> dict[str, Any]:
+    """Return the posteriors of the most frequent categories of a column, and the number of all."""
+    n_classes = 1 if rows.n_classes in (None, 2) else rows.n_classes or 1
+    kinds, counts, labels = (frame[name].to_numpy()[::n_classes] for name in ("kind", "count", "category"))
+    seen = np.flatnonzero(kinds != "unseen")
+    shown, unseen = seen[np.argsort(-counts[seen], kind="stable")][:MOST_CATEGORIES], np.flatnonzero(kinds == "unseen")
+    shrinkage_of = frame["shrinkage"].to_numpy()[::n_classes]
 
-    def __init__(self, frame: Any, rows: Rows) -> None:
-        n_classes = 1 if rows.n_classes in (None, 2) else rows.n_classes or 1
-        self.classes = [""] if n_classes == 1 else [str(label) for label in rows.classes or ()]
-        self.kinds, self.counts, self.labels = (
-            frame[name].to_numpy()[::n_classes] for name in ("kind", "count", "category")
-        )
-        self.numbers = {
-            key: np.asarray(frame[key], dtype=np.float64).reshape(-1, n_classes)
-            for key in ("raw_mean", "mean", "lower", "upper", "shrinkage")
-        }
-        self.seen = np.flatnonzero(self.kinds != "unseen")
+    def numbers(chosen: Any, k: int, *names: str) -> dict[str, list[Any]]:
+        return {name: _rounded(frame[name].to_numpy()[k::n_classes][chosen]) for name in names}
 
-    def summary(self, name: str, strength: float) -> dict[str, Any]:
-        """Return the most frequent categories, and the number of all."""
-        shown = self.seen[np.argsort(-self.counts[self.seen], kind="stable")][:MOST_CATEGORIES]
-        unseen = np.flatnonzero(self.kinds == "unseen")[:1]
-        shrinkage, n_classes = self.numbers["shrinkage"][:, 0], len(self.classes)
-        return {
-            "name": name,
-            "categories": len(self.seen),
-            "shown": len(shown),
-            "rare": int((shrinkage[self.seen] > RARE).sum()),
-            "strength": _counted(float(f"{strength:.3g}"), "row", "rows"),
-            "classes": self.classes,
-            "names": [_shortened(self.labels[i]) if self.kinds[i] == "seen" else None for i in shown],
-            "counts": [float(count) for count in self.counts[shown]],
-            "shrinkage": _rounded(shrinkage[shown]),
-            "prior": [self._columns(unseen, k, ("mean", "lower", "upper")) for k in range(n_classes)],
-            "values": [self._columns(shown, k, ("raw_mean", "mean", "lower", "upper")) for k in range(n_classes)],
-        }
-
-    def _columns(self, chosen: Any, k: int, keys: tuple[str, ...]) -> dict[str, list[Any]]:
-        return {key: _rounded(self.numbers[key][chosen, k]) for key in keys}
+    return {
+        "categories": len(seen),
+        "shown": len(shown),
+        "rare": int((shrinkage_of[seen] > RARE).sum()),
+        "classes": [""] if n_classes == 1 else [str(label) for label in rows.classes or ()],
+        "names": [_shortened(labels[i]) if kinds[i] == "seen" else None for i in shown],
+        "counts": [float(count) for count in counts[shown]],
+        "shrinkage": _rounded(shrinkage_of[shown]),
+        "prior": [numbers(unseen[:1], k, "mean", "lower", "upper") for k in range(n_classes)],
+        "values": [numbers(shown, k, "raw_mean", "mean", "lower", "upper") for k in range(n_classes)],
+    }
 
 
-def _counted(number: float, noun: str, nouns: str) -> str:
+def _counted(number: float, noun: str, nouns: str = "rows") -> str:
     return f"{number:,.15g} {noun if number == 1 else nouns}"
 
 
@@ -216,11 +192,6 @@ def _shortened(name: Any) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ further fits
-
-
-def _sampled(rows: Rows, most: int, seed: int) -> tuple[Any, Any]:
-    X = rows.X if len(rows.y) <= most else rows.X.sample(most, random_state=seed).sort_index()
-    return X.reset_index(drop=True), rows.y[X.index]
 
 
 def _changes(rows: Rows, seed: int) -> dict[str, Any]:
@@ -250,18 +221,20 @@ def _leakage(rows: Rows, seed: int) -> dict[str, Any]:
     """Measure the leakage of plain category means, and that of our draws."""
     if len(rows.y) < FEWEST_ROWS_OF_LEAKAGE:
         return {"left_out": f"{len(rows.y)} rows are too few to find a leak: it needs {FEWEST_ROWS_OF_LEAKAGE}."}
-    X, y = _sampled(rows, MOST_ROWS_OF_LEAKAGE, seed)
-    X = X[list(rows.categorical)]
+    X = rows.X[list(rows.categorical)]
+    X = X if len(X) <= MOST_ROWS_OF_LEAKAGE else X.sample(MOST_ROWS_OF_LEAKAGE, random_state=seed).sort_index()
+    X, y = X.reset_index(drop=True), rows.y[X.index]
     # Plain means of categories: the prior is worth next to no rows, and an unseen category gets the mean of all.
     plain = SamplingBayesianEncoder("all", family=rows.family, prior=1e-3, own_target="include", temperature=0.0)
     ours = SamplingBayesianEncoder("all", family=rows.family, random_state=seed)
     found = [leakage(encoder, X, y, columns="all", random_state=seed) for encoder in (plain, ours)]
-    return {"score": found[0].score, "rows": len(y), "lines": [_leak(i, *found) for i in range(len(found[0].columns))]}
+    lines = [
+        {"name": str(name), "plain": _leak(found[0], i), "ours": _leak(found[1], i)}
+        for i, name in enumerate(found[0].columns)
+    ]
+    return {"score": found[0].score, "rows": len(y), "lines": lines}
 
 
-def _leak(i: int, plain: LeakageDisplay, ours: LeakageDisplay) -> dict[str, Any]:
-    def described(which: LeakageDisplay) -> dict[str, Any]:
-        interval = f"{which.lower[i]:+.3f} to {which.upper[i]:+.3f}"
-        return {"gap": f"{which.gap[i]:+.3f}", "interval": interval, "verdict": which.verdicts[i]}
-
-    return {"name": str(plain.columns[i]), "plain": described(plain), "ours": described(ours)}
+def _leak(found: LeakageDisplay, i: int) -> dict[str, str]:
+    interval = f"{found.lower[i]:+.3f} to {found.upper[i]:+.3f}"
+    return {"gap": f"{found.gap[i]:+.3f}", "interval": interval, "verdict": found.verdicts[i]}
