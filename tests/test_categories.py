@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from catbayes import InputError, SamplingBayesianEncoder, Scaled, gather, load
+from catbayes import InputError, SamplingBayesianEncoder, Scaled
 
 DAYS = [datetime.datetime(2024, 5, 1), None, datetime.datetime(2023, 1, 2), datetime.datetime(2024, 5, 1)]
 COLUMNS = {
@@ -204,28 +204,3 @@ def test_times_with_a_zone_are_instants_in_utc(container):
     found = categories_of(ZONED[container]())
     assert found == (HOURS[1], HOURS[0], HOURS[2])
     assert {value.tzinfo for value in found} == {datetime.UTC}
-
-
-@pytest.fixture
-def six_hours():
-    """Six hours of which two are called 2:30, in UTC and in Oslo, and a target that differs between them."""
-    utc = pandas.date_range("2024-10-26 22:30", periods=6, freq="h", tz="UTC", unit="us").repeat(20)
-    rows = np.arange(120)
-    return pandas.DataFrame({"h": utc.tz_convert("Europe/Oslo")}), pandas.DataFrame({"h": utc}), rows % 20 < rows // 20
-
-
-def test_hours_are_encoded_alike_in_every_zone_file_and_engine(six_hours, tmp_path):
-    there, here, y = six_hours
-    encoder = clone(NEW).fit(there, y)
-    features = encoder.transform(here)
-    assert len(np.unique(features)) == 6
-    encoder.save(tmp_path / "encoder")
-    np.testing.assert_array_equal(encoder.transform(there.copy()), features)
-    np.testing.assert_array_equal(load(tmp_path / "encoder").transform(there), features)
-    np.testing.assert_array_equal(clone(NEW).fit(here, y).transform(there), features)
-    there.assign(y=y).to_parquet(tmp_path / "t.parquet")
-    here.assign(h=here["h"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"), y=y).to_csv(tmp_path / "t.csv", index=False)
-    for engine in ("duckdb", "polars"):
-        for name in ("t.parquet", "t.csv"):
-            evidence = gather(tmp_path / name, target="y", columns=["h"], engine=engine)
-            np.testing.assert_array_equal(clone(NEW).fit(evidence).transform(there), features)

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from decimal import Decimal
 
 import numpy as np
 import pandas
@@ -191,24 +190,6 @@ def test_containers_and_files_give_the_same_scores(tmp_path):
         assert [fold["log_loss"] for fold in found.best.scores.values()] == pytest.approx(expected, rel=1e-9)
     array = compare(X.to_numpy(dtype=object), y, columns=["x0", "x1", "x2"], **QUICK)
     assert array.rows.numeric == ("x3", "x4")
-
-
-@pytest.mark.parametrize(
-    ("y", "classes", "note"),
-    [
-        (["a", "b"] * 60, ("a", "b"), None),
-        ([1, 2, 3, 4] * 30, (1, 2, 3, 4), None),
-        ([0.5, 1.5, 2.5, 3.0] * 30, None, None),
-        ([1.5, None, 2.0, 4.5] * 30, None, "30 of 120 rows are left out"),
-        ([Decimal("1.5"), Decimal("2.5"), Decimal("3.5"), None] * 30, None, "30 of 120"),
-        (pandas.array([1, 0, None, 1] * 30, dtype="Int64"), (0, 1), "30 of 120"),
-    ],
-)
-def test_the_target_is_read_as_classes_or_numbers(y, classes, note):
-    rows = read(pandas.DataFrame({"a": ["u", "v", "w"] * 40}), y).rows
-    assert rows.classes == classes
-    assert (note is None and not rows.warnings) or note in rows.warnings[0]
-    assert ("number" if classes is None else "classes") in rows.described
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from scipy.stats import spearmanr
 
 from catbayes import InputError, SamplingBayesianEncoder, gather
 from catbayes.families import GammaPoisson
@@ -75,20 +74,6 @@ def test_every_source_gives_the_same_evidence_without_the_named_columns(source, 
     assert list(fitted.feature_names_in_) == list(found.inputs)
 
 
-def test_parts_can_be_added_merged_and_taken_out_again():
-    whole = make().fit(X, Y, W, exposure=E)
-    first, second = slice(0, 250), slice(250, None)
-    stream = make().partial_fit(X[first], Y[first], W[first], exposure=E[first])
-    stream.partial_fit(X[second], Y[second], W[second], exposure=E[second])
-    assert_same(stream.evidence_, whole.evidence_)
-    parts = [make().fit(X[rows], Y[rows], W[rows], exposure=E[rows]) for rows in (first, second)]
-    assert_same((parts[0] + parts[1]).evidence_, whole.evidence_)
-    assert_same(stream.remove(X[second], Y[second], W[second], exposure=E[second]).evidence_, parts[0].evidence_, 1e-9)
-    assert_same(
-        gather(TABLE, ["city"], "claims", exposure="years", weight="weight", like=whole.evidence_), whole.evidence_
-    )
-
-
 def test_exposure_is_a_rate_with_a_weight():
     """In every way of training; and one number serves all rows."""
     given, rate = {"exposure": E}, Y / E
@@ -116,18 +101,6 @@ def test_a_training_draw_comes_from_the_other_events_in_the_other_units():
         alpha, beta = 3.0 + Y[others].sum(), 2.0 + E[others].sum()
         error = np.sqrt(alpha) / beta / np.sqrt(n_draws)
         assert features[:, row].mean() == pytest.approx(alpha / beta, abs=5 * error)
-
-
-@pytest.mark.parametrize("unit", [365.25, 1.0, 1e-3])
-@pytest.mark.parametrize("clumped", [False, True])
-def test_training_features_do_not_leak_the_own_events(unit, clumped):
-    stream = np.random.default_rng(1)
-    category, units = stream.integers(0, 40, 4000), stream.gamma(2.0, 1.0, 4000)
-    y = stream.poisson(units * 2e3 * stream.gamma(1.0, 1.0, 4000) if clumped else units)
-    encoder = SamplingBayesianEncoder("all", family="poisson", random_state=0)
-    feature = encoder.fit_transform(category[:, None], y, exposure=units * unit)[:, 0]
-    within = [spearmanr(feature[category == c], (y / units)[category == c])[0] for c in range(40)]
-    assert abs(np.mean(within)) < 0.25
 
 
 BAD = {

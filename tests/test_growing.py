@@ -1,12 +1,9 @@
 """fit_with="rounds": trees, boosting rounds and epochs are each trained on a fresh draw, and scored on it."""
 
-import warnings
-
 import numpy as np
 import pandas
 import pytest
 from lightgbm import LGBMClassifier
-from sklearn.base import clone
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesRegressor,
@@ -147,19 +144,6 @@ def test_histogram_boosting_scores_its_earlier_trees_in_their_own_bins():
 def test_an_estimator_that_cannot_go_on_names_the_other_ways(estimator):
     with pytest.raises(InputError, match=rf'{name(estimator)} cannot go on.*fit_with="copies" or "members"'):
         in_rounds(estimator, *make_table())
-
-
-def test_balanced_classes_are_weighted_once():
-    X, y = make_table()
-    y = np.where(np.random.default_rng(0).random(800) < 0.8, "common", y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        forest = RandomForestClassifier(40, class_weight="balanced", min_samples_leaf=20)
-        model = in_rounds(forest, X, y)
-        plain = in_rounds(clone(forest).set_params(class_weight=None), X, y)
-    rare = model.classes_ != "common"
-    assert model.predict_proba(X)[:, rare].sum() > 2 * plain.predict_proba(X)[:, rare].sum()
-    assert model.estimator_.class_weight == "balanced"
 
 
 def test_the_out_of_bag_score_of_a_forest_in_rounds_is_honest():

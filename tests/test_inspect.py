@@ -20,12 +20,10 @@ from sklearn.preprocessing import TargetEncoder
 
 from catbayes import (
     InputError,
-    MultiTargetEncoder,
     SamplingBayesianEncoder,
     SamplingClassifier,
     SamplingRegressor,
     Scaled,
-    gather,
 )
 from catbayes.families import BetaBernoulli, NormalGamma
 from catbayes.inspect import (
@@ -347,30 +345,6 @@ def test_the_likelihood_is_largest_at_the_empirical_prior(table, family):
 
 
 # ------------------------------------------------------------------------------------------------ all displays
-
-
-def test_plots_name_the_target_as_fit_knew_it(table, tmp_path):
-    X, labels = table
-    whole = X.assign(paid=labels, amount=np.arange(300) % 7 + 0.5)
-    whole.to_parquet(tmp_path / "table.parquet")
-    halves = [SamplingBayesianEncoder().partial_fit(part[[*X, "paid"]], "paid") for part in (whole[:150], whole[150:])]
-    (halves[0] + halves[1]).save(tmp_path / "encoder")
-    several = MultiTargetEncoder().fit(X, whole[["paid", "amount"]])
-    lognormal = SamplingBayesianEncoder(family="lognormal")
-    rates = X.assign(claims=np.arange(300) % 3, days=2.0)
-    for encoder, target in (
-        (SamplingBayesianEncoder.load(tmp_path / "encoder"), "probability of paid = yes"),
-        (SamplingBayesianEncoder().fit(gather(tmp_path / "table.parquet", target="paid")), "probability of paid = yes"),
-        (several.encoders_["amount"], "mean of amount"),
-        (SamplingBayesianEncoder().fit(X, labels), "probability of class yes"),
-        (SamplingBayesianEncoder().fit(X, whole["amount"].to_numpy()), "mean of the target"),
-        (lognormal.fit(X, whole["amount"]), "mean of log amount"),
-        (
-            SamplingBayesianEncoder(family="poisson").fit(rates, "claims", exposure="days"),
-            "mean of claims per unit of exposure",
-        ),
-    ):
-        assert PosteriorDisplay.from_estimator(encoder, "city").target == target
 
 
 def test_names_with_special_characters_are_drawn():

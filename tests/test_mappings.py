@@ -127,15 +127,6 @@ def test_the_papers_regression_prior_gives_finite_features(mapping):
             assert np.isfinite(encoder.sample([[0], [1], [99]], 20)).all()
 
 
-def test_two_classes_may_be_categorical():
-    X, y = [["a"], ["b"], ["a"], ["b"]] * 5, ["no", "yes", "yes", "yes"] * 5
-    encoder = SamplingBayesianEncoder(family="categorical", random_state=0).set_output(transform="pandas")
-    features = encoder.fit_transform(X, y)
-    assert list(features.columns) == ["x0_no", "x0_yes"]
-    np.testing.assert_allclose(features.sum(axis=1), 1.0)
-    assert encoder.posteriors_[0]["class"].tolist()[:2] == ["no", "yes"]
-
-
 @pytest.mark.parametrize("family", ["bernoulli", "poisson"])
 def test_the_expectation_follows_the_temperature(family):
     encoder = fitted(family, "polynomial", temperature=0.5)

@@ -70,10 +70,3 @@ def test_features_come_in_the_library_of_the_table_and_belong_to_its_own_coeffic
     assert features.columns == model.get_feature_names_out().tolist()
     by_hand = features.to_numpy() @ model.coef_ + model.estimator_.intercept_
     np.testing.assert_allclose(by_hand, model.predict(pl.from_pandas(X[:7])))
-
-
-def test_as_many_rows_as_features_are_not_taken_for_names():
-    X, y = make_table(3)
-    booster = LGBMRegressor(n_estimators=1, verbose=-1, min_child_samples=1)
-    model = SamplingRegressor(booster, SamplingBayesianEncoder(), n_draws=2, random_state=0).fit(X, y)
-    assert model.estimator_.feature_name_ == list(X)

@@ -8,7 +8,7 @@ from catbayes import SamplingBayesianEncoder
 from catbayes.core.prior_uncertainty import inflation_by_mean, inflation_by_prior, prior_share, widen
 from catbayes.core.statistics import Moments
 from catbayes.families import NormalGamma
-from catbayes.inspect import PosteriorDisplay, monitor
+from catbayes.inspect import monitor
 from catbayes.kinds import Nested
 
 MEAN = {"bernoulli": 0.3, "normal": 0.0, "poisson": 2.0}
@@ -87,20 +87,6 @@ def test_the_doubt_about_the_strength_is_that_of_a_fine_grid():
     posterior = prior.update(rows)
     found = inflation_by_prior(prior, rows, posterior) * posterior.variance()[:, 0]
     np.testing.assert_allclose(found, wanted, rtol=0.02)
-
-
-def test_features_draws_and_what_is_believed_do_not_change():
-    X, y = np.repeat(["a", "b", "c"], 20)[:, None], np.tile([0, 0, 1], 20)
-    encoder = SamplingBayesianEncoder(random_state=0).fit(X, y)
-    posteriors = encoder.encoding_.columns[0]
-    known = posteriors.posterior.family
-    assert (posteriors.widened().family.strength < 0.1 * known.strength).all()
-    np.testing.assert_allclose(posteriors.widened().family.mean(), known.mean(), rtol=1e-12)
-    told = encoder.posteriors_[0]
-    np.testing.assert_allclose(told["shrinkage"], 1.0, atol=0.01)
-    np.testing.assert_allclose(encoder.transform([["a"], ["new"]]).ravel(), told["mean"].iloc[[0, -1]], rtol=1e-3)
-    display = PosteriorDisplay.from_estimator(encoder, 0)
-    np.testing.assert_allclose(display.upper[-1], told["upper"].iloc[-1])
 
 
 def test_a_few_rows_at_fit_give_no_false_alarms():

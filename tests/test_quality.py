@@ -88,17 +88,6 @@ def test_the_best_everywhere_has_rank_one_and_no_loss(store):
     assert found["seconds"]["forest"]["fit"]["ours"] == 4.0  # two tables
 
 
-def test_losses_come_first(store):
-    def score(cell):
-        loses = (cell.table, cell.model, cell.method) == ("payments", "forest", "ours")
-        return 0.6 + wobbling(cell) + (0.1 if cell.method == "ours" else 0.0) - 0.3 * loses
-
-    found = plant_cells(store, PLAN, score)
-    assert (found["rows"][0]["table"], found["rows"][0]["model"]) == ("payments", "forest")
-    assert {loss["rival"] for loss in found["losses"]} == {"native", "target", "target x5"}
-    assert found["counts"]["native"] == {"better": 7, "even": 0, "worse": 1}
-
-
 def test_intervals_allow_for_shared_training_rows(store):
     found = plant_cells(store, PLAN, lambda cell: 0.6 + 0.01 * cell.fold * (1 if cell.method == "ours" else 0))
     for row in found["rows"]:

