@@ -335,7 +335,7 @@ def check_any_table(case):
             trained = encoder.fit_transform(X, np.array(y, dtype=object), weight)
         except InputError:
             TRIED["refused"] += 1
-            assert not hasattr(encoder, "encoding_")
+            assert not hasattr(encoder, "columns_")
             return
         outputs = [trained, encoder.transform(X), encoder.sample(X, n_draws=2).reshape(2 * n_rows, -1)]
         for output in outputs:

@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 
 import catbayes
 import reference
+from cases import PRIORS, parameters
 from catbayes import InputError, InputWarning, Ordered, SamplingBayesianEncoder, SamplingClassifier, Scaled, encode
 
 N = 200
@@ -32,9 +33,9 @@ WEIGHT = RANDOM.random(N) + 0.5
 @pytest.mark.parametrize("family", TARGETS)
 def test_features_are_those_of_a_loop_over_the_rows_before(family, weighted):
     table, y, weight = pd.DataFrame({"city": CITY, "day": DAY}), TARGETS[family], WEIGHT if weighted else None
-    encoder = SamplingBayesianEncoder(family=family, own_target=Ordered("day"), temperature=0.0, prior=Scaled(0.01))
+    encoder = SamplingBayesianEncoder(family=family, own_target=Ordered("day"), temperature=0.0, prior=PRIORS[family])
     found = encoder.fit_transform(table, y, sample_weight=weight)
-    prior = [np.asarray(values) for values in encoder.encoding_.columns[0].prior.arrays().values()]
+    prior = parameters(PRIORS[family])
     weights = np.ones(N) if weight is None else weight
     expected = reference.encode(family, prior, CITY, y, weights, lambda n, m: DAY[m] < DAY[n])
     np.testing.assert_allclose(found, expected, rtol=1e-12)
