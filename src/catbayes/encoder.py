@@ -108,14 +108,13 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         as columns of zeros and ones for linear models. They replace the posterior where it has as many outputs as there
         are categories. A category that was not seen has the next number, or zeros.
     max_categories : int or None, default=30
-        `keep_categories` is for columns of so many categories at most; None is for all.
+        `keep_categories` is for columns with at most this many categories; None is for all.
     family : "auto", a name in `catbayes.families.FAMILIES`, or a family class
         Likelihood of the target. "auto" takes a y with fractions as a number, and any other as classes. "lognormal" is
         for amounts > 0 that vary by factors: everything, the posteriors and "mean" included, is then about log y.
     prior : "empirical", number > 0, or prior object
-        Where a category starts from. "empirical": what makes each column most likely. Its mean is then the mean of the
-        categories, each weighted by how well it is known, because that is what a new category is a draw from: frequent
-        categories do not count in proportion to their rows. A number: the mean of y over all rows, worth so many rows,
+        Where a category starts from. "empirical": what makes each column most likely; its mean is then that of the
+        categories, each weighted by how well it is known. A number: the mean of y over all rows, worth that many rows,
         as `smooth` in scikit-learn's TargetEncoder. `Scaled(γ)` is the prior of the paper, worth the share γ of the
         table, and `Scaled(0)` is flat; `BetaBernoulli(alpha=2, beta=8)` and its like are your own.
     mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", "moments", callable or object
@@ -138,10 +137,10 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         the paper, 0 its mean. "auto" goes by count, √(n / (n + ν)) for n rows and a prior worth ν: as the mean itself
         would vary from sample to sample, which is what a model meets in new categories.
     sampler : "auto", "exact", "normal"
-        "normal" is the large-sample approximation of Appendix B; "auto" uses it, corrected for skewness, for
-        categories of which so much is known that its error in distribution is below 0.005, and exact draws for others.
+        "normal" is the large-sample approximation of Appendix B; "auto" uses it, corrected for skewness, where its
+        error in distribution is below 0.005, and exact draws elsewhere.
     unseen : "prior", "nan", "error"
-        What to do with a category that `fit` did not see: encode it by the prior or as NaN, or refuse it.
+        What to do with a category that `fit` did not see: encode it by the prior or as NaN, or raise an error.
     missing : "category", "prior", "nan", "error"
         What to do with a missing value: a category of its own, as if unseen, NaN, or an error.
     random_state : int, RandomState or None
@@ -152,18 +151,17 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     ----------
     posteriors_ : mapping of column name to frame
         Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of each category; with "lognormal", of log y.
-        The row of the kind "unseen" is the prior: of "empirical" its mean is that of the categories, and not of the
-        rows, because a new category is a draw from the categories.
+        The row of the kind "unseen" is the prior.
     columns_ : list
         Names of the encoded columns; tuples of names for interactions.
     interactions_ : frame
-        The interactions, with their categories and, where "auto" weighed them, their gain and whether it kept them.
+        The interactions, with their categories and, with "auto", their gain and whether they were kept.
     classes_ : ndarray or None
         Class labels in the order of the outputs; for two classes the output is the probability of the second.
     family_ : type
         Family of the target.
     evidence_ : Evidence
-        What was gathered: the statistics of each category, before any prior.
+        The statistics of each category, before any prior.
     encoding_ : Fitted
         All that was learnt, as one frozen value.
     n_features_in_, feature_names_in_
@@ -235,38 +233,21 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         sample_weight: ByRowOrName = None,
         exposure: ByRowOrName = None,
     ) -> Self:
-        """Learn the posterior of every category.
-
-        .. note:: `fit(X, y).transform(X)` is not `fit_transform(X, y)`: the latter keeps a row's own target out of
-           its features. Train models on `fit_transform`.
+        """Learn the posterior of every category. To train a model, take `fit_transform`.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns), or any source that `gather` takes
-            Array, nested list, or frame of pandas, polars or pyarrow; or a table that stays where it is: a path or
-            glob of Parquet or CSV files, a lazy frame of polars, DuckDB or Spark, a reader of Arrow record batches. Or
-            what `gather` returned, and then no y.
+            Array, nested list, or frame of pandas, polars or pyarrow; a path or glob of Parquet or CSV files; a lazy
+            frame of polars, DuckDB or Spark; a reader of Arrow record batches. Or what `gather` returned, without y.
         y : array-like of shape (n_rows,), str, or None
-            Target: classes of any type, or numbers; or the name of its column in X. None only with what `gather`
-            returned.
+            Target: classes of any type, or numbers; or the name of its column in X.
         sample_weight : array-like of shape (n_rows,), or str, optional
             A row of weight 2 counts as two rows; scale survey weights to a mean of 1. Or the name of a column in X.
         exposure : array-like of shape (n_rows,), or str, optional
             For families of counts: in how many units of time or anything else the events of each row were counted,
-            finite and > 0; or the name of a column in X. θ is then the rate in one unit, and a row counts for as many
-            observations as it has units, in `posteriors_` too.
-
-        Returns
-        -------
-        self
-            The fitted encoder.
-
-        Examples
-        --------
-        >>> from catbayes import SamplingBayesianEncoder
-        >>> encoder = SamplingBayesianEncoder().fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1])
-        >>> encoder.columns_, encoder.classes_.tolist()
-        ([0], [0, 1])
+            > 0; or the name of a column in X. θ is then the rate in one unit, and a row counts for as many observations
+            as it has units, in `posteriors_` too.
         """
         if not (isinstance(X, Evidence) or is_source(X)):
             encoding, _ = self._learn(X, y, sample_weight, exposure)
@@ -288,16 +269,14 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         groups: ByRow = None,
         exposure: ByRowOrName = None,
     ) -> Any:
-        """Fit, and encode the training rows, their own targets left out.
-
-        .. note:: This is not `fit(X, y).transform(X)`: see `own_target`.
+        """Fit, and encode the training rows, their own targets left out: not the same as `fit(X, y).transform(X)`.
 
         Parameters
         ----------
         X, y, sample_weight
-            As for `fit`.
+            As for `fit`; a table in memory.
         groups : array-like of shape (n_rows,), optional
-            Rows of one group stay out of each other's features; handed to `cv`.
+            Rows of one group stay out of each other's features; passed to `cv`.
         exposure
             As for `fit`.
 
@@ -305,23 +284,11 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         -------
         features : array or frame of shape (n_rows, n_outputs)
             One draw for each row, and what is not drawn; columns that are not encoded as they were.
-
-        Examples
-        --------
-        >>> from catbayes import SamplingBayesianEncoder, Scaled
-        >>> X, y = [["a"], ["a"], ["b"], ["b"]] * 5, [0, 1, 1, 1] * 5
-        >>> encoder = SamplingBayesianEncoder(prior=Scaled(0), random_state=0)
-        >>> encoder.fit_transform(X, y)[:2].round(2).tolist()  # two rows of one category, two draws
-        [[0.38], [0.37]]
         """
         encoding, rows = self._learn(X, y, sample_weight, exposure)
-        blocks = training_draws(encoding, rows, groups).blocks(0)
-        if self._frames(rows.table, encoding) is None:
-            features = encoding.layout.stack(rows.table, blocks)
-            self._keep(encoding)
-            return features
-        blocks = list(blocks)  # before the encoder is another one: what is drawn may fail
-        return self._keep(encoding)._assemble(rows.table, blocks)
+        features = self._assemble(rows.table, encoding, training_draws(encoding, rows, groups).blocks(0))
+        self._keep(encoding)
+        return features
 
     def fit_draws(
         self,
@@ -331,7 +298,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         groups: ByRow = None,
         exposure: ByRowOrName = None,
     ) -> TrainingDraws:
-        """Fit, and prepare as many draws of the training rows as a model asks for, to be made one at a time.
+        """Fit, and prepare draws of the training rows, to be made one at a time: fresh ones for every epoch.
 
         Parameters
         ----------
@@ -341,7 +308,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         TrainingDraws
-            Its `features(k)` is draw k as an array, for fresh draws at every epoch.
+            Its `features(k)` is draw k as an array.
 
         Examples
         --------
@@ -382,14 +349,6 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
             Named tuple of `X` (an array of K·N rows), `y`, `sample_weight` (each row's weight divided by K, so that
             leaf sizes and penalties keep their meaning) and `row`, the row that each copy came from. With `exposure`,
             y is the number of events in one unit, and the weight has been multiplied by the units.
-
-        Examples
-        --------
-        >>> from catbayes import SamplingBayesianEncoder
-        >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
-        >>> copies = SamplingBayesianEncoder(random_state=0).augment(X, y, n_draws=3)
-        >>> copies.X.shape, round(float(copies.sample_weight.sum()), 6), copies.row.tolist()
-        ((12, 1), 4.0, [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3])
         """
         check_count("n_draws", n_draws)
         encoding, rows = self._learn(X, y, sample_weight, exposure)
@@ -410,20 +369,16 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     ) -> Self:
         """Learn from the next batch of rows; the batches together give what one fit on all of them would.
 
+        While all targets so far are of one class or one value, other methods raise an error.
+
         Parameters
         ----------
         X, y, sample_weight
             As for `fit`.
         classes : array-like, optional
             All class labels, to encode by a first batch that holds only one of them. New ones may turn up later.
-        exposure : array-like of shape (n_rows,), or str, optional
+        exposure
             As for `fit`.
-
-        Returns
-        -------
-        self
-            The encoder, fitted to everything it was given so far. While that is a target of one class or one value,
-            there is nothing to encode towards, and other methods raise an error.
 
         Notes
         -----
@@ -441,7 +396,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         """
         known = self._gathered()
         fresh = self._gather(Settings.of(self), X, y, sample_weight, exposure, classes, known)
-        return self._grow(fresh if known is None else known + fresh, library_of(X))
+        return self._update(fresh if known is None else known + fresh, library_of(X))
 
     def remove(
         self,
@@ -450,17 +405,12 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         sample_weight: ByRowOrName = None,
         exposure: ByRowOrName = None,
     ) -> Self:
-        """Take rows out again, as if they had never been fitted on: a customer asks to be forgotten.
+        """Take rows out again, as if they had never been fitted on; a category of which nothing is left becomes unseen.
 
         Parameters
         ----------
         X, y, sample_weight, exposure
             The rows, as they were given to `fit` or `partial_fit`.
-
-        Returns
-        -------
-        self
-            The encoder without them; a category of which nothing is left becomes unseen.
 
         Examples
         --------
@@ -471,7 +421,9 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         """
         known = self._fitted()
         gone = self._gather(Settings.of(self), X, y, sample_weight, exposure, like=known.evidence)
-        return self._keep(self._refitted(_less(known.evidence, gone)))
+        left = known.evidence - gone
+        check_classes(left)
+        return self._update(left)
 
     def forget(self, rate: float) -> Self:
         """Discount all evidence so far: every row counts for `1 - rate` of what it did.
@@ -479,20 +431,8 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         rate : float from 0 to 1
-            Share that is forgotten. Called before each day's `partial_fit`, it makes an encoder that follows a drift.
-            A category of which less than 1e-12 of all rows is left becomes unseen.
-
-        Returns
-        -------
-        self
-            The encoder, less sure of itself.
-
-        Examples
-        --------
-        >>> from catbayes import SamplingBayesianEncoder
-        >>> encoder = SamplingBayesianEncoder().fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1])
-        >>> encoder.forget(0.25).posteriors_[0]["count"].tolist()
-        [1.5, 1.5, 0.0]
+            Share that is forgotten. Called before each day's `partial_fit`, the encoder follows a drift. A category of
+            which less than 1e-12 of all rows is left becomes unseen.
         """
         known = self._fitted()
         if check_number("rate", rate, 0.0, 1.0) == 1.0:
@@ -503,7 +443,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
                 f"rate={rate!r}: {known.evidence.total.count[0]:g} rows are left of all that was learnt, and next to "
                 "nothing would be. Tell the encoder of new rows between two calls, by partial_fit."
             )
-        return self._keep(self._refitted(evidence))
+        return self._update(evidence)
 
     def merge(self, *others: Self) -> Self:
         """Join encoders that were fitted on disjoint rows: the result is an encoder fitted on all of them.
@@ -523,17 +463,15 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         >>> from catbayes import SamplingBayesianEncoder
         >>> north = SamplingBayesianEncoder(random_state=0).fit([["a"], ["b"]], [0, 1])
         >>> south = SamplingBayesianEncoder(random_state=0).fit([["b"], ["c"]], [1, 0])
-        >>> (north + south).posteriors_[0]["count"].tolist()
-        [1.0, 2.0, 1.0, 0.0]
-        >>> (north + south - south).posteriors_[0]["count"].tolist()
-        [1.0, 1.0, 0.0]
+        >>> (north + south).posteriors_[0]["count"].tolist(), (north + south - south).posteriors_[0]["count"].tolist()
+        ([1.0, 2.0, 1.0, 0.0], [1.0, 1.0, 0.0])
         """
         evidence = self.evidence_
         for other in others:
             if not isinstance(other, SamplingBayesianEncoder):
                 raise InputError(f"merge takes fitted encoders, and was given a {type(other).__name__}.")
             evidence = evidence + other.evidence_
-        return self._copy()._grow(evidence)
+        return self._copy()._update(evidence)
 
     def __add__(self, other: Self) -> Self:
         return self.merge(other) if isinstance(other, SamplingBayesianEncoder) else NotImplemented
@@ -541,35 +479,24 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, SamplingBayesianEncoder):
             return NotImplemented
-        left = _less(self._fitted().evidence, other._fitted().evidence)
-        return self._copy()._keep(self._refitted(left))
+        left = self._fitted().evidence - other._fitted().evidence
+        check_classes(left)
+        return self._copy()._update(left)
 
     # --------------------------------------------------------------------------------------- transforming
 
     def transform(self, X: TableLike) -> Any:
-        """Encode by the posterior expectation of f(θ): deterministic, the same for a row alone or in a batch.
-
-        .. note:: `fit(X, y).transform(X)` is not `fit_transform(X, y)`. Use this for new rows.
+        """Encode new rows by the posterior expectation of f(θ): deterministic, the same for a row alone or in a batch.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            Like the one given to `fit`.
+            Like the one given to `fit`. For the training rows themselves, take `fit_transform`.
 
         Returns
         -------
         features : array or frame of shape (n_rows, n_outputs)
             Encoded columns in the place of the original ones; the others as they were.
-
-        Examples
-        --------
-        >>> from catbayes import SamplingBayesianEncoder
-        >>> from catbayes.families import BetaBernoulli
-        >>> encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha=1, beta=1))
-        >>> encoder.fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).transform([["a"], ["b"], ["unseen"]])
-        array([[0.5 ],
-               [0.75],
-               [0.5 ]])
         """
         encoding, table = self._fitted(), read_new(X, self)
         encoding = encoding.extended(table.column)
@@ -578,7 +505,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
                 "transform was given the very table that fit learnt from, so each row's own target is a part of its "
                 "features. To train a model on them, take fit_transform(X, y), or a Pipeline, which does."
             )
-        return self._assemble(table, encoding.expectation(encoding.slots(table.column)))
+        return self._assemble(table, encoding, encoding.expectation(encoding.slots(table.column)))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
         """Name the outputs: the column's own name, followed by the mapping's output where it has several.
@@ -617,9 +544,9 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         random_state : int, RandomState or None
             None takes the seed of the fit, so that the same call gives the same draws; any other seed gives others.
         row_id : array-like of int or str, str, or pair of file name and row numbers, optional
-            What identifies the rows, or the name of the column of X that does. A row then has the same draws in any
-            batch, order, library or engine, those of `catbayes.encode` included; rows of one id share theirs. Without
-            it, draws go by the position of the row, which is faster.
+            What identifies the rows, or the name of its column in X. A row then has the same draws in any batch, order,
+            library or engine, those of `catbayes.encode` included. Without it, draws go by the position of the row,
+            which is faster.
 
         Returns
         -------
@@ -631,8 +558,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         >>> from catbayes import SamplingBayesianEncoder
         >>> encoder = SamplingBayesianEncoder(random_state=0).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1])
         >>> batch = encoder.sample([["a"], ["b"]], row_id=["order 7", "order 8"])
-        >>> alone = encoder.sample([["b"]], row_id=["order 8"])
-        >>> bool(batch[0, 1] == alone[0, 0])
+        >>> bool(batch[0, 1] == encoder.sample([["b"]], row_id=["order 8"])[0, 0])
         True
         """
         encoding, table = self._fitted(), read_new(X, self)
@@ -648,15 +574,12 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def posteriors_(self) -> PosteriorFrames:
-        """Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of every category, a frame per column.
-
-        They are about the mean of the target; with `family="lognormal"`, about the mean of its logarithm.
-        """
+        """Posterior of every category: a frame per column; with `family="lognormal"` of the logarithm of the target."""
         return PosteriorFrames(self._fitted())
 
     @property
     def interactions_(self) -> Any:
-        """The interactions: how many categories each has, the gain of those that "auto" weighed, and which it kept."""
+        """Frame of the interactions: their categories and, with "auto", their gain and whether they were kept."""
         return interactions_frame(self._fitted())
 
     @property
@@ -676,7 +599,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def evidence_(self) -> Evidence:
-        """What was gathered: the statistics of each category, before any prior."""
+        """The statistics of each category, before any prior."""
         known = self._gathered()
         return self._fitted().evidence if known is None else known
 
@@ -689,20 +612,10 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         ----------
         path : str, path or open binary file
             An existing file is replaced when the new one is complete.
-
-        Examples
-        --------
-        >>> import catbayes, os, tempfile
-        >>> from catbayes import SamplingBayesianEncoder
-        >>> encoder = SamplingBayesianEncoder(random_state=0).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1])
-        >>> path = os.path.join(tempfile.mkdtemp(), "model.catbayes")
-        >>> encoder.save(path)
-        >>> SamplingBayesianEncoder.load(path).transform([["a"]]) == encoder.transform([["a"]])
-        array([[ True]])
         """
-        encoding = self._fitted()
-        if Settings.of(self) != encoding.settings:  # parameters that were set since the fit
-            encoding = self._refitted(encoding.evidence)
+        encoding, settings = self._fitted(), Settings.of(self)
+        if settings != encoding.settings:  # parameters that were set since the fit
+            encoding = Fitted.fit(settings, encoding.evidence, encoding.seed, encoding.library)
         save_encoder(self.get_params(deep=False), encoding, path)
 
     @classmethod
@@ -743,47 +656,22 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
             Table to select from, with its schema if need be: `sales.visits`, or `sales."my visits"`.
         lookup : str, optional
             What the names of tables begin with that hold the frames of `to_frames`, such as `sales.known`: the query
-            joins those instead of holding all categories itself.
+            joins those instead of listing all categories itself.
 
         Returns
         -------
         query : str
-            One SELECT of all columns of the table and the new ones, called as `catbayes.encode` calls them. Names of
-            columns are quoted as they were at fit, and the columns have to be of the types that they had then. Where
-            `transform` would raise an error, for `unseen="error"` or `missing="error"`, the new columns are NULL; but a
-            new combination, or a new child in a hierarchy, has an answer here.
+            One SELECT of all columns of the table and the new ones, called as `catbayes.encode` calls them. The columns
+            have to be of the types that they had at fit. Where `transform` would raise an error, for `unseen="error"`
+            or `missing="error"`, the new columns are NULL; but a new combination, or a new child in a hierarchy, has an
+            answer here.
 
         Notes
         -----
         NULL is a missing value, and so is NaN in databases that know it. Text is compared letter by letter, whatever
-        the collation of the column, in SQLite, DuckDB, Postgres, MySQL and SQL Server. Other databases compare it as
-        the column says: one that treats "Oslo" and "OSLO" as equal joins a row to both, if both are categories.
-        SQLite has no dates: there they are compared as text, "2024-12-31", with the time after a blank if any has one.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from catbayes import SamplingBayesianEncoder, Scaled
-        >>> X = pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", None]})
-        >>> encoder = SamplingBayesianEncoder(prior=Scaled(0)).fit(X, [0, 1, 1, 1])
-        >>> print(encoder.to_sql(table="visits"))
-        WITH catbayes_0 AS (
-          SELECT
-            *
-          FROM (VALUES
-            ('Oslo', 0.5e0),
-            ('Rome', 0.6666666666666666e0)) AS known(key_0, output_0)
-        )
-        SELECT
-          catbayes_rows.*,
-          CAST(CASE
-            WHEN catbayes_rows."city" IS NULL
-            THEN 0.6666666666666666e0
-            ELSE COALESCE(catbayes_0.output_0, 0.5e0)
-          END AS DOUBLE) AS "city_encoded"
-        FROM visits AS catbayes_rows
-        LEFT JOIN catbayes_0
-          ON catbayes_rows."city" COLLATE C = catbayes_0.key_0 COLLATE C
+        the collation of the column, in SQLite, DuckDB, Postgres, MySQL and SQL Server. Other databases compare it by
+        the collation: one that treats "Oslo" and "OSLO" as equal joins a row to both, if both are categories. SQLite
+        has no dates: there they are compared as text, "2024-12-31", with the time after a blank if any has one.
         """
         encoding = self._fitted()
         from catbayes.export.sql import write_sql  # needs sqlglot
@@ -804,29 +692,17 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
             A frame for each encoded column, by the name of its table: the categories under the name of the column, and
             the outputs, called as `catbayes.encode` calls them. Combinations with missing parts and parents in a
             hierarchy have tables of their own. Missing and unseen categories have no line; `to_sql(lookup=…)` joins the
-            tables and knows them.
+            tables and adds them.
 
         Examples
         --------
         >>> import pandas as pd
         >>> from catbayes import SamplingBayesianEncoder, Scaled
         >>> X = pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", "Rome"]})
-        >>> encoder = SamplingBayesianEncoder(prior=Scaled(0)).fit(X, [0, 1, 1, 1])
-        >>> encoder.to_frames()["known_0"]
+        >>> SamplingBayesianEncoder(prior=Scaled(0)).fit(X, [0, 1, 1, 1]).to_frames()["known_0"]
            city  city_encoded
         0  Oslo          0.50
         1  Rome          0.75
-        >>> print(encoder.to_sql(table="visits", lookup="known"))
-        SELECT
-          catbayes_rows.*,
-          CAST(CASE
-            WHEN catbayes_rows."city" IS NULL
-            THEN 0.5e0
-            ELSE COALESCE(catbayes_0."city_encoded", 0.5e0)
-          END AS DOUBLE) AS "city_encoded"
-        FROM visits AS catbayes_rows
-        LEFT JOIN known_0 AS catbayes_0
-          ON catbayes_rows."city" COLLATE C = catbayes_0."city" COLLATE C
         """
         encoding = self._fitted()
         records = lookup_frames(encoding, lookup)
@@ -841,27 +717,13 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
             Inputs: a tensor of shape (n, 1) for each encoded column, called like it, of strings, int64, double or
             booleans, whichever its categories were at fit. Outputs: a tensor of doubles of shape (n, n_outputs) for
             each encoded column, such as `city_encoded`. In names, all but letters, digits and underscores become
-            underscores; the metadata of the model hold the names as they were, and those of the outputs in a tensor.
+            underscores; the metadata of the model have the names as they were, and those of the outputs in a tensor.
 
         Notes
         -----
         The empty string is a missing value unless it is a category, and NaN is one; int64 and booleans have none.
         Where `transform` would raise an error, for `unseen="error"` or `missing="error"`, the outputs are NaN; but a
-        new combination, or a new child in a hierarchy, has an answer here. Columns that are not encoded are no part of
-        the model.
-
-        Examples
-        --------
-        >>> import numpy as np, onnxruntime, pandas as pd
-        >>> from catbayes import SamplingBayesianEncoder, Scaled
-        >>> X = pd.DataFrame({"city": ["Oslo", "Oslo", "Rome", None]})
-        >>> encoder = SamplingBayesianEncoder(prior=Scaled(0)).fit(X, [0, 1, 1, 1])
-        >>> session = onnxruntime.InferenceSession(encoder.to_onnx().SerializeToString())
-        >>> session.run(["city_encoded"], {"city": np.array([["Oslo"], ["Rome"], ["Lima"], [""]])})[0].round(2)
-        array([[0.5 ],
-               [0.67],
-               [0.5 ],
-               [0.67]])
+        new combination, or a new child in a hierarchy, has an answer here. Columns that are not encoded are left out.
         """
         from catbayes.export.onnx import write_onnx  # needs onnx
 
@@ -893,10 +755,10 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------ the parts
 
     def _fitted(self) -> Fitted:
-        known = self._gathered()
-        if known is not None and not hasattr(self, "encoding_"):
-            settle_family(Settings.of(self).family, known)
-        check_is_fitted(self)
+        if not hasattr(self, "encoding_"):
+            if (known := self._gathered()) is not None:
+                settle_family(Settings.of(self).family, known)  # raises an error about what is missing
+            check_is_fitted(self)
         return self.encoding_
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -906,18 +768,14 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         """What was learnt from so far, though there may be nothing to encode towards yet."""
         return self.encoding_.evidence if hasattr(self, "encoding_") else getattr(self, "_parts", None)
 
-    def _grow(self, evidence: Evidence, library: Any = None) -> Self:
-        """Become fitted to more evidence; store it until more follows, while it is uninformative."""
-        if hasattr(self, "encoding_"):
-            return self._keep(self._refitted(evidence))
-        if why_uninformative(evidence) is None:
-            return self._keep(Fitted.fit(Settings.of(self), evidence, new_seed(self.random_state), library))
-        self._parts = evidence
-        return self._name_inputs(evidence)
-
-    def _refitted(self, evidence: Evidence) -> Fitted:
-        """The encoding of other evidence, by the parameters as they are now and with the same seed."""
-        return Fitted.fit(Settings.of(self), evidence, self.encoding_.seed, self.encoding_.library)
+    def _update(self, evidence: Evidence, library: Any = None) -> Self:
+        """Become fitted to other evidence by the same seed; store it until more follows, while it is uninformative."""
+        known = getattr(self, "encoding_", None)
+        if known is None and why_uninformative(evidence) is not None:
+            self._parts = evidence
+            return self._name_inputs(evidence)
+        seed, library = (new_seed(self.random_state), library) if known is None else (known.seed, known.library)
+        return self._keep(Fitted.fit(Settings.of(self), evidence, seed, library))
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Fitted, Rows]:
         """Fit every column of a table in memory, without touching the encoder."""
@@ -931,9 +789,8 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
         if table.n_rows < 2:
             raise InputError(f"X has n_samples={table.n_rows}: expected two rows or more to learn from.")
-        selection, family = settings.selection, settings.family
-        about: dict[str, Any] = {"family": family, "effects": settings.effects}
-        rows = read_rows(table, selection, y, sample_weight, exposure, **about)
+        about: dict[str, Any] = {"family": settings.family, "effects": settings.effects}
+        rows = read_rows(table, settings.selection, y, sample_weight, exposure, **about)
         check_classes(rows.evidence)
         evidence = replace(rows.evidence, target=target)
         return Fitted.fit(settings, evidence, new_seed(self.random_state), library_of(X)), rows
@@ -967,24 +824,20 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         return replace(gather_selected(X, settings.selection, like, **given), target=target)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Table, Any, Any, Any]:
-        """Wrap a table in memory, with its target, weights and exposure; those given by name are taken out of it."""
+        """Wrap a table in memory; target, weights and exposure that are given by name are taken out of it."""
         table, y, sample_weight, exposure = take_named(read_table(X, self), y, sample_weight, exposure)
         return table, read_y(y), sample_weight, exposure
 
-    def _frames(self, table: Table, encoding: Fitted) -> str | None:
-        """The library of the frame that has to be made here: where `set_output` asked for one, and columns pass."""
+    def _assemble(self, table: Table, encoding: Fitted, blocks: Iterable[Array]) -> Any:
+        """Put encoded columns in their places, as an array or, where columns pass, as the frame of `set_output`."""
         # set_output keeps its choice here; scikit-learn has no public name for reading it.
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
-        return (
-            chosen if chosen in ("pandas", "polars") and table.frame is not None and encoding.layout.passing else None
-        )
-
-    def _assemble(self, table: Table, blocks: Iterable[Array]) -> Any:
-        """Put encoded columns in their places, as an array or as the frame that `set_output` asked for."""
-        library, layout = self._frames(table, self.encoding_), self.encoding_.layout
-        if library is not None:
-            return layout.frame(table, blocks, self.get_feature_names_out(), library)
-        return layout.stack(table, blocks)
+        layout, inputs = encoding.layout, list(encoding.evidence.inputs)
+        if chosen not in ("pandas", "polars") or table.frame is None or not layout.passing:
+            return layout.stack(table, blocks)
+        if not all(isinstance(name, str) for name in inputs):
+            inputs = [f"x{position}" for position in range(len(inputs))]
+        return layout.frame(table, blocks, layout.distinct_names(inputs), chosen)
 
     def _keep(self, encoding: Fitted) -> Self:
         """Become fitted, all at once."""
@@ -1020,10 +873,3 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         """Make a fitted encoder of what was read from a file."""
         encoder = cls(**parameters)
         return encoder._keep(build(Settings.of(encoder)))
-
-
-def _less(evidence: Evidence, gone: Evidence) -> Evidence:
-    """What is left when rows are taken out."""
-    left = evidence - gone
-    check_classes(left)
-    return left
