@@ -59,16 +59,7 @@ PriorLike: TypeAlias = Literal["empirical"] | float | Prior | Family
 
 
 class Augmented(NamedTuple):
-    """K drawn copies of a table, one after the other.
-
-    Examples
-    --------
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
-    >>> features, target, weight, row = SamplingBayesianEncoder(random_state=0).augment(X, y, n_draws=2)
-    >>> features.shape, target.tolist(), weight.tolist()
-    ((8, 1), [0, 1, 1, 1, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
-    """
+    """K drawn copies of a table, one after the other."""
 
     X: Any
     y: Any
@@ -411,13 +402,6 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         ----------
         X, y, sample_weight, exposure
             The rows, as they were given to `fit` or `partial_fit`.
-
-        Examples
-        --------
-        >>> from catbayes import SamplingBayesianEncoder
-        >>> encoder = SamplingBayesianEncoder().fit([["a"], ["b"], ["b"], ["c"]], [0, 1, 1, 0])
-        >>> encoder.remove([["c"]], [0]).evidence_.columns[0].values
-        ('a', 'b')
         """
         known = self._fitted()
         gone = self._gather(Settings.of(self), X, y, sample_weight, exposure, like=known.evidence)
@@ -508,7 +492,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         return self._assemble(table, encoding, encoding.expectation(encoding.slots(table.column)))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
-        """Name the outputs: the column's own name, followed by the mapping's output where it has several.
+        """Name the outputs by their columns, and by the mapping's output where it has several: `city_square`.
 
         Parameters
         ----------
@@ -519,14 +503,6 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         -------
         names : ndarray of str
             One name for each output.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from catbayes import SamplingBayesianEncoder
-        >>> X = pd.DataFrame({"city": ["Oslo", "Rome"] * 2, "age": [31, 45, 27, 60]})
-        >>> SamplingBayesianEncoder(mapping="polynomial").fit(X, [0, 1, 1, 1]).get_feature_names_out().tolist()
-        ['city_mean', 'city_square', 'age']
         """
         return np.array(self._fitted().layout.distinct_names(input_names(self, input_features)), dtype=object)
 
@@ -626,20 +602,6 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         ----------
         path : str, path or open binary file
             What `save` wrote.
-
-        Returns
-        -------
-        encoder
-            With the same settings, posteriors, seed and draws.
-
-        Examples
-        --------
-        >>> import io
-        >>> from catbayes import SamplingBayesianEncoder, Scaled
-        >>> file = io.BytesIO()
-        >>> SamplingBayesianEncoder(prior=Scaled(0)).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]).save(file)
-        >>> SamplingBayesianEncoder.load(file).transform([["a"]])
-        array([[0.5]])
         """
         found: Self = load_encoder(path, cls._of_file)
         return found

@@ -77,14 +77,13 @@ class Layout:
         assert table.frame is not None
         passing = table.frame[:, list(self.passing)]
         native = passing.to_pandas() if library == "pandas" else passing.to_polars()
-        data: dict[str, Any] = dict.fromkeys(names)
+        columns: list[Any] = [None] * len(names)
         for position, name in zip(self.passing, native.columns, strict=True):
-            data[names[self.places[position].start]] = native[name]
+            columns[self.places[position].start] = native[name]
         for position, block in zip(self.encoded, blocks, strict=True):
-            data |= zip(names[self.places[position]], block.T, strict=True)
-        for effect, own, number, slope in self.slopes:
-            line = slope.factor(_numbers(data[names[number]]))
-            data[names[effect]] = data[names[effect]] + line * data[names[own]]
+            columns[self.places[position]] = block.T
+        self.add_slopes(columns)
+        data = dict(zip(names, columns, strict=True))
         return type(native)(data, index=native.index) if library == "pandas" else type(native)(data)
 
 

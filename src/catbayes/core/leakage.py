@@ -39,18 +39,7 @@ a margin, because tables differ."""
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TrainingDraws:
-    """Features of the training rows, draw by draw: `features(k)` is draw k, the same at every call.
-
-    Examples
-    --------
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> X, y = [["a"], ["a"], ["b"], ["b"]], [0, 1, 1, 1]
-    >>> draws = SamplingBayesianEncoder(random_state=0).fit_draws(X, y)
-    >>> for epoch in range(3):  # fresh draws for each epoch of a model of your own
-    ...     features = draws.features(epoch)
-    >>> features.shape
-    (4, 1)
-    """
+    """Features of the training rows, draw by draw: `features(k)` is draw k, the same at every call."""
 
     table: Table
     layout: Layout

@@ -14,7 +14,6 @@ from catbayes.kinds import Kind
 
 __all__ = ["ColumnSpec", "Selection"]
 
-INTERACTIONS = ("pairs", "triples", "auto")
 MOST_INTERACTIONS = 500
 
 
@@ -106,8 +105,14 @@ class Selection:
         for place in kinds:
             if place not in positions:
                 raise InputError(f"kinds names {names[place]!r}, which is not encoded. Name it among the columns.")
-        ancestors = _find_ancestors(names, kinds) if kinds else {}
-        specs = [ColumnSpec(place, names[place], (*ancestors.get(place, ()), place)) for place in positions]
+        specs = []
+        for place in positions:
+            above = kinds[place].parent_columns if place in kinds else ()
+            parts = (*reversed([find_column(names, parent, "Nested") for parent in above]), place)
+            if len({*parts}) < len(parts):
+                given = f"{{{names[place]!r}: Nested({list(above)!r})}}"
+                raise InputError(f"kinds={given} names a column twice. Name each one once.")
+            specs.append(ColumnSpec(place, names[place], parts))
         if self.interactions is not None:
             specs += self.combined(names, _find_interactions(names, positions, self.interactions))
         return specs
@@ -148,26 +153,11 @@ class Selection:
         return (index, peers) if index.kind is not None else None
 
 
-def _find_ancestors(names: list[Any], kinds: Mapping[int, Kind]) -> dict[int, tuple[int, ...]]:
-    """Positions of the columns that hold the ancestors of each nested column, the farthest first."""
-    found: dict[int, tuple[int, ...]] = {}
-    for position, kind in kinds.items():
-        if kind.parent_columns:
-            above = tuple(reversed([find_column(names, parent, "Nested") for parent in kind.parent_columns]))
-            if len({*above, position}) < len(above) + 1:
-                given = f"{{{names[position]!r}: Nested({list(kind.parent_columns)!r})}}"
-                raise InputError(f"kinds={given} names a column twice. Name each one once.")
-            found[position] = above
-    return found
-
-
 def _find_interactions(names: list[Any], columns: list[int], interactions: Any) -> list[tuple[int, ...]]:
     """Positions of the columns of each interaction: those named, or all pairs (and triples) of the encoded columns."""
-    if isinstance(interactions, str):
-        if interactions not in INTERACTIONS:
-            raise _no_interactions(interactions)
-        if interactions == "auto":
-            return []  # chosen by their gain on the rows
+    if isinstance(interactions, str) and interactions == "auto":
+        return []  # chosen by their gain on the rows
+    if isinstance(interactions, str) and interactions in ("pairs", "triples"):
         orders = (2, 3) if interactions == "triples" else (2,)
         found = [tuple(parts) for order in orders for parts in combinations(columns, order)]
         if len(found) > MOST_INTERACTIONS:
@@ -176,12 +166,14 @@ def _find_interactions(names: list[Any], columns: list[int], interactions: Any) 
                 f"{MOST_INTERACTIONS}: name those that matter, such as interactions=[{tuple(names[:2])!r}]."
             )
         return found
-    if not isinstance(interactions, Iterable):
-        raise _no_interactions(interactions)
+    given: list[Any] = list(interactions) if isinstance(interactions, Iterable) else [None]
+    if not all(isinstance(one, Iterable) and not isinstance(one, str) for one in given):
+        raise InputError(
+            f'interactions={interactions!r}: expected None, "pairs", "triples", "auto", or a list of tuples of '
+            'columns, such as [("user", "door")].'
+        )
     found = []
-    for interaction in interactions:
-        if isinstance(interaction, str) or not isinstance(interaction, Iterable):
-            raise _no_interactions(interactions)
+    for interaction in given:
         parts = tuple(find_column(names, column, "interactions") for column in interaction)
         if len(parts) < 2 or len(set(parts)) < len(parts):
             raise InputError(f"interactions names {interaction!r}: expected two or more columns, each one once.")
@@ -189,10 +181,3 @@ def _find_interactions(names: list[Any], columns: list[int], interactions: Any) 
     if len({frozenset(parts) for parts in found}) < len(found):
         raise InputError(f"interactions={interactions!r} names a combination twice. Name each one once.")
     return found
-
-
-def _no_interactions(given: Any) -> InputError:
-    return InputError(
-        f'interactions={given!r}: expected None, "pairs", "triples", "auto", or a list of tuples of columns, such as '
-        '[("user", "door")].'
-    )
