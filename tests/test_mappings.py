@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.special import logit
 
 from cases import PRIORS, make_target
 from catbayes import InputError, SamplingBayesianEncoder
@@ -148,3 +150,30 @@ def test_weight_of_evidence_of_a_prior_that_says_little_is_still_the_average_of_
     draws = encoder.sample(np.full((40_000, 1), "new"))[0, :, 0]
     error = draws.std() / np.sqrt(len(draws))
     assert encoder.transform([["new"]])[0, 0] == pytest.approx(draws.mean(), abs=5 * error + 0.05)
+
+
+@pytest.mark.parametrize("temperature", ["auto", 0.5])
+@pytest.mark.parametrize("mapping", ["weight_of_evidence", lambda theta: np.sqrt(np.abs(theta[..., 0]))])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_expectation_depends_on_no_seed(mapping, temperature, classes):
+    random = np.random.default_rng(0)
+    X = random.integers(0, 9, (200, 1))
+    y = np.where(random.random(200) < 0.5, X[:, 0], random.integers(0, 9, 200)) % classes
+    settings = {"mapping": mapping, "temperature": temperature}
+    one, other = (SamplingBayesianEncoder("all", random_state=seed, **settings).fit(X, y) for seed in (0, 1))
+    assert (one.fit_transform(X, y) != other.fit_transform(X, y)).any()
+    np.testing.assert_array_equal(one.transform(X[:50]), other.transform(X[:50]))
+
+
+def test_weight_of_evidence_at_a_temperature_is_an_integral_over_the_posterior():
+    """E log-odds of m + t (θ - m) for θ ~ Beta(α + ones, β + zeros) and its mean m, by adaptive quadrature."""
+    alpha, beta, temperature = 2.0, 3.0, 0.5
+    settings = {"mapping": "weight_of_evidence", "temperature": temperature}
+    encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha, beta), **settings)
+    encoder.fit([["a"]] * 7 + [["b"]] * 2, [1, 1, 1, 1, 1, 0, 0, 0, 0])
+    for value, ones, zeros in (("a", 5, 2), ("b", 0, 2), ("new", 0, 0)):
+        theta = stats.beta(alpha + ones, beta + zeros)
+        mean = theta.mean()
+        expected = theta.expect(lambda x, mean=mean: logit(mean + temperature * (x - mean)))
+        found = encoder.transform([[value]])[0, 0]
+        assert found == pytest.approx(expected - logit(alpha / (alpha + beta)), abs=1e-3)

@@ -1,6 +1,9 @@
 """Encoders as values: any split of the rows, in any order, gives what one fit on all of them gives."""
 
+import copy
 import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -8,6 +11,7 @@ import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from cases import PRIORS, make_target
@@ -197,3 +201,21 @@ def test_parameters_that_were_set_since_the_fit_count_in_updates_and_files(tmp_p
     assert SamplingBayesianEncoder.load(tmp_path / "model").transform(X).shape[1] == 3
     assert (encoder + SamplingBayesianEncoder(["c"]).fit(X, y)).transform(X).shape[1] == 3
     assert encoder.forget(0.5).transform(X).shape[1] == 3
+
+
+@pytest.mark.parametrize("copied", [clone, copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_threads_that_update_one_encoder_lose_no_rows(copied):
+    X, y = make_rows("bernoulli", 480)[:2]
+    one = copied(encoder("bernoulli").fit(X[:40], y[:40]))
+    if not hasattr(one, "encoding_"):
+        one.partial_fit(X[:40], y[:40])
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            parts = [slice(start, start + 20) for start in range(40, 480, 20)]
+            list(threads.map(lambda rows: one.partial_fit(X[rows], y[rows]), parts))
+            list(threads.map(lambda rows: one.remove(X[rows], y[rows]), parts[:8]))
+    finally:
+        sys.setswitchinterval(before)
+    assert_same(one, encoder("bernoulli").fit(pandas.concat([X[:40], X[200:]]), [*y[:40], *y[200:]]))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +56,8 @@ from catbayes.io.sources import is_source
 from catbayes.mappings import MappingLike
 from catbayes.priors import Prior
 
+_LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""Of the encoders that are updated, one thread at a time; outside of them, so that they can be copied and pickled."""
 PriorLike: TypeAlias = Literal["empirical"] | float | Prior | Family
 """What the parameter `prior` takes."""
 
@@ -111,9 +115,9 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     mapping : "mean", "mean_precision", "polynomial", "weight_of_evidence", "identity", "moments", callable or object
         From θ to features. "moments" draws nothing: mean and variance of the posterior. Of `catbayes.mappings`:
         `PosteriorMoments(4)`, or `PredictiveQuantiles()`, quantiles of the target of a new row. A callable gets θ of
-        shape (…, parameter), and `transform` averages it over draws of each category; with `temperature=1.0` a method
-        `expected(posterior)` of it takes their place. With three classes or more, `Mean(drop_first=True)` and its like
-        leave out the outputs of the first class, which the others imply.
+        shape (…, parameter), and `transform` averages it over 50 quantiles of each posterior; with `temperature=1.0` a
+        method `expected(posterior)` of it takes their place. With three classes or more, `Mean(drop_first=True)` and
+        its like leave out the outputs of the first class, which the others imply.
     own_target : "exclude", "cross_fit", "ordered", "include", or `Ordered(column)`
         Whether a row's own y is in its training features. "exclude": it is left out of the posterior in closed form
         where the draw hides the step, and by folds elsewhere; it only has its share in the prior of all rows.
@@ -371,11 +375,6 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         exposure
             As for `fit`.
 
-        Notes
-        -----
-        One thread at a time: two calls at once on one encoder lose the rows of one of them. Let each thread have an
-        encoder, and `merge` them.
-
         Examples
         --------
         >>> from catbayes import SamplingBayesianEncoder
@@ -385,9 +384,10 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         >>> encoder.posteriors_[0]["count"].tolist()
         [1.0, 2.0, 1.0, 0.0]
         """
-        known = self._gathered()
-        fresh = self._gather(Settings.of(self), X, y, sample_weight, exposure, classes, known)
-        return self._update(fresh if known is None else known + fresh, library_of(X))
+        with _lock_of(self):
+            known = self._gathered()
+            fresh = self._gather(Settings.of(self), X, y, sample_weight, exposure, classes, known)
+            return self._update(fresh if known is None else known + fresh, library_of(X))
 
     def remove(
         self,
@@ -403,11 +403,11 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         X, y, sample_weight, exposure
             The rows, as they were given to `fit` or `partial_fit`.
         """
-        known = self._fitted()
-        gone = self._gather(Settings.of(self), X, y, sample_weight, exposure, like=known.evidence)
-        left = known.evidence - gone
-        check_classes(left)
-        return self._update(left)
+        with _lock_of(self):
+            known = self._fitted().evidence
+            left = known - self._gather(Settings.of(self), X, y, sample_weight, exposure, like=known)
+            check_classes(left)
+            return self._update(left)
 
     def forget(self, rate: float) -> Self:
         """Discount all evidence so far: every row counts for `1 - rate` of what it did.
@@ -418,16 +418,17 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
             Share that is forgotten. Called before each day's `partial_fit`, the encoder follows a drift. A category of
             which less than 1e-12 of all rows is left becomes unseen.
         """
-        known = self._fitted()
         if check_number("rate", rate, 0.0, 1.0) == 1.0:
             raise InputError("rate=1 forgets everything: fit a new encoder instead.")
-        evidence = known.evidence.discounted(1.0 - rate).without_traces()
-        if evidence.total.count[0] < 1e-30:
-            raise InputError(
-                f"rate={rate!r}: {known.evidence.total.count[0]:g} rows are left of all that was learnt, and next to "
-                "nothing would be. Tell the encoder of new rows between two calls, by partial_fit."
-            )
-        return self._update(evidence)
+        with _lock_of(self):
+            known = self._fitted().evidence
+            left = known.discounted(1.0 - rate).without_traces()
+            if left.total.count[0] < 1e-30:
+                raise InputError(
+                    f"rate={rate!r}: {known.total.count[0]:g} rows are left of all that was learnt, and next to "
+                    "nothing would be. Add new rows between two calls, by partial_fit."
+                )
+            return self._update(left)
 
     def merge(self, *others: Self) -> Self:
         """Join encoders that were fitted on disjoint rows: the result is an encoder fitted on all of them.
@@ -835,3 +836,8 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         """Make a fitted encoder of what was read from a file."""
         encoder = cls(**parameters)
         return encoder._keep(build(Settings.of(encoder)))
+
+
+def _lock_of(encoder: SamplingBayesianEncoder) -> Any:
+    """The lock under which an encoder is updated."""
+    return _LOCKS.setdefault(encoder, threading.Lock())

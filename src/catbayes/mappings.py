@@ -237,7 +237,7 @@ class WeightOfEvidence(Mapping):
 class Function(Mapping):
     """A callable of θ, (…, parameter) to (…) or (…, output); its attribute `names`, if any, names the outputs.
 
-    Its attribute `expected`, if any, is called with the posterior for E f(θ); otherwise the encoder averages draws.
+    Its attribute `expected`, if any, is called with the posterior for E f(θ); otherwise quantiles are averaged over.
 
     Examples
     --------

@@ -30,8 +30,8 @@ from catbayes.priors import Empirical
 
 __all__ = ["FittedColumn", "StoredPrior"]
 
-EXPECTATION_DRAWS = 100
-EXPECTATION_STRATA = 50
+STRATA = 50
+"""Quantiles of a posterior that an expectation without a closed form is averaged over."""
 
 StoredPrior = tuple[Family, Family | tuple[float, ...]]
 """The prior of a column and that of slots without rows; or the root of linked slots, and the strengths of the links."""
@@ -70,7 +70,6 @@ class FittedColumn(ColumnSpec):
         evidence: Evidence,
         settings: Settings,
         family: type[Family],
-        seed: int,
         stored: Any = None,  # StoredPrior
     ) -> Self:
         """Estimate the prior of a column, unless it is stored, update it, and compute the outputs of every slot."""
@@ -103,8 +102,7 @@ class FittedColumn(ColumnSpec):
                 mapping = NOTHING
         has_known = mapping.known(posterior.family.take(slice(0, 1))) is not None
         is_silent = bool(prior.strength >= 0.99 * no_signal(statistics.count.sum()))
-        number = stream_of(seen)
-        expectation = expect(mapping, posterior, settings.temperature, seed=seed, stream_number=number)
+        expectation = _expect(mapping, posterior, settings.temperature)
         is_flat = is_silent and links is None and not has_known
         if is_flat:  # outputs differ by what an endless strength leaves, and trees would split on it
             expectation = np.repeat(expectation[[index.unseen]], index.n_slots, axis=0)
@@ -121,7 +119,7 @@ class FittedColumn(ColumnSpec):
             mapping,
             settings.temperature,
             expectation=expectation if extra is None else extra.append_to(expectation),
-            stream=number,
+            stream=stream_of(seen),
             extra=extra,
             has_known=has_known,
             is_silent=is_silent,
@@ -171,16 +169,13 @@ class FittedColumn(ColumnSpec):
             ratio = inflation_by_root(self.links, self.prior, self.index, self.statistics, family)
         return replace(self.posterior, family=widen(family, ratio))
 
-    def extended(self, index: Index, seed: int) -> Self:
+    def extended(self, index: Index) -> Self:
         """Add slots that have no rows, to a column whose categories are linked."""
         assert self.links is not None  # or a new slot would be as good as unseen
         moved = index.moved(self.index)
         statistics = self.statistics.place(moved, index.n_slots)
         prior, slot_priors, posterior = _update_linked(self.links, index, statistics)
-        expectation, extra = (
-            expect(self.mapping, posterior, self.temperature, seed=seed, stream_number=self.stream),
-            None,
-        )
+        expectation, extra = _expect(self.mapping, posterior, self.temperature), None
         if self.extra is not None:
             before = np.full(index.n_slots, self.index.unseen)
             before[moved] = np.arange(len(moved))
@@ -317,24 +312,12 @@ def stream_of(seen: ColumnEvidence) -> int:
     return number_of(f"{seen.position} ".encode() + shares.astype("<f8").tobytes())
 
 
-def expect(mapping: Mapping, posterior: Slots, temperature: float | None, *, seed: int, stream_number: int) -> Array:
+def _expect(mapping: Mapping, posterior: Slots, temperature: float | None) -> Array:
     """All outputs of every slot, the drawn ones by their expectation, (slot, output)."""
     factor, family = posterior.factor(temperature), posterior.family
-    if mapping.quadratic or np.isin(factor, (0.0, 1.0)).all():
-        at_mean = mapping.drawn(family.mean())
-        expected = at_mean + factor[:, None] ** 2 * (_in_full(mapping, family, seed, stream_number) - at_mean)
-        return mapping.joined(expected, family)
     # Closed forms are those of the whole posterior.
-    theta = posterior.strata(EXPECTATION_STRATA, temperature, stream(seed, Purpose.EXPECTATION, stream_number))
-    return np.asarray(mapping.outputs(theta, family).mean(axis=0))
-
-
-def _in_full(mapping: Mapping, family: Family, seed: int, stream_number: int) -> Array:
-    """E f(θ) over the whole posterior, (slot, output)."""
-    expected = mapping.expected(family)
-    if expected is not None:
-        return expected
-    every = RowSlots.each(Slots(family, np.zeros(len(family.strength))))
-    keys = ((Purpose.EXPECTATION, stream_number, number) for number in range(EXPECTATION_DRAWS))
-    draws = (every.draw(mapping.drawn, 1.0, "exact", seed=seed, key=key) for key in keys)
-    return np.asarray(sum(draws) / EXPECTATION_DRAWS)
+    closed = mapping.expected(family) if mapping.quadratic or np.isin(factor, (0.0, 1.0)).all() else None
+    if closed is None:
+        return np.asarray(mapping.outputs(posterior.strata(STRATA, temperature, None), family).mean(axis=0))
+    at_mean = mapping.drawn(family.mean())
+    return mapping.joined(at_mean + factor[:, None] ** 2 * (closed - at_mean), family)

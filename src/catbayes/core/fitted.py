@@ -54,7 +54,7 @@ class Fitted:
         priors: Sequence[StoredPrior | None] = stored or [None] * len(evidence.columns)
         with one_blas_thread():
             columns = tuple(
-                FittedColumn.fit(column, evidence, settings, family, seed, prior)
+                FittedColumn.fit(column, evidence, settings, family, prior)
                 for column, prior in zip(evidence.columns, priors, strict=True)
             )
         layout = Layout.of(len(evidence.inputs), columns, settings.selection.dropped(list(evidence.inputs)))
@@ -73,7 +73,7 @@ class Fitted:
             if column.index.kind is None:
                 return column
             more = column.index.kind.extended(column.index, column_of(column.parts[0]))
-            return column if more is column.index else column.extended(more, self.seed)
+            return column if more is column.index else column.extended(more)
 
         return replace(self, columns=tuple(map(extend, self.columns)))
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from catbayes.core.arrays import namespace, positive, rounding, where
-from catbayes.core.random import KeyedRandom, Keys, chunks, stream
+from catbayes.core.random import KeyedRandom, Keys, Purpose, chunks, stream
 from catbayes.core.statistics import Statistics
 from catbayes.core.validation import Array, Codes
 from catbayes.families import Family
@@ -139,17 +139,18 @@ class Slots:
 
         return draw
 
-    def strata(self, n_draws: int, temperature: float | None, random: np.random.Generator) -> Array:
+    def strata(self, n_draws: int, temperature: float | None, random: np.random.Generator | None) -> Array:
         """Draw θ of every slot from each of `n_draws` strata of equal probability, (draw, slot, parameter).
 
         A Latin hypercube: each of the uniforms that `transport` makes θ of visits every stratum once, in an order of
         its own, so that few draws cover the posterior evenly. All slots share the uniforms, so equal posteriors have
-        equal draws.
+        equal draws. Without `random`, draws are in the middle of their strata, in orders that are always the same.
         """
         distinct, same = self.settle(temperature)._distinct()
         n_parameters = distinct.family.mean().shape[-1]
-        order = random.permuted(np.tile(np.arange(n_draws), (n_parameters, 1)), axis=1).T
-        uniform = (order + random.random(order.shape)) / n_draws
+        shuffle = stream(0, Purpose.EXPECTATION) if random is None else random
+        order = shuffle.permuted(np.tile(np.arange(n_draws), (n_parameters, 1)), axis=1).T
+        uniform = (order + (0.5 if random is None else random.random(order.shape))) / n_draws
         theta = np.stack([distinct.closer(distinct.family.transport(u), temperature) for u in uniform])
         return np.asarray(theta[:, same])
 
