@@ -88,10 +88,6 @@ class Categories:
         """Read what `to_dict` made."""
         return cls(values)
 
-    def labels(self) -> list[Any]:
-        """What each slot is called; None for missing and unseen."""
-        return [*self.values, None, None]
-
     @property
     def is_text(self) -> bool:
         """Whether every category is text."""
@@ -140,11 +136,6 @@ class Categories:
         """Some of the categories."""
         return Categories(tuple(self.values[slot] for slot in slots), self.declared)
 
-    def keep_used(self, slots: Codes) -> tuple[Categories, Codes]:
-        """The categories that some slots name, and where those slots went; missing stays missing."""
-        used = np.unique(slots[slots < self.missing])
-        return self.keep(used), np.where(slots == self.missing, len(used), np.searchsorted(used, slots))
-
     def moved(self, part: Categories) -> Codes:
         """Where the slots of a part of these categories are among them."""
         slots = [self._slot[value] for value in part.values]
@@ -189,20 +180,16 @@ def _canonical(value: Any) -> Hashable:
     if type(value).__name__ in {"NAType", "NaTType"} or value != value:  # NaN is not itself
         return None
     if isinstance(value, datetime.date):
-        return _moment(value)
+        if not isinstance(value, datetime.datetime):
+            return datetime.datetime(value.year, value.month, value.day)
+        moment: datetime.datetime = value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
+        return moment if moment.utcoffset() is None else moment.astimezone(datetime.UTC)
     if hasattr(value, "to_pytimedelta"):
         span: datetime.timedelta = value.to_pytimedelta()
         return span
     if isinstance(value, float) and value == 0.0:
         return 0.0
     return value  # type: ignore[no-any-return]
-
-
-def _moment(value: Any) -> datetime.datetime:
-    if not isinstance(value, datetime.datetime):
-        return datetime.datetime(value.year, value.month, value.day)
-    moment: datetime.datetime = value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
-    return moment if moment.utcoffset() is None else moment.astimezone(datetime.UTC)
 
 
 def cells_of(column: Any) -> list[Any]:

@@ -203,10 +203,12 @@ class Index:
         """Some of the categories; values of the sources that none of them has are dropped."""
         if len(self.sources) == 1:
             return Index.of_column(self.sources[0].keep(slots))
-        cells = self.cells[slots]
-        pairs = zip(self.sources, cells.T, strict=True)
-        sources, moved = zip(*(source.keep_used(part) for source, part in pairs), strict=True)
-        return Index(sources, np.stack(moved, axis=1))
+        sources, parts = [], []
+        for source, part in zip(self.sources, self.cells[slots].T, strict=True):
+            used = np.unique(part[part < source.missing])
+            sources.append(source.keep(used))
+            parts.append(np.where(part == source.missing, len(used), np.searchsorted(used, part)))
+        return Index(tuple(sources), np.stack(parts, axis=1))
 
 
 def _label(value: tuple[Any, ...]) -> str:

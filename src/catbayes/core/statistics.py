@@ -7,7 +7,7 @@ near 1e8 they give a negative variance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,36 +33,25 @@ def _sums(codes: Codes, values: Array | None, n_slots: int) -> Array:
     return np.bincount(codes, values, minlength=n_slots).astype(np.float64, copy=False)
 
 
-def _apart(slots: Codes) -> bool:
-    """Whether no two of some slots are the same, if they come in order, as most do."""
-    return bool((slots[1:] > slots[:-1]).all())
+def _sums_before(codes: Codes, rank: Codes) -> Callable[[Array], Array]:
+    """Make a function that sums, for each row, values of the rows of its category with a lower rank.
 
+    It takes one sort and a running total, and is exactly zero where there are no such rows.
+    """
+    order = np.lexsort((rank, codes))
+    code, when = codes[order], rank[order]
+    place = np.arange(len(order))
+    new_code = np.append(True, code[1:] != code[:-1])
+    new_rank = new_code | np.append(True, when[1:] != when[:-1])
+    first, own = np.empty_like(place), np.empty_like(place)  # where the category of each row begins, and its rank
+    first[order] = np.maximum.accumulate(np.where(new_code, place, 0))
+    own[order] = np.maximum.accumulate(np.where(new_rank, place, 0))
 
-@dataclass(frozen=True, slots=True)
-class Past:
-    """For each row, the rows of its category with a lower rank: sums over them, by one sort and a running total."""
+    def sums(values: Array) -> Array:
+        running = np.append(0.0, np.cumsum(values[order]))
+        return np.asarray(running[own] - running[first])
 
-    order: Codes
-    first: Codes  # where the category of each row begins, in that order
-    own: Codes  # where the rank of each row begins
-
-    @classmethod
-    def of(cls, codes: Codes, rank: Codes) -> Past:
-        """Sort by category and rank; rows of one rank do not see each other."""
-        order = np.lexsort((rank, codes))
-        code, when = codes[order], rank[order]
-        place = np.arange(len(order))
-        new_code = np.append(True, code[1:] != code[:-1])
-        new_rank = new_code | np.append(True, when[1:] != when[:-1])
-        first, own = np.empty_like(place), np.empty_like(place)
-        first[order] = np.maximum.accumulate(np.where(new_code, place, 0))
-        own[order] = np.maximum.accumulate(np.where(new_rank, place, 0))
-        return cls(order, first, own)
-
-    def sums(self, values: Array) -> Array:
-        """Sum of the values of the rows before each row, exactly zero where there are none."""
-        running = np.append(0.0, np.cumsum(values[self.order]))
-        return np.asarray(running[self.own] - running[self.first])
+    return sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +92,8 @@ class Tally:
         cls, codes: Codes, rank: Codes, target: npt.NDArray[np.intp], weight: Array | None = None, *, n_classes: int
     ) -> Tally:
         """Count, for each row, the rows of its category that have a lower rank."""
-        past, one = Past.of(codes, rank), np.ones(len(codes)) if weight is None else weight
-        return cls(np.stack([past.sums(np.where(target == label, one, 0.0)) for label in range(n_classes)], axis=1))
+        sums, one = _sums_before(codes, rank), np.ones(len(codes)) if weight is None else weight
+        return cls(np.stack([sums(np.where(target == label, one, 0.0)) for label in range(n_classes)], axis=1))
 
     @property
     def mean(self) -> Array:
@@ -128,10 +117,6 @@ class Tally:
 
     def place(self, slots: Codes, n_slots: int) -> Tally:
         """Move category i to slot `slots[i]` of `n_slots`; several may share one."""
-        if _apart(slots):
-            weight = np.zeros((n_slots, self.weight.shape[1]))
-            weight[slots] = self.weight
-            return Tally(weight)
         return Tally(np.stack([_sums(slots, column, n_slots) for column in self.weight.T], axis=1))
 
     def take(self, slots: Codes) -> Tally:
@@ -209,12 +194,12 @@ class Moments:
 
         Sums are of distances from the mean of the category, so that nothing cancels in a target far from zero.
         """
-        past, one = Past.of(codes, rank), np.ones(len(codes)) if weight is None else weight
+        sums, one = _sums_before(codes, rank), np.ones(len(codes)) if weight is None else weight
         centre = cls.from_codes(codes, target, weight, n_slots=n_slots).mean[codes]
         rest = target - centre
-        count, total = past.sums(one), past.sums(one * rest)
+        count, total = sums(one), sums(one * rest)
         mean = np.divide(total, count, out=np.zeros_like(count), where=count > 0)
-        m2 = np.maximum(past.sums(one * rest * rest) - total * mean, 0.0)
+        m2 = np.maximum(sums(one * rest * rest) - total * mean, 0.0)
         return cls(count, np.where(count > 0, centre + mean, 0.0), m2)
 
     def varies(self) -> bool:
@@ -238,10 +223,6 @@ class Moments:
 
     def place(self, slots: Codes, n_slots: int) -> Moments:
         """Move category i to slot `slots[i]` of `n_slots`; several may share one."""
-        if _apart(slots):
-            count, mean, m2 = np.zeros((3, n_slots))
-            count[slots], mean[slots], m2[slots] = self.count, self.mean, self.m2
-            return Moments(count, np.where(count > 0, mean, 0.0), m2)
         count = _sums(slots, self.count, n_slots)
         divisor = np.where(count > 0, count, 1.0)
         mean = _sums(slots, self.count / divisor[slots] * self.mean, n_slots)

@@ -27,7 +27,6 @@ __all__ = [
     "Table",
     "called_columns",
     "categorical_columns",
-    "check_free",
     "did_you_mean",
     "find_column",
     "find_columns",
@@ -252,13 +251,6 @@ def find_column(names: list[Any], column: Any, where: str = "columns") -> int:
         return int(column) % len(names)
     near = did_you_mean(column, names)
     raise InputError(f"{where} names {column!r}, and X has no such column.{near} It has {shown(names)}.")
-
-
-def check_free(names: list[str]) -> None:
-    """Require names other than those that the queries of engines add."""
-    taken = [name for name in names if name.startswith("catbayes_")]
-    if taken:
-        raise InputError(f"Column {taken[0]!r}: names that begin with 'catbayes_' are used by the queries. Rename it.")
 
 
 def no_column(name: Any, names: list[Any]) -> InputError:

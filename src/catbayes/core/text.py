@@ -39,9 +39,6 @@ class Text(Sequence[Hashable]):
     def __eq__(self, other: object) -> bool:
         return self._tuple == (other._tuple if isinstance(other, Text) else other)
 
-    def __hash__(self) -> int:
-        return hash(self._tuple)
-
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (self._tuple,)  # whoever gets a copy may have no Arrow
 

@@ -15,7 +15,7 @@ from catbayes.core.combinations import Index
 from catbayes.core.evidence import ColumnEvidence
 from catbayes.core.selection import ColumnSpec
 from catbayes.core.statistics import Moments, Tally
-from catbayes.core.table import check_free, no_column
+from catbayes.core.table import no_column
 from catbayes.core.target import (
     check_exposed,
     check_no_amount,
@@ -41,7 +41,9 @@ MOST_COLUMNS = 20
 
 def check_names(frame: nw.LazyFrame[Any], names: list[str], **given: Any) -> None:
     """Require a target, and whatever else is given, that are columns of the frame."""
-    check_free(names)
+    taken = [name for name in names if name.startswith("catbayes_")]
+    if taken:
+        raise InputError(f"Column {taken[0]!r}: names that begin with 'catbayes_' are used by the queries. Rename it.")
     for what, name in given.items():
         if name is None and what != "target":
             continue
