@@ -356,10 +356,6 @@ MODELS = {
         lambda: SamplingClassifier(LogisticRegression(), random_state=0).fit(X, Y, eval_set=[(X, Y + 1)]),
         "labels that y does not",
     ),
-    "days that pass": (
-        lambda: SamplingRegressor(Ridge()).fit(X.assign(day=pandas.Timestamp("2026-01-01")), Y),
-        "Column 'day' holds dates or times",
-    ),
     "two quantiles": (
         lambda: model(XGBRegressor(objective="reg:quantileerror", quantile_alpha=[0.1, 0.9])).fit(X, Y),
         "predicts 2 numbers for each row: expected one",
@@ -375,7 +371,10 @@ MODELS = {
         lambda: model(encoder=SamplingBayesianEncoder(family="bernoulli")).fit(X, Y),
         "bernoulli",
     ),
-    "exposure for a model": (lambda: model().fit(X, Y, exposure=np.ones(60)), "exposure is for the encoder alone"),
+    "exposure for a model, before the encoder reads y": (
+        lambda: model(encoder=SamplingBayesianEncoder(family="poisson")).fit(X, Y - 5, exposure=np.ones(60)),
+        "exposure is for the encoder alone",
+    ),
     "the loss of scores": (lambda: decompose_loss(classify(LinearSVC()), X, Y), "The log-loss needs probabilities"),
     "coefficients of features that a Pipeline made": (
         lambda: model(make_pipeline(PolynomialFeatures(), LinearRegression())).fit(X, Y).coef_,

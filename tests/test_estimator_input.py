@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 import pandas
 import polars
+import pyarrow
 import pytest
 from scipy.stats import uniform
 from sklearn import config_context
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -77,6 +78,32 @@ def test_a_table_without_categories_is_fitted_as_it_is_and_says_so():
             model = SamplingRegressor(Ridge()).fit(table, y)
         assert model.encoder_ is None
         np.testing.assert_allclose(model.predict(table), Ridge().fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("library", [lambda frame: frame, polars.from_pandas, pyarrow.Table.from_pandas])
+def test_dates_are_days_since_1970_and_spans_of_time_seconds(library):
+    X, y = make_table(60)
+    day, span = pandas.date_range("2026-01-01", periods=60, tz="Asia/Tokyo"), pandas.to_timedelta(range(60), unit="h")
+    numbers = X.assign(day=np.arange(60.0) + 20_453.625, span=np.arange(60.0) * 3600)  # midnight in Tokyo is 15:00 UTC
+    X = library(X.assign(day=day, span=span))
+    model = SamplingRegressor(HistGradientBoostingRegressor(max_iter=5), random_state=0)
+    with pytest.warns(InputWarning, match=r"days since 1970 .*\['day', 'span'\]") as told:
+        found = model.fit(X, y).predict(X)
+    assert len(told) == 1
+    np.testing.assert_array_equal(found, model.fit(numbers, y).predict(numbers))
+
+
+def test_a_missing_date_is_a_missing_number_and_batches_take_dates():
+    X, y = make_table(60)
+    day = pandas.date_range("2026-01-01", periods=60)
+    table = X.assign(day=pandas.Series(day).where(np.arange(60) > 5))
+    model = SamplingRegressor(SGDRegressor(), random_state=0)
+    with pytest.warns(InputWarning, match="days since 1970"):
+        model.partial_fit(X.assign(day=day), y)
+    assert np.isfinite(model.partial_fit(X.assign(day=day), y).predict(X.assign(day=day))).all()
+    with pytest.warns(InputWarning, match="days since 1970"):
+        boosted = SamplingRegressor(random_state=0).fit(table, y)
+    assert np.isnan(np.asarray(boosted.features(table)["day"])[:6]).all()
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC(), KNeighborsClassifier()], ids=repr)

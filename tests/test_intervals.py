@@ -73,6 +73,26 @@ def test_the_interval_covers_the_next_target_however_rare_its_category_is():
             assert found[kinds == kind].mean() == pytest.approx(coverage, abs=0.06)
 
 
+def test_intervals_of_amounts_that_were_never_negative_begin_at_zero_and_cover_as_many():
+    X, y, new, y_new, _ = make_shops(3_000, 1_500)
+    model = calibrated().fit(X, np.exp(y))
+    for bounds in (model.predict_interval(new), model.predict_category_interval(new)):
+        assert (bounds[0] == 0.0).any()
+        assert min(bounds[0].min(), bounds[1].min()) == 0.0
+    assert model.predict_quantiles(new, [0.01, 0.5]).min() == model.sample_targets(new).min() == 0.0
+    free = calibrated().fit(X, np.append(-1.0, np.exp(y[1:])))  # one was negative
+    assert free.predict_interval(new)[0].min() < 0.0
+    clipped = np.maximum(free.predict_interval(new), 0.0)
+    assert inside(clipped, np.exp(y_new)).mean() == inside(free.predict_interval(new), np.exp(y_new)).mean()
+
+
+def test_batches_know_whether_a_target_was_ever_negative():
+    X, y, new, *_ = make_shops(600, 300)
+    model = SamplingRegressor(SGDRegressor(), random_state=0).partial_fit(X, np.exp(y))
+    assert model.predict_category_interval(new)[0].min() >= 0.0
+    assert model.partial_fit(X, y - 9.0).predict_category_interval(new)[0].min() < 0.0
+
+
 def test_intervals_are_wider_for_rare_categories_and_for_noisy_rows(shops):
     model, new, y, kind = shops
     bounds = model.predict_interval(new)

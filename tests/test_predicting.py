@@ -53,6 +53,14 @@ def test_draws_of_a_linear_model_converge_to_the_mean_at_the_rate_of_strata():
     assert errors[-1] < 0.01 * y.std()
 
 
+@pytest.mark.parametrize("way", [3, 40, "mean", "taylor"])
+def test_predict_with_may_be_set_after_the_fit(way):
+    X, y = make_table()
+    model = SamplingRegressor(make_pipeline(StandardScaler(), Ridge()), DRAWN, random_state=0)
+    later = clone(model).fit(X, y).set_params(predict_with=way)
+    np.testing.assert_array_equal(later.predict(X), model.set_params(predict_with=way).fit(X, y).predict(X))
+
+
 @pytest.mark.calibration
 @pytest.mark.parametrize("link", ["identity", "logistic"])
 def test_strata_need_a_quarter_of_the_independent_draws_at_most(link):

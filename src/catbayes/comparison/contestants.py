@@ -36,6 +36,7 @@ from catbayes import (
 )
 from catbayes.comparison.rows import Rows
 from catbayes.families import FAMILIES
+from catbayes.io import times_as_numbers
 
 N_DRAWS_OF_THE_PAPER = 5
 GAMMA_OF_THE_PAPER = 1e-6
@@ -410,17 +411,9 @@ def _some_columns(step: Any, columns: list[str]) -> Any:
 def _joined(rows: Rows, steps: list[Any]) -> Any:
     """Return a pipeline of the steps, dates turned into numbers first; a single step is itself."""
     if rows.dates:
-        days = FunctionTransformer(days_since_1970, feature_names_out="one-to-one")
+        days = FunctionTransformer(times_as_numbers, feature_names_out="one-to-one")
         steps = [("dates", _some_columns(days, list(rows.dates))), *steps]
     return Pipeline(steps) if len(steps) > 1 else steps[0][1]
-
-
-def days_since_1970(X: Any) -> Any:
-    """Convert dates of a pandas frame to numbers; a missing one is NaN."""
-    import pandas
-
-    start, day = pandas.Timestamp(0, tz="UTC"), pandas.Timedelta(days=1)
-    return X.apply(lambda column: (pandas.to_datetime(column, utc=True) - start) / day)
 
 
 # ------------------------------------------------------------------------------------------------ code

@@ -39,6 +39,7 @@ __all__ = [
     "read_table",
     "shown",
     "take_named",
+    "times_as_numbers",
 ]
 
 _CATEGORICAL = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
@@ -289,6 +290,18 @@ class Named(np.ndarray[Any, Any]):
         found = np.asarray(values).view(cls)
         found.name = name
         return found
+
+
+def times_as_numbers(frame: Any) -> Any:
+    """Convert dates of a frame to days since 1970-01-01 in UTC, and spans of time to seconds; a missing one is NaN."""
+    table = nw.from_native(frame, eager_only=True)
+    found = []
+    for position, dtype in enumerate(table.schema.values()):
+        if isinstance(dtype, nw.Date | nw.Datetime):
+            found.append(table[:, position].dt.timestamp("us").cast(nw.Float64) / 86_400e6)
+        elif dtype == nw.Duration:
+            found.append(table[:, position].dt.total_microseconds().cast(nw.Float64) / 1e6)
+    return table.with_columns(*(column.fill_null(np.nan) for column in found)).to_native()
 
 
 def make_frame(record: dict[str, Any], library: Any) -> Any:

@@ -131,6 +131,10 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         """Return calibrated responses; numbers are returned as they are."""
         return responses
 
+    def _possible(self, values: Array) -> Array:
+        """Clip numbers to those that the target can have."""
+        return values
+
     def _chosen_estimator(self) -> Any:
         return self._default_estimator() if self.estimator is None else self.estimator
 
@@ -204,6 +208,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         fresh = copy(self)
         validate_data(fresh, X if table.frame is not None else table.array, skip_check_array=True)
         fresh._settle(encoder, fitted, way, classes, columns.categories)
+        fresh._never_negative = classes is None and bool((used >= 0.0).all())
         if classes is None:  # more than one number for each row raises an error
             fresh._at_mean(fresh._read_new(table.take(np.arange(1))))
         if self.calibrate is not None:
@@ -259,6 +264,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
             fitting.one_pass(estimator, draws, y, weight, found)
             validate_data(self, X if table.frame is not None else table.array, skip_check_array=True)
             self._settle(encoder, [estimator], "rounds", found)
+            self._never_negative = found is None and bool((y >= 0.0).all())
             return self
         encoder, known = self.encoder_, getattr(self, "classes_", None)
         if len(self.estimators_) > 1 or (encoder and any(column.extra_names for column in encoder.encoding_.columns)):
@@ -274,6 +280,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         if encoder is not None:
             encoder.partial_fit(X, named, weight)
         self._settle(encoder, self.estimators_, self.fit_with_, known)
+        self._never_negative &= known is None and bool((y >= 0.0).all())
         return self
 
     def _settle(
@@ -387,9 +394,10 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
             for model in self.estimators_:
                 require_smooth(model)
             return average(second_order(model, rows, self._respond) for model in self.estimators_)
-        tables = self._draws
-        if rows.encoding is not None and rows.encoding is not self.encoder_.encoding_:  # with sets that were not seen
-            tables = DrawnTable.of(rows.encoding, self._n_predicted)
+        tables, encoding = self._draws, rows.encoding
+        # There may be sets of categories that were not seen, and predict_with may have been set since the fit.
+        if encoding and (encoding is not self.encoder_.encoding_ or len(tables[0].draws) != self._n_predicted):
+            tables = DrawnTable.of(encoding, self._n_predicted)
         uncertain = rows.uncertain(tables)
         if self.predict_with == "mean" or not uncertain.any():
             return self._at_mean(rows)
@@ -421,8 +429,8 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         """Predict intervals for the prediction that the model would have with the true means of the categories.
 
         They have the uncertainty of the categories, and neither that of the estimator, except for the disagreement of
-        members, nor the noise of a single target, as `predict_interval` and `predict_set` do. The prediction is always
-        inside.
+        members, nor the noise of a single target, as `predict_interval` and `predict_set` do. The prediction is inside,
+        unless it is out of the range of the target.
 
         Parameters
         ----------
@@ -443,7 +451,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         draws = self._under_posterior(rows, check_count("n_draws", n_draws, 2))
         # As if the k-th of n draws in order stood in the middle of the k-th of n strata: quantile (k - ½) / n.
         lower, upper = np.quantile(draws, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0], axis=0, method="hazen")
-        return np.minimum(lower, predicted), np.maximum(upper, predicted)
+        return self._possible(np.minimum(lower, predicted)), self._possible(np.maximum(upper, predicted))
 
     def _calibrated(self, name: str) -> Any:
         """Return the calibration, for a method that needs one."""

@@ -63,7 +63,7 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
     predict_with : "draws", "mean", "taylor", or int
         "draws": rows of frequent categories at the posterior expectation, rows with an uncertain one averaged over 8
         stratified draws, the same for a row alone or in a batch; an int is another number of draws. "mean": all at the
-        expectation. "taylor": the second-order correction of Appendix B, for smooth models.
+        expectation. "taylor": the second-order correction of Appendix B, for smooth models. It may be set after `fit`.
     calibrate : int, splitter or None
         Folds that are held out in turn, for `predict_set` and calibrated probabilities: the model is fitted once more
         without each of them. An int means shuffled folds, which keep groups together.

@@ -37,7 +37,7 @@ from catbayes.core.config import splitter_of
 from catbayes.core.layout import Layout
 from catbayes.core.leakage import TrainingDraws
 from catbayes.core.random import Purpose, stream
-from catbayes.core.table import Named, Table, name_of, read_table, take_named
+from catbayes.core.table import Named, Table, name_of, read_table, take_named, times_as_numbers
 from catbayes.core.target import check_weights, read_y
 from catbayes.core.validation import Array
 from catbayes.encoder import SamplingBayesianEncoder
@@ -89,7 +89,7 @@ class TrainingRows:
 
     def features(self, k: int) -> Array:
         """Return draw k of the features, (row, output)."""
-        return as_numbers(self.draws.features(k)[self.index], self.draws)
+        return as_numbers(self.draws.features(k)[self.index], self.draws.layout)
 
     def fresh(self) -> Callable[[int], Array]:
         """Return a function that writes draw after draw into one array."""
@@ -114,7 +114,7 @@ class TrainingRows:
         if chunked:
             features = self.draws.chunked(self.n_draws, self.features(0), self.index)
         else:
-            features = as_numbers(self.draws.copies(self.n_draws, self.index), self.draws)
+            features = as_numbers(self.draws.copies(self.n_draws, self.index), self.draws.layout)
         weight = np.ones(len(self)) if self.weight is None else self.weight
         row = np.tile(np.arange(len(self)), self.n_draws)
         return features, self.y[row], weight[row] / self.n_draws, params_of(self.fit_params, len(self), row)
@@ -185,38 +185,54 @@ def training_draws(
 ) -> TrainingDraws:
     """Fit the encoder and return draws of the rows; without an encoder, the numbers as they are."""
     if encoder is None:
-        return TrainingDraws(table, Layout.of(len(table.names)), (), lambda k: [])
-    return from_origins(encoder.fit_draws(X, y, weight, groups))
+        draws = TrainingDraws(table, Layout.of(len(table.names)), (), lambda k: [])
+    else:
+        draws = from_origins(encoder.fit_draws(X, y, weight, groups))
+    passing, table = draws.layout.passing, with_numbers(draws.table, draws.layout)
+    times = [table.names[n] for n in passing if table is not draws.table and not draws.table.numeric([n])]
+    if times:
+        warn(f"Dates are days since 1970 for the estimator, and spans of time seconds: columns {times!r}.")
+    return replace(draws, table=table)
 
 
 def draws_before(encoder: SamplingBayesianEncoder | None, table: Table, layout: Layout) -> TrainingDraws:
     """Draw rows from what was known before them, so that their own targets are excluded."""
     if encoder is None:
-        return TrainingDraws(table, layout, (), lambda k: [])
+        return TrainingDraws(with_numbers(table, layout), layout, (), lambda k: [])
     fitted = encoder.encoding_
     seed = int(stream(fitted.seed, Purpose.PART, int(fitted.evidence.total.count.sum())).integers(2**31 - 1))
     fitted = fitted.extended(table.column)
     blocks = [block[0] for block in fitted.draws(fitted.slots(table.column), 1, seed=seed)]
-    return from_origins(TrainingDraws(table, layout, fitted.columns, lambda k: blocks))
+    return from_origins(TrainingDraws(with_numbers(table, layout), layout, fitted.columns, lambda k: blocks))
 
 
-def as_numbers(features: np.ndarray[Any, Any], draws: Any) -> Array:
-    """Require numbers in the columns that are not encoded, and name the one that holds none."""
-    table, passing = draws.table, draws.layout.passing
-    advice = "Turn it into numbers, drop it, or name it among the columns of the encoder."
-    for position in passing if table.frame is not None and not table.numeric(passing) else ():
-        if not table.numeric([position]):
-            if table.frame[:, position].dtype.is_temporal():
-                advice = "Turn it into days since a fixed date, as compare does, or name it among those of the encoder."
-                raise InputError(f"Column {table.names[position]!r} holds dates or times. {advice}")
-            raise InputError(f"Column {table.names[position]!r} is not encoded and holds no numbers. {advice}")
+def with_numbers(table: Table, layout: Layout) -> Table:
+    """Turn the dates and times that are not encoded into numbers; every other text or object raises an error."""
+    if table.frame is None or table.numeric(layout.passing):
+        return table
+    names = [table.names[position] for position in layout.passing]
+    numbers = Table.of(times_as_numbers(table.frame[:, list(layout.passing)].to_native()))
+    for position, name in enumerate(names):
+        if not numbers.numeric([position]):
+            raise InputError(
+                f"Column {name!r} is not encoded and holds no numbers. Turn it into numbers, drop it, or name it among "
+                "the columns of the encoder."
+            )
+    return replace(table, frame=table.frame.with_columns(*(numbers.frame[:, n] for n in range(len(names)))))
+
+
+def as_numbers(features: np.ndarray[Any, Any], layout: Layout) -> Array:
+    """Require numbers in the columns of an array that are not encoded, and name the one that holds none."""
     if features.dtype != object:
         return features
-    for position in passing:
+    for position in layout.passing:
         try:
-            features[:, draws.layout.places[position].start].astype(np.float64)
+            features[:, layout.places[position].start].astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise InputError(f"Column {position} is not encoded and holds no numbers ({error}). {advice}") from error
+            raise InputError(
+                f"Column {position} is not encoded and holds no numbers ({error}). Turn it into numbers, drop it, or "
+                "name it among the columns of the encoder."
+            ) from error
     return features.astype(np.float64)
 
 
@@ -419,7 +435,7 @@ def one_pass(estimator: Any, draws: TrainingDraws, y: Any, weight: Array | None,
     if classes is not None and "classes" in takes:
         options["classes"] = np.arange(len(classes))
     y = y if classes is None else np.searchsorted(classes, y)
-    estimator.partial_fit(as_numbers(draws.features(0), draws), y, **options)
+    estimator.partial_fit(as_numbers(draws.features(0), draws.layout), y, **options)
 
 
 # ------------------------------------------------------------------------------------------------ copies

@@ -21,7 +21,7 @@ from catbayes.core.validation import Array, Codes
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
 from catbayes.models.backends import backend_of, last_step
-from catbayes.models.fitting import as_numbers, origins
+from catbayes.models.fitting import as_numbers, origins, with_numbers
 
 UNCERTAIN = 0.1
 """From here on a category is uncertain: the spread of its draws, relative to that between categories."""
@@ -41,10 +41,11 @@ class NewRows:
         self.encoding = encoding
         self.columns = encoding.columns if encoding else ()
         self.row_weight = encoding.evidence.row_weight if encoding else 1.0
-        self.layout, self.table = layout, table
+        self.layout, self.table = layout, with_numbers(table, layout)
         self.codes = encoding.slots(table.column) if encoding else []
         self.origins = origins(self.columns)
-        self._features = as_numbers(layout.stack(table, [c.expectation[code] for c, code in self._pairs()]), self)
+        expected = [column.expectation[code] for column, code in self._pairs()]
+        self._features = as_numbers(layout.stack(self.table, expected), layout)
 
     def _pairs(self) -> Any:
         return zip(self.columns, self.codes, strict=True)

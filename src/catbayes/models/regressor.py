@@ -98,7 +98,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         They have the noise of a single target, the errors of the model and the uncertainty of the categories, learnt
         from held-out rows (`calibrate`) whose rarest category is about as frequent: never seen, seen once, up to 5
         times, up to 20 times, or more often. They are short: of a target with one long tail, more lies outside on that
-        side. For equal tails, use `predict_quantiles`.
+        side. For equal tails, use `predict_quantiles`. All of these stay in the range of the family, and from 0 on if
+        no target of the training was negative.
 
         Parameters
         ----------
@@ -163,9 +164,13 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         return self._possible(calibration.at(self._predicted(X), np.reshape(levels, (-1, 1))))
 
     def _possible(self, targets: Any) -> Array:
-        """Clip targets to those that the family of the encoder has: no counts below zero, no shares above one."""
+        """Clip targets to the range of the family, such as counts and shares, and at 0 if none was ever negative.
+
+        Of n targets that are not negative, and the next one, it is the only negative one with a chance of 1 / (n + 1).
+        """
         support = None if self.encoder_ is None else self.encoder_.family_.support
-        return np.asarray(targets if support is None else np.clip(targets, 0.0, support.most))
+        least = 0.0 if support is not None or self._never_negative else -np.inf
+        return np.asarray(np.clip(targets, least, np.inf if support is None else support.most))
 
     def _mean_spread(self, X: Any) -> float:
         return float(self._spread(self._read_new(X)).mean())

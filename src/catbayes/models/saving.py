@@ -116,6 +116,7 @@ def _pack(model: Any) -> bytes:
         "fit_with": model.fit_with_,
         "categories": list(model._columns.categories),
         "inputs": model._inputs,
+        "never_negative": model._never_negative,
     }
     encoder = io.BytesIO()
     if model.encoder_ is not None:
@@ -181,7 +182,7 @@ def _unpack(kind: type[Any], header: Any, objects: dict[str, Any]) -> Any:
         model.feature_names_in_ = np.array(inputs, dtype=object)
     encoder = SamplingBayesianEncoder.load(io.BytesIO(encoder)) if encoder else None
     model._settle(encoder, objects["fitted"], header["fit_with"], objects["classes"], header["categories"])
-    model._calibration = objects["calibration"]
+    model._never_negative, model._calibration = header["never_negative"], objects["calibration"]
     return model
 
 
