@@ -4,6 +4,7 @@
   const { columns, meaning } = JSON.parse(document.getElementById("data").textContent);
   const at = (id) => document.getElementById(id);
   const STEP = 20;
+  const LONGEST = 60;
   let limit = STEP;
 
   const number = (value) => {
@@ -19,6 +20,8 @@
   };
   const counted = (count, noun, nouns = `${noun}s`) => `${count.toLocaleString("en")} ${count === 1 ? noun : nouns}`;
   const label = (name) => (name === null ? "(missing)" : name === "" ? "(empty)" : name);
+  // Names of one beginning differ at their end, so the middle is left out.
+  const shortened = (name) => (name.length > LONGEST ? `${name.slice(0, LONGEST / 2)}…${name.slice(-LONGEST / 2)}` : name);
 
   function chosen(column, values) {
     const wanted = at("search").value.trim().toLocaleLowerCase();
@@ -34,7 +37,7 @@
     return places.sort((a, b) => key(a) - key(b) || a - b);
   }
 
-  // The range of what is believed of those shown: one row that is 0 or 1 must not flatten the rest, and stands at the edge.
+  // The range of the posteriors shown: one row that is 0 or 1 must not flatten the rest, and is drawn at the edge.
   function scale(shown, values, prior) {
     const all = [...prior.mean, ...shown.flatMap((i) => [values.lower[i], values.upper[i]])].filter((value) => value !== null);
     const low = all.reduce((a, b) => Math.min(a, b), Infinity);
@@ -54,7 +57,7 @@
     const rare = column.shrinkage[i] > 0.5;
     const row = make("li", rare ? "line rare" : "line");
     const name = make("span", "name");
-    name.append(make("bdi", "", label(column.names[i])), make("span", "quiet", ` ${counted(column.counts[i], "row")}`));
+    name.append(make("bdi", "", shortened(label(column.names[i]))), make("span", "quiet", ` ${counted(column.counts[i], "row")}`));
     name.title = label(column.names[i]);
     const picture = make("span", "picture");
     picture.append(part("prior", place(prior.mean[0]), place(prior.mean[0])));
@@ -64,7 +67,7 @@
       picture.append(part("arrow", place(raw), place(values.mean[i])), part("ring", place(raw), place(raw)));
     }
     picture.append(part("dot", place(values.mean[i]), place(values.mean[i])));
-    picture.title = `counted ${number(raw)}, believed ${number(values.mean[i])}, 90 % between ${number(values.lower[i])} and ${number(values.upper[i])}; ${Math.round(100 * column.shrinkage[i])} % of it comes from the other categories`;
+    picture.title = `observed ${number(raw)}, posterior ${number(values.mean[i])}, 90 % interval from ${number(values.lower[i])} to ${number(values.upper[i])}; ${Math.round(100 * column.shrinkage[i])} % of it is the prior`;
     row.append(name, picture, make("span", "value", `${number(raw)} → ${number(values.mean[i])}`), make("span", "tag", rare ? "rare" : ""));
     return row;
   }
@@ -79,11 +82,11 @@
     const ends = make("div");
     ends.append(make("span", "", number(low)), make("span", "", number(high)));
     at("axis").replaceChildren(ends);
-    const cut = column.shown < column.categories ? `, the ${column.shown.toLocaleString("en")} most frequent of which are here` : "";
+    const cut = column.shown < column.categories ? `, of which the ${column.shown.toLocaleString("en")} most frequent are shown` : "";
     const found = places.length < column.shown ? ` ${places.length.toLocaleString("en")} found.` : "";
     const rarer = `${counted(column.rare, "category is", "categories are")} rarer than that`;
     at("about").textContent = `The ${meaning}, for ${counted(column.categories, "category", "categories")}${cut}. The prior weighs as much as `
-      + `${column.strength}: ${rarer}. One never seen is believed at ${number(prior.mean[0])}.${found}`;
+      + `${column.strength}: ${rarer}. An unseen category has ${number(prior.mean[0])}.${found}`;
     at("more").hidden = places.length <= limit;
   }
 
