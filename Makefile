@@ -70,7 +70,7 @@ mlflow:  ## models through MLflow and back, in an environment of its own; a minu
 integrations:  ## recipes for AutoGluon and skrub with the real packages, in an environment of its own; two minutes
 	PYTHON=$(PYTHON) .ci/integrations
 
-dist:  ## sdist and wheel in dist/, looked into, installed into empty environments, and the README run from each
+dist:  ## sdist and wheel in dist/, the same from two builds, installed into empty environments and run there
 	PYTHON=$(PYTHON) .ci/dist
 
 news: $(VENV)/.dev  ## what the next section of CHANGELOG.md will be, from the fragments in changes/
