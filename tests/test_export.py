@@ -12,6 +12,7 @@ import duckdb
 import numpy as np
 import onnx
 import onnxruntime
+import pandas
 import polars
 import pytest
 
@@ -282,3 +283,34 @@ SamplingBayesianEncoder().fit(polars.DataFrame({{"city": ["a", "b"]}}), [0, 1]).
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert f'pip install "catbayes[{extra}]"' in found.stderr.splitlines()[-1]
+
+
+def fitted_on_text(*values):
+    table = pandas.DataFrame({"code": pandas.Series(values * 20, dtype=object)})
+    return SamplingBayesianEncoder(prior=Scaled(0.1), random_state=0).fit(table, [0, 1] * (10 * len(values))), table
+
+
+def test_a_nul_character_is_refused_by_name_where_a_query_cannot_hold_it():
+    encoder, table = fitted_on_text("a\0b", "a\0c", "a", "a\0")
+    with pytest.raises(
+        InputError, match=r"Column 'code' has the category 'a\\x00', and a query for sqlite cannot hold"
+    ):
+        encoder.to_sql("sqlite")
+    found = by_duckdb(encoder.to_sql("duckdb"), polars.from_pandas(table))
+    np.testing.assert_array_equal(found["code_encoded"].to_numpy(), encoder.transform(table)[:, 0])
+    rows = polars.from_pandas(table)
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE rows (id, code)")
+    connection.executemany("INSERT INTO rows VALUES (?, ?)", rows.with_row_index("id").rows())
+    known = encoder.to_frames()["known_0"]
+    connection.execute("CREATE TABLE known_0 (code, code_encoded)")
+    connection.executemany("INSERT INTO known_0 VALUES (?, ?)", known.itertuples(index=False))
+    answers = connection.execute(encoder.to_sql("sqlite", lookup="known") + " ORDER BY id").fetchall()
+    np.testing.assert_array_equal([answer[-1] for answer in answers], encoder.transform(table)[:, 0])
+
+
+@pytest.mark.parametrize("name", ["to_onnx", "to_sql", "to_frames"])
+def test_half_of_a_surrogate_pair_is_refused_by_name(name):
+    encoder, _ = fitted_on_text("a\ud800", "b")
+    with pytest.raises(InputError, match=r"Column 'code' has a category with '\\ud800', half of a surrogate pair"):
+        getattr(encoder, name)()

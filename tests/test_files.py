@@ -12,10 +12,11 @@ import pandas
 import pyarrow
 import pyarrow.parquet
 import pytest
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
 import catbayes
-from catbayes import InputError, SamplingBayesianEncoder, Scaled
+from catbayes import InputError, SamplingBayesianEncoder, SamplingRegressor, Scaled
 from catbayes.families import BetaBernoulli, DirichletCategorical, NormalGamma
 from catbayes.mappings import Mean, PosteriorMoments, PredictiveQuantiles
 from catbayes.priors import Empirical
@@ -218,6 +219,12 @@ def test_impossible_rows_are_refused(saved, encoder, columns, message):
     altered(saved, **columns)
     with pytest.raises(InputError, match=f"damaged: its table does not fit its header .*{message}"):
         catbayes.load(saved)
+
+
+def test_the_file_of_a_model_is_no_damaged_encoder(tmp_path):
+    SamplingRegressor(Ridge(), random_state=0).fit(X, TARGETS["normal"]).save(tmp_path / "model.catbayes")
+    with pytest.raises(InputError, match=r"of a saved model, and no encoder. Read it by catbayes.load"):
+        SamplingBayesianEncoder.load(tmp_path / "model.catbayes")
 
 
 def test_foreign_files_are_refused(tmp_path):

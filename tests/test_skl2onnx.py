@@ -100,7 +100,7 @@ def test_one_tensor_of_text_is_taken_apart():
     model = to_onnx(pipeline, initial_types=[("rows", StringTensorType([None, 2]))])
     found = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"rows": X.to_numpy(object)})[0]
     np.testing.assert_allclose(found.ravel(), pipeline.predict(X), rtol=1e-4)
-    with pytest.raises(InputError, match="fitted on 2 columns, and skl2onnx hands it 1"):
+    with pytest.raises(InputError, match="fitted on 2 columns, and skl2onnx gives it 1"):
         to_onnx(pipeline, initial_types=[("rows", StringTensorType([None, 1]))])
 
 

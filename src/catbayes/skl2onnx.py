@@ -125,7 +125,7 @@ def _columns(graph: _Graph, inputs: Any, wanted: list[str]) -> dict[str, str]:
             given.append(graph.add("Gather", variable.full_name, index, axis=1))
     if len(given) != len(wanted):
         raise InputError(
-            f"The encoder was fitted on {len(wanted)} columns, and skl2onnx hands it {len(given)}: name as many in "
+            f"The encoder was fitted on {len(wanted)} columns, and skl2onnx gives it {len(given)}: name as many in "
             "initial_types, or in one of them by its shape."
         )
     return dict(zip(wanted, given, strict=True))

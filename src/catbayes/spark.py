@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from catbayes.core.random import row_keys
 from catbayes.core.table import Table, no_column
 from catbayes.encoder import SamplingBayesianEncoder
 from catbayes.errors import InputError
@@ -91,11 +90,11 @@ class _Encode:
 
         for batch in batches:
             table = Table.of(pyarrow.table({name: _local(batch.column(name)) for name in batch.schema.names}))
-            identity: Any = None
+            rows = None
             if self.by_file:
                 files = [unquote(name) for name in batch.column(FILE).to_pylist()]  # Spark gives them as in a URL
-                identity = row_keys((files, batch.column(ROW).to_numpy()), table.n_rows)
-            added = self.plan.encode(table, identity)
+                rows = files, batch.column(ROW).to_numpy()
+            added = self.plan.encode(table, rows)
             arrays = [*map(batch.column, self.originals), *map(pyarrow.array, added.values())]
             yield pyarrow.RecordBatch.from_arrays(arrays, [*self.originals, *added])
 
@@ -241,18 +240,18 @@ class BayesianEncoderModel(Model, _Parameters, MLReadable, MLWritable):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         assert self.encoder is not None
-        plan = Plan.of(self.encoder.encoding_, self.getOrDefault(self.nDraws) or None, self._optional(self.rowIdCol))
+        plan = Plan(self.encoder.encoding_, self.getOrDefault(self.nDraws) or None, self._optional(self.rowIdCol))
         encoded = encode_frame(dataset, plan)
         if not self.isSet(self.outputCols):
             return encoded
         outputs = list(self.getOutputCols())
-        if len(outputs) != len(plan.columns):
-            raise InputError(f"outputCols names {len(outputs)} columns for {len(plan.columns)} input columns.")
+        if len(outputs) != len(plan.encoding.columns):
+            raise InputError(f"outputCols names {len(outputs)} columns for {len(plan.encoding.columns)} input columns.")
         taken = [name for name in outputs if name in dataset.columns or outputs.count(name) > 1]
         if taken:
             raise InputError(f"outputCols: the data frame has a column {taken[0]!r} already, or it is named twice.")
         named = []
-        for output, column in zip(outputs, plan.columns, strict=True):
+        for output, column in zip(outputs, plan.encoding.columns, strict=True):
             names = [_quoted(name) for name in plan.names(column)]
             value = F.col(names[0]) if len(names) == 1 else array_to_vector(F.array(*names))
             named.append(value.alias(output))

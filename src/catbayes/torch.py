@@ -82,7 +82,11 @@ class PosteriorEmbedding(nn.Module):
         self._names: list[str] = list(self._columns[0].family.arrays())
         self.n_outputs = sum(column.expectation.shape[1] for column in self._columns)
         for number, column in enumerate(self._columns):
-            _require_drawn(column)
+            if isinstance(column.mapping, Function) or column.has_known:
+                raise InputError(
+                    "PosteriorEmbedding draws in torch, and takes the mappings mean, identity, polynomial and "
+                    f"weight_of_evidence, not {type(column.mapping).__name__}."
+                )
             for name, value in self._tables(column).items():
                 value = torch.as_tensor(np.array(value, dtype=np.float64)).to(torch.get_default_dtype())
                 self.register_buffer(f"{name}_{number}", value)
@@ -231,11 +235,3 @@ class _TorchRandom:
         draw = torch._standard_gamma(shape + 1.0, generator=self._how["generator"])
         less = self.standard_exponential(shape.shape) / shape
         return torch.log(draw) - less.clamp_max(torch.finfo(shape.dtype).max / 4.0)
-
-
-def _require_drawn(column: FittedColumn) -> None:
-    if isinstance(column.mapping, Function) or column.has_known:
-        raise InputError(
-            "PosteriorEmbedding draws in torch, and takes the mappings mean, identity, polynomial and "
-            f"weight_of_evidence, not {type(column.mapping).__name__}."
-        )

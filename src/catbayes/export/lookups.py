@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import count
 from typing import Any
 
 import numpy as np
 
+from catbayes.core.column import FittedColumn
 from catbayes.core.config import Settings
 from catbayes.core.fitted import Fitted
 from catbayes.core.validation import Array
@@ -30,41 +30,27 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeyTable:
-    """Keys that have values in the same columns. A missing value equals nothing in SQL, so it is not joined on."""
-
-    number: int
-    columns: list[str]  # without those that are missing in all of these keys
-    keys: list[tuple[Hashable, ...]]
-    outputs: Array  # (key, output)
-
-    def record(self, outputs: Sequence[str]) -> dict[str, Any]:
-        """Values by column, then the outputs by their names."""
-        values = dict(zip(self.columns, map(list, zip(*self.keys, strict=True)), strict=True))
-        return {**values, **dict(zip(outputs, self.outputs.T.copy(), strict=True))}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Level:
     """Outputs by key: a value for each of `columns`, None where it is missing."""
 
     columns: list[str]
     keys: list[tuple[Hashable, ...]]
     outputs: Array  # (key, output), all finite
-    tables: list[KeyTable]  # the same keys, but the one without any value
 
-    @classmethod
-    def of(cls, columns: list[str], keys: list[Any], outputs: Array, numbers: Iterator[int]) -> Level:
-        """Group the keys by the columns in which they have values."""
+    def complete(self) -> list[Level]:
+        """The keys by the columns in which they have values: a missing value equals nothing in SQL, so none is joined.
+
+        The key without any value is in none of these.
+        """
         groups: dict[tuple[int, ...], list[int]] = {}
-        for row, key in enumerate(keys):
+        for row, key in enumerate(self.keys):
             groups.setdefault(tuple(i for i, value in enumerate(key) if value is not None), []).append(row)
-        tables = []
+        found = []
         for present, rows in groups.items():
             if present:
-                some = [tuple(keys[row][i] for i in present) for row in rows]
-                tables.append(KeyTable(next(numbers), [columns[i] for i in present], some, outputs[rows]))
-        return cls(columns, keys, outputs, tables)
+                keys = [tuple(self.keys[row][i] for i in present) for row in rows]
+                found.append(Level([self.columns[i] for i in present], keys, self.outputs[rows]))
+        return found
 
     def part(self, position: int) -> list[Hashable]:
         """The values of one column, in the order of the keys."""
@@ -95,16 +81,30 @@ class Lookup:
 
 def lookups(encoding: Fitted) -> list[Lookup]:
     """Make the lookup of each encoded column."""
-    plan = Plan.of(encoding)
-    plan.check(list(plan.inputs))
-    plan.require_listed()
-    numbers = count()
-    return [_lookup(column, plan.inputs, plan.names(column), encoding.settings, numbers) for column in plan.columns]
+    plan, inputs = Plan(encoding), encoding.evidence.inputs
+    plan.check(list(inputs))
+    for column in encoding.columns:
+        if not column.index.listed:
+            raise InputError(
+                f"kinds: column {column.label!r} is not looked up by its values, which is all that queries and "
+                "graphs do. Use catbayes.encode, or transform."
+            )
+        for part, source in zip(column.parts, column.index.sources, strict=True):
+            _check_text(inputs[part], source.values)
+    return [_lookup(column, inputs, plan.names(column), encoding.settings) for column in encoding.columns]
 
 
-def _lookup(
-    column: Any, inputs: Sequence[str], outputs: list[str], settings: Settings, numbers: Iterator[int]
-) -> Lookup:
+def _check_text(name: str, values: Iterable[Hashable]) -> None:
+    try:
+        "".join(value for value in values if isinstance(value, str)).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"Column {name!r} has a category with {error.object[error.start]!r}, half of a surrogate pair, which no "
+            "UTF-8 text has. Correct it, and fit again."
+        ) from error
+
+
+def _lookup(column: FittedColumn, inputs: Sequence[str], outputs: list[str], settings: Settings) -> Lookup:
     """Make a level for the categories, and one for their parents in a hierarchy.
 
     New combinations of known categories are encoded under any policy, as are new children of known parents.
@@ -113,7 +113,7 @@ def _lookup(
     names = [inputs[part] for part in column.parts]
     values = [(*source.values, None) for source in index.sources]
     levels: list[Level] = []
-    for cells, slots in reversed(list(index.tables())):
+    for cells, slots in index.tables():
         if settings.missing != "category":
             full = ~index.incomplete()[slots]
             cells, slots = cells[full], slots[full]
@@ -122,7 +122,7 @@ def _lookup(
         if len(names) == 1 and settings.missing in ("category", "prior"):
             keys.append((None,))
             slots = np.append(slots, index.missing if settings.missing == "category" else index.unseen)
-        levels.insert(0, Level.of(names[: len(parts)], keys, expectation[slots], numbers))
+        levels.append(Level(names[: len(parts)], keys, expectation[slots]))
     otherwise = expectation[index.unseen]
     if settings.unseen == "nan" or (settings.unseen == "error" and len(names) == 1):
         otherwise = np.full_like(otherwise, np.nan)
@@ -131,10 +131,13 @@ def _lookup(
 
 
 def lookup_frames(encoding: Fitted, prefix: str) -> dict[str, dict[str, Any]]:
-    """Make the records of all key tables, by their names: the prefix and a number."""
-    every = ((one, table) for one in lookups(encoding) for level in one.levels for table in level.tables)
-    named = sorted(every, key=lambda pair: pair[1].number)
-    return {f"{prefix}_{table.number}": table.record(one.outputs) for one, table in named}
+    """Make the records of the tables that a query joins, in its order, by their names: the prefix and a number."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in lookups(encoding):
+        for table in (table for level in reversed(one.levels) for table in level.complete()):
+            keys = zip(table.columns, map(list, zip(*table.keys, strict=True)), strict=True)
+            found[f"{prefix}_{len(found)}"] = dict(keys) | dict(zip(one.outputs, table.outputs.T.copy(), strict=True))
+    return found
 
 
 def input_kinds(lookups: Iterable[Lookup]) -> dict[str, Kind]:

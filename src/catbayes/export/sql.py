@@ -9,7 +9,7 @@ from typing import Any
 
 from catbayes.core.validation import check_option
 from catbayes.errors import InputError
-from catbayes.export.lookups import KeyTable, Kind, Level, Lookup, input_kinds
+from catbayes.export.lookups import Kind, Level, Lookup, input_kinds
 
 try:
     import sqlglot
@@ -109,7 +109,7 @@ class _Writer:
 
     def _select(self, level: Level, lookup: Lookup, otherwise: list[Any]) -> list[Any]:
         """The outputs of a level, or `otherwise` for keys that are not in it."""
-        joined, of_missing = [self._join(level, keys, lookup) for keys in level.tables], level.of_missing
+        joined, of_missing = [self._join(level, keys, lookup) for keys in level.complete()], level.of_missing
         answers = []
         for output, other in enumerate(otherwise):
             found = [*(exp.column(columns[output], table) for table, columns in joined), other]
@@ -120,9 +120,9 @@ class _Writer:
             answers.append(answer)
         return answers
 
-    def _join(self, level: Level, keys: KeyTable, lookup: Lookup) -> tuple[str, list[Any]]:
-        """Join rows to keys; returns the alias of their table in the query, and its columns of outputs."""
-        alias = f"catbayes_{keys.number}"
+    def _join(self, level: Level, keys: Level, lookup: Lookup) -> tuple[str, list[Any]]:
+        """Join rows to some keys of a level; returns the alias of their table, and its columns of outputs."""
+        alias = f"catbayes_{len(self.joins)}"
         if self.home is None:
             names = [f"key_{position}" for position in range(len(keys.columns))]
             names += [f"output_{position}" for position in range(len(lookup.outputs))]
@@ -137,12 +137,11 @@ class _Writer:
         self.joins[alias] = exp.and_(*conditions)
         return alias, columns[len(keys.columns) :]
 
-    def _rows(self, keys: KeyTable, name: str) -> list[Any]:
+    def _rows(self, keys: Level, name: str) -> list[Any]:
         """Keys and outputs as literals."""
-        kinds = [self.kinds[column] for column in keys.columns]
         rows = []
         for key, outputs in zip(keys.keys, keys.outputs, strict=True):
-            literals = [self._literal(name, kind, value) for kind, value in zip(kinds, key, strict=True)]
+            literals = [self._literal(column, value) for column, value in zip(keys.columns, key, strict=True)]
             rows.append(exp.Tuple(expressions=[*literals, *(_number(name, value) for value in outputs)]))
         return rows
 
@@ -179,10 +178,16 @@ class _Writer:
             return exp.paren(exp.or_(missing, exp.EQ(this=value, expression=nan)))
         return missing
 
-    def _literal(self, name: str, kind: Kind, value: Any) -> Any:
-        """A value of a key, as a literal of its type."""
+    def _literal(self, name: str, value: Any) -> Any:
+        """A value of a key, as a literal of the type of its column."""
+        kind = self.kinds[name]
         match kind:
             case Kind.TEXT:
+                if "\0" in value and self.dialect != "duckdb":
+                    raise InputError(
+                        f"Column {name!r} has the category {value!r}, and a query for {self.dialect} cannot hold a NUL "
+                        "character. Join tables of categories, by lookup=…, or correct it, and fit again."
+                    )
                 national = self.dialect in ("tsql", "fabric")  # otherwise letters outside of the code page become "?"
                 return exp.National(this=value) if national else exp.Literal.string(value)
             case Kind.INTEGER:

@@ -22,7 +22,7 @@ def check_output(path: str | os.PathLike[str], overwrite: bool, inputs: Sequence
     if target.exists() and not overwrite:
         raise InputError(f"{target} exists already: choose another name, or allow it to be replaced (overwrite=True).")
     if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-        raise InputError(f"{target.parent} is no folder that can be written to: make it first, or choose another one.")
+        raise InputError(f"{target.parent} is not a folder that can be written to: make it, or choose another one.")
     return target
 
 
@@ -35,7 +35,7 @@ def replacing(path: str | os.PathLike[str], overwrite: bool = True) -> Iterator[
     target = check_output(path, overwrite)
     mode = target.stat().st_mode if target.exists() else None
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-    try:  # the name is known before there is a file: no signal leaves one behind
+    try:  # the name is known before there is a file: so a signal finds it to remove
         temporary.touch(0o666 if mode is None else mode, exist_ok=False)
         yield temporary
         if mode is not None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from catbayes.core.table import Table
 from catbayes.core.validation import Source
@@ -47,7 +48,7 @@ def encode(
     Parameters
     ----------
     source : path, glob, list of paths, lazy frame, reader, table in memory, or Spark data frame
-        What to encode. Columns go by name; those that the encoder does not know are kept. Lazy frames of libraries
+        What to encode. Columns go by name; others are left as they are. Lazy frames of libraries
         other than polars and DuckDB are brought into memory.
     encoder : fitted encoder
         Fitted on a table with column names, or loaded from a file.
@@ -70,7 +71,7 @@ def encode(
     overwrite : bool, default=False
         Whether an existing output may be replaced.
     progress : callable, optional
-        Told the number of rows done and of all rows, or None where that is not known.
+        Called with the number of rows done, and of all rows, or None where that is unknown.
 
     Returns
     -------
@@ -96,7 +97,7 @@ def encode(
     """
     if not isinstance(encoder, SamplingBayesianEncoder) or not hasattr(encoder, "encoding_"):
         raise InputError(f"encoder is a {type(encoder).__name__}: expected a fitted encoder of catbayes.")
-    plan = Plan.of(encoder.encoding_, n_draws, row_id, target, weight, drop)
+    plan = Plan(encoder.encoding_, n_draws, row_id, target, weight, drop)
     if type(source).__module__.startswith("pyspark"):
         from catbayes.spark import encode_frame
 
@@ -129,7 +130,7 @@ def _open(source: Any, plan: Plan) -> tuple[Iterator[Batch], int | None]:
         names = [path.name for path in files.paths]
         if not named_rows and len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"Two files are called {twice!r}, so their rows cannot be told apart. Give row_id.")
+            raise InputError(f"Two files are called {twice!r}, so their rows cannot be identified. Give row_id.")
         return files.batches(plan.is_text)
     if not named_rows:
         raise InputError(
@@ -200,6 +201,7 @@ def _add_columns(batch: Batch, plan: Plan) -> Any:
     import pyarrow
 
     table = batch.table
-    for name, values in plan.apply(batch).items():
+    numbers = np.arange(batch.start, batch.start + len(table))
+    for name, values in plan.encode(Table.of(table), (batch.file, numbers)).items():
         table = table.append_column(name, pyarrow.array(values))
     return table.drop_columns(plan.replaced) if plan.drop else table

@@ -46,7 +46,7 @@ def gather(
     memory_limit: str | None = None,
     progress: Progress | None = None,
 ) -> Evidence:
-    """Count what each category says about the target, wherever the rows are.
+    """Gather the statistics of the target by category, wherever the rows are.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def gather(
     memory_limit : str, optional
         Limit for DuckDB, such as "1GB"; what does not fit goes to disk.
     progress : callable, optional
-        Told the number of columns done and of all columns.
+        Called with the number of columns done, and of all columns.
 
     Returns
     -------

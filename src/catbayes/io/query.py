@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from catbayes.core.categories import Categories, canonical_list, cells_of
 from catbayes.core.combinations import Index
 from catbayes.core.evidence import ColumnEvidence
 from catbayes.core.selection import ColumnSpec
-from catbayes.core.statistics import Moments, Tally
+from catbayes.core.statistics import Moments, Statistics, Tally
 from catbayes.core.table import no_column
 from catbayes.core.target import (
     check_exposed,
@@ -25,7 +24,7 @@ from catbayes.core.target import (
     no_dates,
     warn_of_fractions,
 )
-from catbayes.core.validation import Array
+from catbayes.core.validation import Array, Codes
 from catbayes.errors import InputError
 from catbayes.families import (
     Family,
@@ -62,7 +61,7 @@ def _check_dots(frame: nw.LazyFrame[Any], name: str) -> None:
         raise InputError(f"Column {name!r}: Spark takes the dot for a field of a struct. Rename the column.")
 
 
-def read_column(target: str, dtype: Any, wanted: type[Family] | None, known: Any) -> nw.Expr:
+def _read_target(target: str, dtype: Any, wanted: type[Family] | None, known: Any) -> nw.Expr:
     """The target as the families take it."""
     y = nw.col(target)
     if isinstance(dtype, nw.Date | nw.Datetime | nw.Duration | nw.Time):
@@ -78,24 +77,34 @@ def read_column(target: str, dtype: Any, wanted: type[Family] | None, known: Any
     return y
 
 
-def check_numeric(what: str, name: str, dtype: Any) -> None:
-    """Require a column of numbers."""
+def _read_numbers(what: str, name: str, dtype: Any) -> nw.Expr:
+    """A column of numbers as floats."""
     if not dtype.is_numeric():
         raise InputError(f"{what} must hold numbers, and {name!r} is {dtype}.")
+    return nw.col(name).cast(nw.Float64)
 
 
-def unusable(number: nw.Expr) -> nw.Expr:
-    """Whether a number is missing, NaN or infinite."""
+def _unusable(number: nw.Expr) -> nw.Expr:
     return number.is_null() | ~number.is_finite()
 
 
-def how_many(counted: float | None, total: float | None) -> float | str:
+def _how_many(counted: float | None, total: float | None) -> float | str:
     """In how many rows a number cannot be used, by its count and by a sum or a maximum of all numbers.
 
     DuckDB may answer what is asked of each number by the statistics of a Parquet file, which leave NaN out, and count
     none; but sums and maxima are those of the rows.
     """
     return counted or ("some" if total is not None and np.isnan(total) else 0)
+
+
+def _ask(frame: nw.LazyFrame[Any], sums: dict[str, nw.Expr]) -> dict[str, Any]:
+    """Find sums over all rows, in one query."""
+    row = collect(frame.select(*(value.alias(name) for name, value in sums.items())))
+    return {name: row[name].to_list()[0] for name in sums}
+
+
+def _count_of(condition: nw.Expr) -> nw.Expr:
+    return condition.cast(nw.Int64).sum()
 
 
 def per_unit_lazily(
@@ -106,25 +115,22 @@ def per_unit_lazily(
     check_exposed(wanted)
     assert wanted is not None
     check_names(frame, list(schema.names()), target=target, weight=weight, exposure=exposure)
-    check_numeric("exposure", exposure, schema[exposure])
-    events = read_column(target, schema[target], wanted, None).cast(nw.Float64)
-    units = nw.col(exposure).cast(nw.Float64)
-    bad = unusable(units) | (units <= 0.0)
+    units = _read_numbers("exposure", exposure, schema[exposure])
+    events = _read_target(target, schema[target], wanted, None).cast(nw.Float64)
     counts, rows = units, nw.len()
     if weight is not None:
-        check_numeric("sample_weight", weight, schema[weight])
-        counts, rows = nw.col(weight).cast(nw.Float64) * units, nw.col(weight).cast(nw.Float64).sum()
-    sums = {"bad": bad.cast(nw.Int64).sum(), "units": units.sum(), "counts": counts.sum(), "rows": rows}
-    sums |= {"low": events.min(), "high": events.max(), "fractions": (events % 1.0 != 0.0).cast(nw.Int64).sum()}
-    found = collect(frame.select(*(value.alias(name) for name, value in sums.items())))
-    bad_rows, all_units, total, n_rows, low, high, fractions = (found[name].to_list()[0] or 0 for name in sums)
-    check_units(how_many(bad_rows, all_units))
-    wanted.check_target(low, high, events=True)
+        w = _read_numbers("sample_weight", weight, schema[weight])
+        counts, rows = w * units, w.sum()
+    sums = {"bad": _count_of(_unusable(units) | (units <= 0.0)), "units": units.sum(), "counts": counts.sum()}
+    sums |= {"rows": rows, "low": events.min(), "high": events.max(), "fractions": _count_of(events % 1.0 != 0.0)}
+    found = {name: value or 0 for name, value in _ask(frame, sums).items()}
+    check_units(_how_many(found["bad"], found["units"]))
+    wanted.check_target(found["low"], found["high"], events=True)
     if wanted.exposure == "attempts":
-        warn_of_fractions(fractions)
+        warn_of_fractions(found["fractions"])
     frame = frame.with_columns((events / units).alias(target), counts.alias(exposure))
     frame = frame if weight is None else frame.drop(weight)
-    return frame, exposure, total / n_rows if n_rows > 0 else 1.0
+    return frame, exposure, found["counts"] / found["rows"] if found["rows"] > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +149,10 @@ class Query:
         schema = frame.collect_schema()
         check_names(frame, list(schema.names()), target=target, weight=weight)
         dtype = schema[target]
-        frame = frame.with_columns(read_column(target, dtype, wanted, known).alias(TARGET))
+        frame = frame.with_columns(_read_target(target, dtype, wanted, known).alias(TARGET))
         if weight is not None:
-            check_numeric("sample_weight", weight, schema[weight])
-            w = nw.col(weight).cast(nw.Float64)
-            bad = unusable(w) | (w < 0.0)
+            w = _read_numbers("sample_weight", weight, schema[weight])
+            bad = _unusable(w) | (w < 0.0)
             frame = frame.with_columns(w.alias(WEIGHT), bad.cast(nw.Int64).alias(BAD), (w * w).alias(SQUARE))
         numeric = dtype.is_float() or isinstance(dtype, nw.Decimal) or (wanted is not None and not wanted.classes)
         facts = cls._look_at_numbers(frame, weight) if numeric else {}
@@ -171,16 +176,13 @@ class Query:
 
     @staticmethod
     def _look_at_numbers(frame: nw.LazyFrame[Any], weight: Any) -> dict[str, Any]:
-        """Count what would be wrong with a numeric target, in one query."""
+        """Find what would be wrong with a numeric target, in one query."""
         y = nw.col(TARGET).cast(nw.Float64)
-        infinite = (y == float("inf")) | (y == -float("inf"))
-        counts = {"unusable": unusable(y), "infinite": infinite, "fractions": y % 1.0 != 0.0}
-        ask = [nw.len().alias("rows"), y.min().alias("low"), y.max().alias("high")]
-        ask += [rows.cast(nw.Int64).sum().alias(name) for name, rows in counts.items()]
+        sums = {"rows": nw.len(), "low": y.min(), "high": y.max(), "fractions": _count_of(y % 1.0 != 0.0)}
+        sums["missing"] = _count_of(y.is_null() | y.is_nan())
         if weight is not None:
-            ask += [nw.col(name).sum() for name in (BAD, WEIGHT, SQUARE)]
-        row = collect(frame.select(*ask))
-        return {name: row[name].to_list()[0] for name in row.columns}
+            sums |= {name: nw.col(name).sum() for name in (BAD, WEIGHT, SQUARE)}
+        return _ask(frame, sums)
 
     @staticmethod
     def _look_at_classes(
@@ -192,8 +194,7 @@ class Query:
             ask += [nw.col(name).sum() for name in (BAD, WEIGHT, SQUARE)]
         groups = collect(frame.group_by(TARGET, drop_null_keys=False).agg(*ask))
         seen = canonical_list(groups[TARGET].to_list())
-        rows = groups["rows"].to_list()
-        missing = sum(count for label, count in zip(seen, rows, strict=True) if label is None)
+        missing = sum(count for label, count in zip(seen, groups["rows"].to_list(), strict=True) if label is None)
         sums = {name: sum(groups[name].to_list()) for name in groups.columns if name != TARGET}
         return sorted(label for label in seen if label is not None), facts | sums | {"missing": missing}
 
@@ -202,15 +203,15 @@ class Query:
         """Refuse a target or weights that cannot be used; return Σ w²."""
         if not facts["rows"]:
             raise InputError("The table holds no rows: there is nothing to learn from.")
-        infinite = facts.get("infinite") or 0
-        missing = facts.get("missing") or how_many((facts.get("unusable") or 0) - infinite, facts.get("high"))
+        high = facts.get("high")
+        missing = _how_many(facts["missing"], high)
         if missing:
             raise InputError(f"Target {target!r} is missing in {missing} rows. Drop those rows before fitting.")
-        if infinite:
+        if high is not None and not np.isfinite([facts["low"], high]).all():
             raise InputError(f"Target {target!r} holds infinite values. Drop those rows before fitting.")
         if weight is None:
             return float(facts["rows"])
-        bad = how_many(facts[BAD], facts[WEIGHT])
+        bad = _how_many(facts[BAD], facts[WEIGHT])
         if bad:
             raise InputError(f"sample_weight is missing, negative or infinite in {bad} rows: use 0 to leave a row out.")
         if not facts[WEIGHT]:
@@ -219,19 +220,17 @@ class Query:
 
     def group(self, spec: ColumnSpec, inputs: list[str], schema: Any, known: dict[int, Categories]) -> ColumnEvidence:
         """Group by one column, or by several; `known` are the categories of the columns so far, and is added to."""
-        names = [inputs[part] for part in spec.parts]
-        keys, statistics = self._group([self._key(name, schema[name]) for name in names])
-        if len(keys) == 1:  # its values are distinct
-            known[spec.position], slots = Categories.of(keys[0])
-            index = Index.of_column(known[spec.position])
+        keys = {f"{KEY}_{part}": self._key(inputs[part], schema[inputs[part]]) for part in spec.parts}
+        wanted = [nw.col(TARGET), *([nw.col(WEIGHT)] if self.weighted else [])]
+        frame = self.frame.select(*(key.alias(name) for name, key in keys.items()), *wanted)
+        statistics: Statistics
+        if self.classes is not None and len(self.classes) > MOST_COLUMNS:
+            index, statistics = self._count_long(frame, [*keys], spec, known)
         else:
-            keys = [canonical_list(key) for key in keys]
-            for part, own in zip(spec.parts, keys, strict=True):
-                if part not in known:
-                    known[part], _ = Categories.of_distinct(list(dict.fromkeys(own)))
-            sources = [known[part] for part in spec.parts]
-            index, slots = Index.of(sources, [k.slots(list(v)) for k, v in zip(sources, keys, strict=True)])
-        return ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics.place(slots, index.n_slots))
+            found, rows = (self._describe if self.classes is None else self._count)(frame, [*keys])
+            index, slots = _index([_values(found[key]) for key in keys], spec, known)
+            statistics = rows.place(slots, index.n_slots)
+        return ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics)
 
     def _key(self, name: str, dtype: Any) -> nw.Expr:
         """A column to group by, one spelling for each category."""
@@ -243,21 +242,11 @@ class Query:
             return nw.when(~key.is_nan()).then(key + 0.0)  # NaN is missing, and -0.0 is 0.0
         return key.cast(nw.String) if isinstance(dtype, nw.Categorical | nw.Enum) else key
 
-    def _group(self, keys: list[nw.Expr]) -> tuple[list[Sequence[Any]], Any]:
-        """Values of the keys of each group, and its statistics."""
-        names = [f"{KEY}_{number}" for number in range(len(keys))]
-        wanted = [nw.col(TARGET), *([nw.col(WEIGHT)] if self.weighted else [])]
-        frame = self.frame.select(*(key.alias(name) for key, name in zip(keys, names, strict=True)), *wanted)
-        if self.classes is None:
-            return self._describe(frame, names)
-        return self._count(frame, names, self.classes.tolist())
-
-    def _count(self, frame: nw.LazyFrame[Any], keys: list[str], labels: list[Any]) -> tuple[list[Sequence[Any]], Tally]:
-        """Keys, and the weight of each class for each of them: a column a class, or for many classes a row."""
+    def _count(self, frame: nw.LazyFrame[Any], keys: list[str]) -> tuple[nw.DataFrame[Any], Tally]:
+        """Groups, and the weight of each class in each of them: a column a class."""
+        assert self.classes is not None
         one = nw.col(WEIGHT) if self.weighted else nw.lit(1)
-        if len(labels) > MOST_COLUMNS:
-            return self._count_long(frame.with_columns(one.alias(WEIGHT)), keys, labels)
-        counted = {f"class_{number}": label for number, label in enumerate(labels)}
+        counted = {f"class_{number}": label for number, label in enumerate(self.classes.tolist())}
         if not self.weighted:
             counted.pop("class_0")  # it is what the others leave of the total
         frame = frame.with_columns(
@@ -266,35 +255,33 @@ class Query:
         )
         sums = nw.len().alias("total"), *(nw.col(name).sum() for name in counted)
         groups = frame.group_by(*keys, drop_null_keys=False).agg(*sums)
-        groups = groups.with_columns(nw.col(name).cast(nw.Float64) for name in ("total", *counted))
-        found = collect(groups)
+        found = collect(groups.with_columns(nw.col(name).cast(nw.Float64) for name in ("total", *counted)))
         weights = [_numbers(found, name) for name in counted]
         if not self.weighted:
             weights.insert(0, _numbers(found, "total") - np.sum(weights, axis=0))
-        return [_values(found[key]) for key in keys], Tally(np.stack(weights, axis=1))
+        return found, Tally(np.stack(weights, axis=1))
 
     def _count_long(
-        self, frame: nw.LazyFrame[Any], keys: list[str], labels: list[Any]
-    ) -> tuple[list[Sequence[Any]], Tally]:
-        groups = frame.group_by(*keys, TARGET, drop_null_keys=False).agg(nw.col(WEIGHT).sum())
-        found = _collect_sorted(groups, keys)
-        values = list(zip(*(canonical_list(_values(found[key])) for key in keys), strict=True))
-        row = {value: number for number, value in enumerate(dict.fromkeys(values))}
-        place = {label: number for number, label in enumerate(labels)}
-        weight = np.zeros((len(row), len(labels)))
-        where = [row[value] for value in values], [place[label] for label in canonical_list(found[TARGET].to_list())]
-        weight[where] = _numbers(found, WEIGHT)
-        return [list(column) for column in zip(*row, strict=True)], Tally(weight)
+        self, frame: nw.LazyFrame[Any], keys: list[str], spec: ColumnSpec, known: dict[int, Categories]
+    ) -> tuple[Index, Tally]:
+        """The weight of each of many classes: a row for each that occurs in a group."""
+        assert self.classes is not None
+        weight = nw.col(WEIGHT).sum() if self.weighted else nw.len().alias(WEIGHT)
+        found = collect(frame.group_by(*keys, TARGET, drop_null_keys=False).agg(weight))
+        index, slots = _index([_values(found[key]) for key in keys], spec, known)
+        place = {label: number for number, label in enumerate(self.classes.tolist())}
+        target = np.array([place[label] for label in canonical_list(found[TARGET].to_list())])
+        sizes = {"n_slots": index.n_slots, "n_classes": len(place)}
+        return index, Tally.from_codes(slots, target, _numbers(found, WEIGHT), **sizes)
 
-    def _describe(self, frame: nw.LazyFrame[Any], keys: list[str]) -> tuple[list[Sequence[Any]], Moments]:
-        """Keys, and count, mean and centred squares for each of them; never sums of squares about zero."""
+    def _describe(self, frame: nw.LazyFrame[Any], keys: list[str]) -> tuple[nw.DataFrame[Any], Moments]:
+        """Groups, and count, mean and centred squares for each of them; never sums of squares about zero."""
         y = nw.col(TARGET)
         if not self.weighted and not frame.implementation.is_dask():
             wanted = nw.len().alias("count"), y.mean().alias("mean"), y.var(ddof=0).alias("variance")
             found = collect(frame.group_by(*keys, drop_null_keys=False).agg(*wanted))
             count = _numbers(found, "count")
-            moments = Moments(count, _numbers(found, "mean"), count * _numbers(found, "variance"))
-            return [_values(found[key]) for key in keys], moments
+            return found, Moments(count, _numbers(found, "mean"), count * _numbers(found, "variance"))
 
         # No engine has a weighted variance, and that of dask is a sum of squares: means first, then squares about them.
         def sums(rows: nw.LazyFrame[Any], **columns: Any) -> nw.LazyFrame[Any]:
@@ -315,7 +302,20 @@ class Query:
         slip = np.divide(_numbers(squares, "slip"), count, out=np.zeros_like(count), where=count > 0)
         origin = np.where(lacking, usual, mean)
         m2 = np.maximum(_numbers(squares, "square") - count * slip**2, 0.0)
-        return [_values(found[key]) for key in keys], Moments(count, origin + slip, m2)
+        return found, Moments(count, origin + slip, m2)
+
+
+def _index(keys: list[Any], spec: ColumnSpec, known: dict[int, Categories]) -> tuple[Index, Codes]:
+    """The categories of some groups by the values of their keys, and the slot of each group."""
+    if len(keys) == 1:
+        known[spec.position], slots = Categories.of(keys[0])
+        return Index.of_column(known[spec.position]), slots
+    keys = [canonical_list(key) for key in keys]
+    for part, own in zip(spec.parts, keys, strict=True):
+        if part not in known:
+            known[part], _ = Categories.of_distinct(list(dict.fromkeys(own)))
+    sources = [known[part] for part in spec.parts]
+    return Index.of(sources, [source.slots(list(own)) for source, own in zip(sources, keys, strict=True)])
 
 
 def _numbers(groups: nw.DataFrame[Any], name: str) -> Array:

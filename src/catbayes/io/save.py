@@ -65,6 +65,8 @@ def load_encoder(path: Any, build: Callable[[dict[str, Any], Callable[[Settings]
     """
     parquet = _parquet()
     name, content = read_content(path)
+    if content.startswith(b"PK"):
+        raise InputError(f"{name} is a zip archive, as of a saved model, and no encoder. Read it by catbayes.load.")
     try:
         with parquet.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as file:
             header = _read_header(file.schema_arrow.metadata or {}, name)
@@ -193,7 +195,7 @@ def _column_table(column: ColumnEvidence, with_effects: bool) -> Any:
 
 
 def _write_effects(effects: EffectTable) -> dict[str, Any]:
-    """The effects of unseen categories, and how far effects lie apart."""
+    """The effects of unseen categories, and the scale of effects."""
     of_unseen = {name: getattr(effects, field)[-1].tolist() for name, field in EFFECTS.items()}
     return {"unseen": of_unseen, "scale": effects.scale.tolist(), "slopes": list(map(list, effects.slopes))}
 

@@ -68,11 +68,10 @@ class Files:
         require_arrow("Reading files")
         paths = find_files(source)
         kinds = sorted({_kind(path) for path in paths})
-        given = ", ".join(map(str, _parts(source)))
         if len(kinds) > 1:
-            raise InputError(f"{given} holds both {kinds[0]} and {kinds[1]} files. Give one kind at a time.")
+            raise InputError(f"{source} holds both {kinds[0]} and {kinds[1]} files. Give one kind at a time.")
         if len({path.resolve() for path in paths}) < len(paths):
-            raise InputError(f"{given} names a file twice. Name each one once.")
+            raise InputError(f"{source} names a file twice. Name each one once.")
         texts = tuple(TextFile.of(path) for path in paths) if kinds == ["CSV"] else ()
         schemas = [dict.fromkeys(text.names, "there") for text in texts] or [_schema(path) for path in paths]
         _check_schemas(paths, schemas)
@@ -121,11 +120,8 @@ class Files:
 
 def find_files(source: Any) -> list[Path]:
     """Return the files of a path, a folder, a glob, or a list of those."""
-    return [path for part in _parts(source) for path in _find(part)]
-
-
-def _parts(source: Any) -> Any:
-    return [source] if isinstance(source, str | os.PathLike) else source
+    parts = [source] if isinstance(source, str | os.PathLike) else source
+    return [path for part in parts for path in _find(part)]
 
 
 def _find(part: Any) -> list[Path]:
@@ -173,16 +169,15 @@ def _check_schemas(paths: list[Path], schemas: list[dict[str, str]]) -> None:
     """Require the same columns of all files: a difference is most often a file that does not belong."""
     first = schemas[0]
     for path, schema in zip(paths, schemas, strict=True):
-        if list(schema.items()) == list(first.items()):
-            continue
-        for column in [*first, *schema]:
-            here, there = schema.get(column, "nothing"), first.get(column, "nothing")
-            if here != there:
-                raise InputError(
-                    f"{path} has another schema than {paths[0]}: column {column!r} is {here} in the one and {there} in "
-                    "the other. Give files of one schema."
-                )
-        raise InputError(f"{path} has the columns of {paths[0]} in another order. Give files of one schema.")
+        differ = [column for column in [*first, *schema] if schema.get(column) != first.get(column)]
+        if differ:
+            here, there = (one.get(differ[0], "nothing") for one in (schema, first))
+            raise InputError(
+                f"{path} has another schema than {paths[0]}: column {differ[0]!r} is {here} in the one and {there} in "
+                "the other. Give files of one schema."
+            )
+        if list(schema) != list(first):
+            raise InputError(f"{path} has the columns of {paths[0]} in another order. Give files of one schema.")
 
 
 # ------------------------------------------------------------------------------------------------ batches
@@ -219,7 +214,6 @@ def _numbered(parts: Iterable[Any], file: str = "") -> Iterator[Batch]:
 
 def _open(path: Path) -> Iterator[Any]:
     """Yield the rows of a Parquet or Arrow file in batches; UUIDs as text, as DuckDB gives them."""
-    import pyarrow
     import pyarrow.ipc
     import pyarrow.parquet
 
@@ -254,7 +248,7 @@ def read_arrow(source: Any) -> Any:
 
 
 def some_rows(frame: nw.LazyFrame[Any], most: int) -> Any:
-    """Take about so many rows at most, at random, as an Arrow table; all rows, if there are no more."""
+    """Take about `most` rows at random, or all if there are no more, as an Arrow table."""
     import pyarrow
 
     native, n_rows = nw.to_native(frame), int(frame.select(nw.len()).collect().item())
@@ -263,10 +257,7 @@ def some_rows(frame: nw.LazyFrame[Any], most: int) -> Any:
         native = native.sample(frac=share) if hasattr(native, "npartitions") else native.sample(share)
         return pyarrow.concat_tables([batch.table for batch in batches(native)])
     random = stream(0, Purpose.SCREEN, 1)
-    parts = [
-        batch.table if share >= 1.0 else batch.table.filter(random.random(len(batch.table)) < share)
-        for batch in batches(native)
-    ]
+    parts = [batch.table.filter(random.random(len(batch.table)) < share) for batch in batches(native)]
     return pyarrow.concat_tables(parts) if parts else frame.collect(backend="pyarrow").to_native()
 
 

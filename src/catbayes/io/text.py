@@ -13,7 +13,6 @@ counts or encodes afterwards sees typed Arrow batches.
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -116,11 +115,10 @@ def _reader(path: Path, separator: str, names: Sequence[str] = (), header: Seque
     import pyarrow
     import pyarrow.csv as csv
 
-    packed = path.suffix.lower() == ".gz"
     columns = dict.fromkeys(names if header is None else header, pyarrow.string())
     try:
         return csv.open_csv(
-            pyarrow.input_stream(str(path), compression="gzip" if packed else None),
+            _open(path),
             csv.ReadOptions(column_names=names if header is None else None, block_size=BLOCK_BYTES),
             csv.ParseOptions(delimiter=separator, newlines_in_values=True),
             csv.ConvertOptions(column_types=columns, strings_can_be_null=False),
@@ -139,7 +137,9 @@ def _unreadable(path: Path, error: Exception) -> InputError:
 
 
 def _open(path: Path) -> Any:
-    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
+    import pyarrow
+
+    return pyarrow.input_stream(str(path), compression="gzip" if path.suffix.lower() == ".gz" else None)
 
 
 def _first_line(path: Path) -> str:
@@ -147,7 +147,7 @@ def _first_line(path: Path) -> str:
     try:
         with _open(path) as file:
             head = file.read(1 << 16)
-    except (gzip.BadGzipFile, EOFError) as error:
+    except OSError as error:
         raise InputError(f"{path} cannot be read as CSV: {error}.") from error
     if b"\0" in head[:4096]:
         raise InputError(f"{path} is no table in UTF-8: it has bytes that are no text. Give CSV, Parquet or Arrow.")
@@ -164,4 +164,4 @@ def _ends_quoted(path: Path) -> bool:
     with _open(path) as file:
         while block := file.read(1 << 20):
             tail = (tail + block)[-64:]
-    return tail.rstrip(b" \r\n").endswith(b'"')
+    return tail.rstrip().endswith(b'"')
