@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,15 @@ def log_rising(alpha: Any, count: Any) -> Array:
     return np.where(count > 0, rising, 0.0)
 
 
+def digamma_rise(x: Any, step: Any) -> Array:
+    """ψ(x + d) - ψ(x), right even where x is so large that the two agree in most digits."""
+    far = np.where(x > 200.0, x, 200.0)
+    end = far + step
+    series = np.log1p(step / far) + step / (2.0 * far * end) + (1.0 / far**2 - 1.0 / end**2) / 12.0
+    series = series - (1.0 / far**4 - 1.0 / end**4) / 120.0
+    return np.asarray(np.where(x > 200.0, series, digamma(x + step) - digamma(x)))
+
+
 def beta_quantile(alpha: Any, beta: Any, probability: Any) -> Array:
     """Quantile of Beta(α, β); of a normal where both are so large that the other is lost in rounding, or is NaN."""
     alpha, beta = np.asarray(alpha), np.asarray(beta)
@@ -82,19 +91,105 @@ def beta_quantile(alpha: Any, beta: Any, probability: Any) -> Array:
     return np.asarray(np.where(np.minimum(alpha, beta) > NORMAL_BETA, normal, betaincinv(alpha, beta, probability)))
 
 
+Objective = Callable[[Array], tuple[float, Array]]
+"""Value and gradient at parameters."""
+
+
 def maximise(
-    objective: Callable[[Array], tuple[float, Array]],
-    start: Any,
-    bounds: list[tuple[float | None, float | None]],
+    objective: Objective, start: Any, bounds: Sequence[tuple[float, float]], tolerance: float = 2.2e-9
 ) -> tuple[Array, float]:
-    """Climb to a maximum inside the bounds by quasi-Newton steps; `objective` returns value and gradient."""
+    """Climb to a maximum inside the bounds by quasi-Newton steps, until the value grows by less than its share."""
 
     def negative(x: Array) -> tuple[float, Array]:
         value, gradient = objective(x)
         return -value, -gradient
 
-    result = minimize(negative, np.asarray(start), jac=True, method="L-BFGS-B", bounds=bounds)
+    start, options = np.asarray(start), {"ftol": tolerance}
+    result = minimize(negative, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return result.x, -float(result.fun)
+
+
+def likeliest(
+    objective: Objective,
+    centre: Callable[[Array], float],
+    start: Sequence[float],
+    bounds: Sequence[tuple[float, float]],
+    limits: dict[int, float],
+    simpler: Sequence[tuple[dict[int, float], float]],
+    rounds: int = 2,
+) -> Array:
+    """Maximise over all parameters but the first, and compute that one, a centre, from the others, in turns.
+
+    Parameters that are as likely at their limits, {place: value}, are set to them. Simpler models, in which some
+    parameters have given values, are taken unless the others gain enough: [({place: value}, gain)].
+
+    A value is flat about its maximum, so that rounding decides where a climb ends. Slopes are not: the result is where
+    they are 0, whatever the order of rows.
+    """
+    best, pinned = np.array(start), dict[int, float]()
+    usual, jacobians = objective(best)[0], dict[tuple[int, ...], Array]()
+
+    def gained(x: Array) -> tuple[float, Array]:
+        value, slope = objective(x)
+        return value - usual, slope  # a climb stops by shares of the value, which large tables make large
+
+    def put(x: Array, values: dict[int, float]) -> Array:
+        return np.array([values.get(place, value) for place, value in enumerate(x)])
+
+    def climb(x: Array, pinned: dict[int, float]) -> tuple[Array, float]:
+        inside = [(pinned[place],) * 2 if place in pinned else limit for place, limit in enumerate(bounds, start=1)]
+        return maximise(gained, x, [(x[0], x[0]), *inside], tolerance=1e-8)
+
+    def settle(x: Array) -> Array | None:
+        inside = [place for place, (low, high) in enumerate(bounds, start=1) if low < x[place] < high]
+        free = tuple(place for place in inside if place not in pinned)
+        if not free:
+            return x
+        found, jacobians[free] = _to_zero_slopes(gained, x, list(free), jacobians.get(free))
+        return found
+
+    for number in range(rounds):
+        best[0] = pinned.get(0, centre(best))
+        settled = settle(best) if number else None
+        if settled is None:
+            best, value = climb(best, pinned)
+            ends = [({place: limit}, 1e-4) for place, limit in limits.items()]
+            for values, gain in [*ends, *(simpler if number == rounds - 1 else [])]:
+                if value - gained(put(best, values))[0] < gain:  # the climb has ended on the way there
+                    pinned |= values
+                    best = put(best, pinned)
+            settled = settle(best)
+        best = best if settled is None else settled
+    value, before = gained(best)[0], dict(pinned)
+    for values, gain in simpler:
+        if not values.keys() <= pinned.keys():
+            other, at = climb(put(best, values), pinned | values)
+            if value - at < gain:
+                best, value, pinned = other, at, pinned | values
+    settled = settle(best) if pinned != before else best
+    return best if settled is None else settled
+
+
+def _to_zero_slopes(
+    objective: Objective, x: Array, free: list[int], jacobian: Array | None
+) -> tuple[Array | None, Array]:
+    """Find where the slopes of some parameters are 0 by Broyden's method, if that is near, and their derivatives."""
+    value, slope = objective(x)
+    if jacobian is None:
+        little = 1e-5 * np.eye(len(x))[free]
+        jacobian = np.array([objective(x + move)[1] - slope for move in little])[:, free].T / 1e-5
+    found, slope, at, size = x.copy(), slope[free], value, 0.0
+    for number in range(20):
+        step = np.linalg.lstsq(jacobian, -slope, rcond=None)[0]
+        size = float(np.abs(step).max())
+        step /= max(1.0, size)
+        found[free] += step
+        at, gradient = objective(found)
+        missed = gradient[free] - slope - jacobian @ step
+        jacobian, slope = jacobian + np.outer(missed, step) / max(step @ step, TINY), gradient[free]
+        if size < 1e-9 or (size > 0.5 and number > 3):  # in a flat tail every step is as long
+            break
+    return (found if size < 1e-3 and at > value - 1e-6 else None), jacobian
 
 
 def small(shape: Array) -> Array:

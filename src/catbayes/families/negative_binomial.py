@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.optimize import root
-from scipy.special import betainccinv, betaincinv, digamma, xlogy
+from scipy.special import betainccinv, betaincinv, xlogy
 
 from catbayes.core.arrays import TINY, column, positive, where
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.families.arithmetic import left_over, log_rising, maximise, no_signal, small
+from catbayes.families.arithmetic import digamma_rise, left_over, likeliest, log_rising, no_signal, small
 from catbayes.families.family import Family, Normals, Random, Support
 
 SUMMED = 1 << 12
@@ -102,39 +100,28 @@ class BetaNegativeBinomial(Family):
         (count, events), same = np.unique(pairs, axis=1, return_inverse=True)
         times = np.bincount(same.reshape(-1))
         some = Moments(count, events / count, np.bincount(same.reshape(-1), seen.m2) / times)
-        usual = (
-            0.0  # what is likely at the start: the climb stops by shares of the value, which large counts make large
-        )
 
         def objective(x: Array) -> tuple[float, Array]:
             mean, strength, size = np.exp(x)
             prior, trials = cls(mean, strength, size), size * count
             a, b = prior._shapes()
-            after = _digamma_rise(a + trials, b + events)
-            by_a = size * strength * ((_digamma_rise(a, b) - after) @ times)
-            by_b = b * ((_digamma_rise(b, events) - _digamma_rise(a + b, trials + events)) @ times)
-            by_trials = (trials * (_digamma_rise(trials, events) - after)) @ times
+            after = digamma_rise(a + trials, b + events)
+            by_a = size * strength * ((digamma_rise(a, b) - after) @ times)
+            by_b = b * ((digamma_rise(b, events) - digamma_rise(a + b, trials + events)) @ times)
+            by_trials = (trials * (digamma_rise(trials, events) - after)) @ times
             squares, by_size = _squares(some, size)
-            slope = [0.0, by_a + by_b, by_a + by_trials + by_size @ times]  # the bounds pin the centre
-            return float((prior._totals(some) + squares) @ times) - usual, np.array(slope)
+            slope = [0.0, by_a + by_b, by_a + by_trials + by_size @ times]
+            return float((prior._totals(some) + squares) @ times), np.array(slope)
 
-        limits = np.log(
-            [max(float(total.mean[0]), TINY), no_signal(total.count[0]), sizes[1]]
-        )  # no signal, Poisson's counts
-        bounds = [(limits[0], limits[0]), (np.log(1e-6), limits[1]), (np.log(sizes[0]), limits[2])]
-        best = np.array([limits[0], min(np.log(10.0), limits[1]), np.log(np.clip(_size_by_moments(total), *sizes))])
-        usual = objective(best)[0]
-        for _ in range(2):
-            share = seen.count / (np.exp(best[1]) + seen.count)
-            centre = np.log(max(float((share * seen.mean).sum() / share.sum()), TINY))
-            bounds[0] = (centre, centre)
-            best, value = maximise(objective, [centre, *best[1:]], bounds)
-        for pinned, gain in (((0, 1), 1e-2), ((2,), 0.5)):  # what a signal and a size must gain
-            simpler = [(limits[i], limits[i]) if i in pinned else bounds[i] for i in range(3)]
-            other, at = maximise(objective, [limits[i] if i in pinned else best[i] for i in range(3)], simpler)
-            if value - at < gain:
-                best, value, bounds = other, at, simpler
-        best = _summit(lambda x: objective(x)[1], best, bounds)
+        def centre(x: Array) -> float:
+            share = seen.count / (np.exp(x[1]) + seen.count)
+            return float(np.log(max(float((share * seen.mean).sum() / share.sum()), TINY)))
+
+        largest, silent = np.log(sizes[1]), np.log(no_signal(total.count[0]))  # Poisson's counts, no signal
+        whole = np.log(max(float(total.mean[0]), TINY))
+        start = [whole, min(np.log(10.0), silent), np.log(np.clip(_size_by_moments(total), *sizes))]
+        bounds = [(np.log(1e-6), silent), (np.log(sizes[0]), largest)]
+        best = likeliest(objective, centre, start, bounds, {}, [({0: whole, 1: silent}, 1e-2), ({2: largest}, 0.5)])
         mean, strength, size = np.exp(best)
         return cls(mean, np.maximum(strength, HEAVIEST / size), size)
 
@@ -257,24 +244,6 @@ class BetaNegativeBinomial(Family):
         return np.asarray(value + log_rising(a, b) - log_rising(a + trials, b + events))
 
 
-def _summit(slope: Callable[[Array], Array], best: Array, bounds: list[tuple[float, float]]) -> Array:
-    """Where the slope is 0, from where a climb ended because the value hardly grew; the best as it is on a bound.
-
-    The value is flat about its maximum, so that rounding decides where a climb ends; the slope is not.
-    """
-    free = [number for number, (low, high) in enumerate(bounds) if low < best[number] < high]
-
-    def put(x: Array) -> Array:
-        found = best.copy()
-        found[free] = x
-        return found
-
-    if not free:
-        return best
-    found = root(lambda x: slope(put(x))[free], best[free], tol=1e-12)
-    return put(found.x) if np.abs(found.x - best[free]).max() < 0.1 else best
-
-
 def _sizes(total: Moments) -> tuple[float, float]:
     """The sizes to search between; from the second on counts are like Poisson's."""
     return 1e-4, 1e8 * max(float(total.mean[0]), 1.0)
@@ -301,10 +270,3 @@ def _squares(statistics: Moments, size: Any) -> tuple[Array, Array]:
 def _odds(a: Any, b: Any, probability: Any) -> Array:
     """Quantile of (1 - p) / p, where p ~ Beta(a, b); both parts have all their digits."""
     return np.asarray(betaincinv(b, a, probability) / betainccinv(a, b, probability))
-
-
-def _digamma_rise(x: Any, step: Any) -> Array:
-    """ψ(x + d) - ψ(x), right even where x is so large that the two agree in most digits."""
-    far = np.where(x > 1e4, x, 1e4)
-    series = np.log1p(step / far) + step / (2.0 * far * (far + step)) + (1.0 / far**2 - 1.0 / (far + step) ** 2) / 12.0
-    return np.asarray(np.where(x > 1e4, series, digamma(x + step) - digamma(x)))

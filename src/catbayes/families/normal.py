@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import digamma, gammaincinv, gammaln, ndtri, stdtr, stdtrit
+from scipy.special import gammaincinv, gammaln, ndtri, stdtr, stdtrit
 
 from catbayes.core.arrays import column, namespace, positive, precision, where
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.families.arithmetic import likeliest_strength, maximise, no_signal, small
+from catbayes.families.arithmetic import digamma_rise, likeliest, likeliest_strength, log_rising, no_signal, small
 from catbayes.families.family import Family, Normals, Random
 
 CERTAIN = 1e12
@@ -65,47 +65,37 @@ class NormalGamma(Family):
         The centre is the mean of the category means, each weighted by N_mv / (ν + N_mv). A maximum over the centre too
         would follow the bulk of a skewed target and not its mean.
         """
-        total = statistics.total()
+        total, seen = statistics.total(), statistics.take(np.flatnonzero(statistics.count > 0))
         shift, size = float(total.mean[0]), float(total.count[0])
         variance = float(total.m2[0]) / size
-        seen = statistics.count > 0
-        count, m2 = statistics.count[seen], statistics.m2[seen] / variance
-        mean = (statistics.mean[seen] - shift) / np.sqrt(variance)
-        standard = Moments(count, mean, m2)
+        count, mean, m2 = seen.count, (seen.mean - shift) / np.sqrt(variance), seen.m2 / variance
         unique, member = np.unique(count, return_inverse=True)
         times = np.bincount(member)
 
-        def prior(x: Array) -> NormalGamma:
-            strength, alpha, spread = np.exp(x[1:])
-            return NormalGamma(x[0], strength, alpha, alpha * spread)
-
         def objective(x: Array) -> tuple[float, Array]:
-            before = prior(x)
-            after = before.update(standard)
-            strength, alpha, beta = before.strength, before.alpha, before.beta
-            ratio = after.alpha / after.beta
-            gap, share = mean - before.centre, count / (strength + count)
-            by_strength = (0.5 * share - ratio * 0.5 * strength * (share * gap) ** 2).sum()
-            by_alpha = (times * (digamma(alpha + unique / 2.0) - digamma(alpha))).sum()
-            by_alpha += np.log(beta / after.beta).sum()
-            by_beta = (alpha / beta - ratio).sum()
-            risen = (times * (gammaln(alpha + unique / 2.0) - gammaln(alpha))).sum()  # one for each count, not category
-            value = float(risen + before._log_rest(after, count).sum())
-            gradient = [0.0, by_strength, alpha * by_alpha + beta * by_beta, beta * by_beta]
-            return value, np.array(gradient, dtype=np.float64)  # the bounds pin the centre, so its slope is not needed
+            strength, alpha, spread = np.exp(x[1:])
+            beta, share, gap = alpha * spread, count / (strength + count), mean - x[0]
+            more = (m2 + strength * share * gap**2) / 2.0  # β_mv - β
+            risen = times @ log_rising(alpha, unique / 2.0)  # one for each count, not for each category
+            rest = (alpha + count / 2.0) * np.log1p(more / beta) + np.log1p(count / strength) / 2.0
+            value = risen - rest.sum() - size / 2.0 * np.log(beta)
+            ratio = (alpha + count / 2.0) / (beta + more)
+            by_strength = (share - ratio * strength * (share * gap) ** 2).sum() / 2.0
+            by_alpha = alpha * (times @ digamma_rise(alpha, unique / 2.0) - np.log1p(more / beta).sum())
+            by_beta = ((alpha * more - beta * count / 2.0) / (beta + more)).sum()
+            return float(value), np.array([0.0, by_strength, by_alpha + by_beta, by_beta])
 
-        cap = np.log(no_signal(size))
-        bounds = [(-25.0, cap), (np.log(2.0), np.log(1e6)), (-25.0, 5.0)]
+        def centre(x: Array) -> float:
+            share = count / (np.exp(x[1]) + count)
+            return float((share * mean).sum() / share.sum())
+
+        silent, alike = np.log(no_signal(size)), np.log(1e6)  # one mean for all categories, and one variance
         within = np.log(np.clip(m2.sum() / size, 1e-8, 1.0))
-        best = np.array([0.0, np.log(min(10.0, size)), np.log(10.0), within])
-        for _ in range(2):
-            share = count / (np.exp(best[1]) + count)
-            centre = float((share * mean).sum() / share.sum())
-            best, value = maximise(objective, [centre, *best[1:]], [(centre, centre), *bounds])
-        # No signal means one mean for all categories; their variances may still differ.
-        flat, flat_value = maximise(objective, [0.0, cap, best[2], 0.0], [(0.0, 0.0), (cap, cap), *bounds[1:]])
-        found = prior(flat if value - flat_value < 1e-2 else best)
-        return cls(shift + np.sqrt(variance) * found.centre, found.strength, found.alpha, variance * found.beta)
+        start = [0.0, np.log(min(10.0, size)), np.log(10.0), within]
+        bounds = [(-25.0, silent), (np.log(2.0), alike), (-25.0, 5.0)]
+        best = likeliest(objective, centre, start, bounds, {2: alike}, [({0: 0.0, 1: silent}, 1e-2)])
+        strength, alpha, spread = np.exp(best[1:])
+        return cls(shift + np.sqrt(variance) * best[0], strength, alpha, variance * alpha * spread)
 
     def worth(self, strength: Any) -> Self:
         """Another ν; what is known of τ stays."""
@@ -213,12 +203,9 @@ class NormalGamma(Family):
 
     def log_marginal(self, statistics: Moments) -> Array:
         """Log Γ(α_mv) β^α √ν / (Γ(α) β_mv^α_mv √ν_mv (2π)^(N_mv / 2))."""
-        after = self.update(statistics)
-        return np.asarray(gammaln(after.alpha) - gammaln(self.alpha) + self._log_rest(after, statistics.count))
-
-    def _log_rest(self, after: NormalGamma, count: Array) -> Array:
-        """The same without the gamma functions."""
-        value = self.alpha * np.log(self.beta) - after.alpha * np.log(after.beta)
+        after, count = self.update(statistics), statistics.count
+        value = gammaln(after.alpha) - gammaln(self.alpha)
+        value = value + self.alpha * np.log(self.beta) - after.alpha * np.log(after.beta)
         return np.asarray(value - 0.5 * np.log1p(count / self.strength) - count / 2.0 * np.log(2.0 * np.pi))
 
 

@@ -11,7 +11,7 @@ from scipy.special import gammaincinv, logsumexp, ndtr, ndtri
 from catbayes.core.arrays import column, namespace, positive, precision
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.families.arithmetic import maximise, no_signal
+from catbayes.families.arithmetic import likeliest, no_signal
 from catbayes.families.family import Family, Normals, Random
 
 N_VARIANCES = 8
@@ -89,10 +89,9 @@ class RobustNormal(Family):
 
         The centre is the mean of the category means, each weighted as exactly as it is known.
         """
-        total = statistics.total()
+        total, seen = statistics.total(), statistics.take(np.flatnonzero(statistics.count > 0))
         shift, size = float(total.mean[0]), float(total.count[0])
         scale = np.sqrt(float(total.m2[0]) / size)
-        seen = statistics.take(np.flatnonzero(statistics.count > 0))
         count, mean, m2 = seen.count[:, None], (seen.mean[:, None] - shift) / scale, seen.m2[:, None] / scale**2
 
         def parts(x: Array) -> tuple[Array, Array, Array, Array, Array]:
@@ -113,23 +112,21 @@ class RobustNormal(Family):
             steps = (chance * by_variance).sum(axis=0)
             shape, little = float(np.exp(x[3])), 1e-4
             by_shape = np.log(_steps(shape * np.exp(little)) / _steps(shape * np.exp(-little))) / (2.0 * little)
-            slope = [0.0, (chance * by_spread).sum(), steps.sum(), steps @ by_shape]  # the bounds pin the centre
-            return float(value), np.array(slope)
+            return float(value), np.array([0.0, (chance * by_spread).sum(), steps.sum(), steps @ by_shape])
+
+        def centre(x: Array) -> float:
+            _, chance, _, _, whole = parts(x)
+            weight = (chance / whole).sum(axis=1, keepdims=True)
+            return float((weight * mean).sum() / weight.sum())
 
         several = seen.count > 1
         within = seen.m2[several] / (seen.count[several] - 1.0) / scale**2
         usual = float(np.median(within[within > 0])) if (within > 0).any() else 1.0
-        least = -np.log(no_signal(size))
-        bounds = [(least, 5.0), (-25.0, 5.0), (np.log(0.3), np.log(1e3))]
-        best = np.array([float(np.median(mean)), np.log(0.1 * usual), np.log(usual), np.log(USUAL_SHAPE)])
-        for _ in range(3):
-            _, chance, _, _, whole = parts(best)
-            weight = (chance / whole).sum(axis=1, keepdims=True)
-            centre = float((weight * mean).sum() / weight.sum())
-            best, value = maximise(objective, [centre, *best[1:]], [(centre, centre), *bounds])
-        flat, at = maximise(objective, [best[0], least, *best[2:]], [(best[0], best[0]), (least, least), *bounds[1:]])
-        if value - at < 1e-2:  # no signal
-            best = flat
+        least, alike = -np.log(no_signal(size)), np.log(1e3)  # one mean for all categories, and one variance
+        start = [float(np.median(mean)), np.log(0.1 * usual), np.log(usual), np.log(USUAL_SHAPE)]
+        bounds = [(least, 5.0), (-25.0, 5.0), (np.log(0.3), alike)]
+        best = likeliest(objective, centre, start, bounds, {3: alike}, [({1: least}, 1e-2)], rounds=3)
+        if best[1] == least:  # no signal
             best[1] = best[2] + least - np.log((1.0 / _steps(float(np.exp(best[3])))).mean())
         spread, variance, shape = np.exp(best[1:]).tolist()
         return cls.of(shift + scale * best[0], scale * np.sqrt(spread), scale**2 * variance, shape)
