@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test golden calibration fuzz coverage lint types layers docs check guard bench quality dist lowest interpreters mlflow integrations news clean
+.PHONY: demo reproduce test golden calibration fuzz coverage lint types layers docs check guard bench peers quality dist lowest interpreters mlflow integrations news clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -57,6 +57,9 @@ bench: $(VENV)/.dev  ## ratios against others, docs/speed.md; models too, with C
 
 quality: $(VENV)/.dev  ## scores against others, published folds and noise; needs CATBAYES_DATA, a day on two cores
 	OMP_NUM_THREADS=1 $(RUN)/python -m experiments.quality --all --folder results --page docs/quality.md
+
+peers: $(VENV)/.dev  ## scikit-learn's own tests of TargetEncoder on ours, with every difference and its reason; seconds
+	OMP_NUM_THREADS=1 $(RUN)/python tests/peers/run.py
 
 lowest:  ## the core tests with the lowest versions of dependencies, on the lowest Python; two minutes
 	.ci/smoke $(PYTHON) lowest

@@ -4,8 +4,8 @@
 and compares it with the plain loops of `reference`. `check_any_table` gives any table with any settings: the answer is
 finite and has its shape, or an `InputError` is raised; a failed call changes nothing.
 
-`python tests/fuzzing.py --seconds 3600` begins with the cases found before (`.hypothesis/`), and ends at the first
-finding, which Hypothesis reduces to a small one.
+`python tests/fuzzing.py --seconds 3600` begins with the failures of earlier runs, which are in `.hypothesis/` of the
+repository, and ends at the first new one, which Hypothesis reduces to a small one.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ import pandas
 import polars
 import pyarrow
 import pyarrow.parquet
-from hypothesis import HealthCheck, Phase, assume, settings
+from hypothesis import HealthCheck, assume, settings
 from hypothesis import given as hypothesis_given
 from hypothesis import strategies as st
+from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
@@ -43,6 +44,7 @@ import reference
 from catbayes import InputError, InputWarning, SamplingBayesianEncoder, Scaled, gather, load
 from catbayes.families import FAMILIES
 
+FAILURES = Path(__file__).parents[1] / ".hypothesis" / "examples"
 TRIED: Counter[str] = Counter()
 """How often each thing was done, for whoever wants to know."""
 
@@ -259,7 +261,7 @@ CELLS = {
     "bytes": st.binary(max_size=4),
     "tuples": st.tuples(st.integers(0, 3), ODD_TEXT),
 }
-NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.floats(-10, 10) | st.integers(-5, 5).map(float)
+NUMBERS = st.floats(-1e30, 1e30) | st.floats(-10, 10) | st.integers(-5, 5).map(float)
 Y = {
     "two": st.sampled_from([0, 1]),
     "words": st.sampled_from(["u", "v", "w", ""]),
@@ -381,9 +383,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=3600.0)
     end = time.monotonic() + parser.parse_args().seconds
+    how = {"database": DirectoryBasedExampleDatabase(FAILURES), "print_blob": True}
     while time.monotonic() < end:
-        try_tables(300, phases=list(Phase), print_blob=True)
-        try_lives(60, phases=list(Phase), print_blob=True)
+        try_tables(300, **how)
+        try_lives(60, **how)
     print(dict(TRIED))
 
 

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from catbayes.datasets import make_transactions
-from experiments import public
 
 TARGETS = ("fraud", "outcome", "amount", "visits")
 LABELS = ["disputed", "fraud", "paid"]
@@ -52,23 +51,3 @@ def test_a_seed_gives_the_same_columns_for_every_target(drawn):
     pd.testing.assert_frame_equal(drawn["amount"].table, columns.drop(columns="amount"))
     np.testing.assert_array_equal(drawn["amount"].y, columns["amount"])
     assert not make_transactions(random_state=1).table["merchant"].equals(columns["merchant"])
-
-
-# Name: rows, columns, task, levels of the categorical columns; missing values are no level.
-PUBLISHED = {
-    "adult": (32_561, 14, "binary", (8, 16, 7, 14, 6, 5, 2, 41)),
-    "amazon": (32_769, 9, "binary", (7518, 4243, 128, 177, 449, 343, 2358, 67, 343)),
-    "bike_sharing": (17_379, 12, "count", (4, 2, 12, 24, 2, 7, 2, 4)),
-    "car": (1_728, 6, "multiclass", (4, 4, 4, 3, 3, 3)),
-    "employee_salaries": (9_228, 6, "regression", (2, 37, 694, 2, 443)),
-    "insurance": (1_338, 6, "regression", (2, 2, 4)),
-    "mercedes": (4_209, 376, "regression", (47, 27, 44, 7, 4, 29, 12, 25)),
-    "nursery": (12_960, 8, "multiclass", (3, 5, 4, 4, 3, 2, 3, 3)),
-}
-
-
-@pytest.mark.parametrize("name", public.NAMES)
-def test_public_tables_have_their_published_sizes(data_folder, name):
-    data = public.load(name)
-    levels = tuple(data.table[column].nunique() for column in data.categorical)
-    assert (*data.table.shape, data.task, levels) == PUBLISHED[name]

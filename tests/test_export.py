@@ -1,7 +1,6 @@
 """Encoders in SQL and ONNX: a query and a graph give the numbers of `transform`."""
 
 import datetime
-import importlib
 import re
 import sqlite3
 import subprocess
@@ -158,26 +157,6 @@ def test_a_graph_gives_what_transform_gives(encoder):
     train, new = (table[GRAPHED].with_columns(complete) for table in (TRAIN, NEW))
     encoder.fit(train, TARGETS[encoder.family])
     np.testing.assert_array_equal(by_onnx(encoder.to_onnx(), new), encoder.transform(new))
-
-
-COLLATED = {"sqlite": ("sqlite3", "TEXT COLLATE NOCASE"), "duckdb": ("duckdb", "VARCHAR COLLATE NOCASE")}
-
-
-@pytest.mark.parametrize("dialect", COLLATED)
-def test_a_column_that_ignores_case_gives_each_row_once(dialect):
-    spellings = ["Oslo", "oslo", "OSLO"]
-    train = polars.DataFrame({"city": spellings * 4, "shop": ["a", "b"] * 6})
-    encoder = SamplingBayesianEncoder(prior=Scaled(0), interactions=[("city", "shop")])
-    encoder.fit(train, [0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 1])
-    library, kind = COLLATED[dialect]
-    connection = importlib.import_module(library).connect(":memory:")
-    connection.execute(f"CREATE TABLE rows (city {kind}, shop {kind})")
-    connection.executemany("INSERT INTO rows VALUES (?, ?)", train.unique().rows())
-    found = connection.execute(encoder.to_sql(dialect)).fetchall()
-    connection.close()
-    assert len(found) == 6
-    asked = polars.DataFrame([row[:2] for row in found], schema=train.schema, orient="row")
-    np.testing.assert_allclose([row[2:] for row in found], encoder.transform(asked), rtol=1e-12)
 
 
 def test_nan_in_a_parquet_file_is_missing(tmp_path):

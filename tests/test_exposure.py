@@ -90,19 +90,6 @@ def test_exposure_is_a_rate_with_a_weight():
     )
 
 
-def test_a_training_draw_comes_from_the_other_events_in_the_other_units():
-    """The average of many draws of a row is (α + Σ y) / (β + Σ e) over the other rows of its category."""
-    rows, n_draws = slice(0, 12), 3000
-    encoder = make(temperature=1.0, missing="prior")
-    draws = encoder.fit_draws(X[rows], Y[rows], exposure=E[rows])
-    features = np.stack([draws.features(k)[:, 0] for k in range(n_draws)]).astype(float)
-    for row, city in enumerate(X["city"][rows]):
-        others = [m for m in range(12) if X["city"][m] == city and m != row]
-        alpha, beta = 3.0 + Y[others].sum(), 2.0 + E[others].sum()
-        error = np.sqrt(alpha) / beta / np.sqrt(n_draws)
-        assert features[:, row].mean() == pytest.approx(alpha / beta, abs=5 * error)
-
-
 BAD = {
     "zero": (
         np.where(Y > 3, 0.0, E),

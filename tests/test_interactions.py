@@ -9,15 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lightgbm import LGBMClassifier
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from catbayes import (
     InputError,
     SamplingBayesianEncoder,
-    SamplingClassifier,
     Scaled,
-    recommended_encoder,
 )
 from catbayes.families import BetaBernoulli
 
@@ -164,24 +161,6 @@ def test_auto_finds_the_planted_interaction_and_hardly_any_other(family, seed):
     assert best["gain"] > 50
     assert all(other["gain"] < 5 for other in rest)
     assert sum(other["kept"] for other in rest) <= 4
-
-
-def test_a_linear_model_learns_an_interaction():
-    random = np.random.default_rng(0)
-    table = pd.DataFrame(random.choice(list("abcdefgh"), (4_000, 2)), columns=["one", "other"])
-    y = (table["one"].map(ord) + table["other"].map(ord)) % 2
-    single = SamplingClassifier(
-        LogisticRegression(), recommended_encoder(LogisticRegression(), interactions=None), random_state=0
-    )
-    single.fit(table[:3_000], y[:3_000])
-    model = SamplingClassifier(
-        LogisticRegression(), recommended_encoder(LogisticRegression(), keep_categories=None), random_state=0
-    )
-    model.fit(table[:3_000], y[:3_000])
-    assert single.score(table[3_000:], y[3_000:]) < 0.6
-    assert model.score(table[3_000:], y[3_000:]) > 0.99
-    assert model.get_feature_names_out().tolist() == ["one", "other", "one&other"]
-    assert list(model.by_column(model.coef_)) == ["one", "other", ("one", "other")]
 
 
 @pytest.mark.calibration

@@ -121,15 +121,6 @@ def test_a_new_category_is_covered_where_noise_differs_and_none_was_held_out(cal
     assert np.concatenate(covered).mean() == pytest.approx(0.9, abs=0.05)
 
 
-def test_targets_with_one_long_tail_have_short_intervals():
-    random = np.random.default_rng(0)
-    X, y = pandas.DataFrame({"shop": random.choice(list("abcdef"), 6_000)}), random.exponential(size=6_000)
-    model = calibrated().fit(X[:3_000], y[:3_000])
-    bounds = model.predict_interval(X[3_000:])
-    assert inside(bounds, y[3_000:]).mean() == pytest.approx(0.9, abs=0.02)
-    assert width(bounds).mean() < 0.9 * width(model.predict_quantiles(X[3_000:], [0.05, 0.95]).T).mean()
-
-
 def test_draws_of_targets_have_the_quantiles_that_are_predicted(shops):
     model, new, *_ = shops
     levels = [0.1, 0.25, 0.5, 0.75, 0.9]

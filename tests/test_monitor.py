@@ -75,23 +75,6 @@ def test_weights_of_a_batch_are_no_rows(at_fit, now):
     assert 0 in monitor(encoder, np.zeros((400, 1), dtype=int), np.tile([0, 1], 200)).changed()
 
 
-def test_exposure_of_a_batch_says_more_of_its_rates():
-    random, codes = np.random.default_rng(0), np.repeat(np.arange(N_CATEGORIES), 200)
-    encoder = SamplingBayesianEncoder("all", family="poisson")
-    encoder.fit(codes[:, None], random.poisson(5.0, len(codes)), exposure=np.full(len(codes), 5.0))
-    batch, alarms = np.repeat(np.arange(N_CATEGORIES), 20), 0
-    for _ in range(100):
-        y = random.poisson(100.0, len(batch))
-        alarms += monitor(encoder, batch[:, None], y, exposure=np.full(len(batch), 100.0)).alarms.any()
-    assert alarms <= 3
-    y = random.poisson(np.where(batch == 0, 120.0, 100.0))
-    found = monitor(encoder, batch[:, None], y, exposure=np.full(len(batch), 100.0))
-    assert 0 in found.changed()
-    assert found.frame()["chance"].is_monotonic_increasing  # the surest first
-    assert found.rows == pytest.approx(400)
-    assert found.counts.tolist() == [2_000.0] * N_CATEGORIES
-
-
 @pytest.mark.parametrize("family", ["bernoulli", "binomial", "poisson", "negative_binomial", "normal", "robust"])
 def test_a_doubled_rate_is_found_within_200_rows_and_no_other(family):
     random = np.random.default_rng(1)

@@ -13,7 +13,6 @@ from catbayes import (
     InputError,
     Ordered,
     SamplingBayesianEncoder,
-    Scaled,
     encode,
 )
 
@@ -42,15 +41,6 @@ def saved(fitted):
     file = io.BytesIO()
     fitted.save(file)
     return catbayes.load(file)
-
-
-def test_a_precision_is_the_same_in_training_as_in_prediction():
-    """The mean of a category comes from other folds, and is as precise as all rows make it."""
-    table, y = pandas.DataFrame({"city": ["a"] * 200 + ["b"] * 20}), np.tile([0, 1], 110)
-    one = SamplingBayesianEncoder(mapping="mean_precision", prior=Scaled(1e-9), random_state=0)
-    trained, new = one.fit_transform(table, y)[:, 1], one.transform(table)[:, 1]
-    np.testing.assert_allclose(trained[:200], new[:200], rtol=0.02)
-    assert (trained[200:] < 0.2 * new[:20]).all()
 
 
 def test_each_way_gives_features_of_its_own():

@@ -13,7 +13,7 @@ from experiments import effort, table
 from experiments.__main__ import command
 from experiments.effort import FULL, TINY
 from experiments.holdout import Holdout
-from experiments.methods import LeaveOneOut, Sampling, _Draws, seeds
+from experiments.methods import Sampling, _Draws
 from experiments.paper import TABLES
 from experiments.run import EXPERIMENTS, reproduce
 from experiments.trials import Store, digest
@@ -66,17 +66,6 @@ def test_real_tables_have_the_shape_in_the_paper(data_folder):
     assert X.shape == (4_209, 376 - 12 - 45)
     assert len({flags[column].to_numpy().tobytes() for column in flags}) == flags.shape[1]
     assert y.mean() == pytest.approx(100.67, abs=0.005)
-
-
-@pytest.mark.parametrize("train_on", ["left out", "means"])
-def test_leave_one_out_encodes_as_category_encoders(rows, train_on):
-    from category_encoders import LeaveOneOutEncoder
-
-    X, y, _ = rows
-    fitted = LeaveOneOut(0.05, 4, 99, 2, train_on).fit(X[:180], y[:180], ["a", "b"], 7, 3)
-    encoder = LeaveOneOutEncoder(cols=["a", "b"], sigma=0.05, random_state=seeds(3)[0]).fit(X[:180], y[:180])
-    np.testing.assert_allclose(fitted.encode(X[180:])[0], encoder.transform(X[180:]).to_numpy())
-    assert sum(fitted.importance().values()) == pytest.approx(1.0)
 
 
 def test_draws_of_a_probability_have_the_posterior_of_the_paper(rows):

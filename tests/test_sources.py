@@ -228,23 +228,3 @@ def test_nan_and_null_are_one_category_and_both_zeros_another(target, weight, tm
     same_statistics(found, gather(polars.from_arrow(table).lazy(), ["k"], target, weight=weight))
     for engine in FILE_ENGINES:
         same_statistics(found, gather(tmp_path / "t.parquet", ["k"], target, weight=weight, engine=engine))
-
-
-UNUSABLE = {
-    "target": ("'y' is missing in", {"target": "y"}),
-    "weight": ("sample_weight is missing", {"target": "whole", "weight": "y"}),
-    "exposure": ("exposure is missing", {"target": "whole", "exposure": "y", "family": "poisson"}),
-}
-
-
-@pytest.mark.parametrize("source", ["DuckDB relation", "ibis", *FILE_ENGINES])
-@pytest.mark.parametrize("case", UNUSABLE)
-def test_nan_is_found_though_the_statistics_of_a_file_leave_it_out(case, source, tmp_path):
-    """Polars and pyarrow write the smallest and the largest number of a Parquet file, and not that there is NaN."""
-    message, given = UNUSABLE[case]
-    y = np.array([0.5, 1.5, np.nan, 3.5])
-    table = pyarrow.table({"city": ["Oslo", "Oslo", "Rome", "Rome"], "y": y, "whole": [1, 2, 3, 4]})
-    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
-    opened = LAZY[source](TABLE, tmp_path) if source in LAZY else tmp_path / "t.parquet"
-    with pytest.raises(InputError, match=message):
-        gather(opened, ["city"], **given, engine=source if source in FILE_ENGINES else "auto")

@@ -149,19 +149,6 @@ def test_a_pipeline_fits_predicts_and_survives_a_round_trip(spark, frame, tmp_pa
     assert loaded.stages[0].encoder.posteriors_["city"]["count"].sum() == TABLE["weight"].sum()
 
 
-def test_outputs_may_be_named_and_several_become_a_vector(frame):
-    from catbayes.spark import BayesianEncoder
-
-    stage = BayesianEncoder(inputCols=["city"], labelCol="categorical", outputCols=["c"], prior="0.01")
-    row = stage.fit(frame).transform(frame.limit(1)).first()
-    assert len(row["c"]) == 3
-    assert sum(row["c"]) == pytest.approx(1.0)
-    single = BayesianEncoder(
-        inputCols=["city", "zip"], labelCol="normal", outputCols=["c", "z"], nDraws=1, rowIdCol="id"
-    )
-    assert isinstance(single.fit(frame).transform(frame.limit(1)).first()["z"], float)
-
-
 def test_values_that_are_refused_end_the_job(frame):
     from pyspark.errors import PythonException
 

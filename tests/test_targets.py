@@ -7,7 +7,6 @@ import pyarrow
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 
@@ -96,19 +95,6 @@ def test_targets_and_weights_may_be_columns_of_the_table():
     assert list(encoder.feature_names_in_) == list(X.columns)
     weighted = make().fit(X.assign(w=2.0), Y, sample_weight="w")
     same(weighted.transform(X), make().fit(X, Y, np.full(N_ROWS, 2.0)).transform(X))
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_keep_the_types_of_columns_that_pass_through(library):
-    table = X if library == "pandas" else polars.from_pandas(X)
-    encoder = make().set_output(transform=library)
-    for features in (encoder.fit_transform(table, Y), encoder.transform(table)):
-        assert list(features.columns) == encoder.get_feature_names_out().tolist()
-        assert features["day"].dtype == table["day"].dtype
-        assert features["rooms"].dtype == table["rooms"].dtype
-    same(features["city_price"].to_numpy(), make().fit(X, Y).transform(X)[:, 0].astype(float))
-    inside = make_column_transformer((make(), ["city"]), remainder="passthrough").set_output(transform=library)
-    assert inside.fit_transform(X.drop(columns="day"), Y).shape == (N_ROWS, 7)
 
 
 def test_weights_groups_and_exposure_reach_every_target():
