@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 export SCIPY_ARRAY_API ?= 1
 
-.PHONY: demo reproduce test golden calibration fuzz coverage lint types layers docs check guard bench peers quality dist lowest interpreters mlflow integrations news clean
+.PHONY: demo reproduce test golden calibration fuzz coverage lint docs check guard bench peers quality dist lowest interpreters mlflow integrations news clean
 
 demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
@@ -30,14 +30,10 @@ coverage: $(VENV)/.dev  ## lines and branches of src that the tests run, twice a
 	OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n auto -m "not calibration" --cov --cov-branch --cov-report= tests src
 	$(RUN)/python -m coverage report --skip-covered
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev  ## style, types and layers
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
-
-types: $(VENV)/.dev
 	$(RUN)/mypy
-
-layers: $(VENV)/.dev
 	$(RUN)/lint-imports
 
 docs: $(VENV)/.dev  ## every code block and example runs, and the pages are built: build/docs/index.html
@@ -45,7 +41,7 @@ docs: $(VENV)/.dev  ## every code block and example runs, and the pages are buil
 	OMP_NUM_THREADS=1 $(RUN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	$(RUN)/python docs/check.py build/docs
 
-check: test lint types layers docs
+check: test lint docs
 
 BASE ?= HEAD
 
