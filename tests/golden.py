@@ -804,7 +804,7 @@ def _hash(text: str) -> str:
 
 
 def _short(number: Any) -> Any:
-    """Twelve digits; what is no number is told by a word."""
+    """Round to twelve digits; NaN and infinities become words."""
     return float(f"{number:.12g}") if np.isfinite(number) else str(number)
 
 
@@ -818,28 +818,28 @@ def run(name: str) -> dict[str, dict[str, Any]]:
     return {key: fingerprint(value) for key, value in named}
 
 
-def kept_numbers(entry: dict[str, Any]) -> Any:
+def stored_numbers(entry: dict[str, Any]) -> Any:
     """The sum and the entries of a fingerprint."""
     return np.array([float(number) for number in (entry["sum"], *entry["entries"])])
 
 
-def near(kept: dict[str, Any], found: dict[str, Any]) -> bool:
+def near(stored: dict[str, Any], found: dict[str, Any]) -> bool:
     """Whether two answers are the same but for the rounding of other machines."""
-    if any(kept[part] != found[part] for part in ("type", "shape", "words") if part in kept):
+    if any(stored[part] != found[part] for part in ("type", "shape", "words") if part in stored):
         return False
-    tolerance = SINGLE if kept["type"] == "f4" else RELATIVE
-    return np.allclose(kept_numbers(found), kept_numbers(kept), tolerance, ABSOLUTE, equal_nan=True)
+    tolerance = SINGLE if stored["type"] == "f4" else RELATIVE
+    return np.allclose(stored_numbers(found), stored_numbers(stored), tolerance, ABSOLUTE, equal_nan=True)
 
 
-def differences(name: str, kept: dict[str, Any], found: dict[str, Any], same: Any = operator.eq) -> list[str]:
+def differences(name: str, stored: dict[str, Any], found: dict[str, Any], same: Any = operator.eq) -> list[str]:
     """What differs between two runs of a setting: bit for bit, or by more than `near`."""
-    told = [f"{name}: {key}: {'no longer there' if key in kept else 'new'}" for key in kept.keys() ^ found.keys()]
-    for key in kept.keys() & found.keys():
-        old, new = kept[key], found[key]
+    report = [f"{name}: {key}: {'no longer there' if key in stored else 'new'}" for key in stored.keys() ^ found.keys()]
+    for key in stored.keys() & found.keys():
+        old, new = stored[key], found[key]
         if not same(old, new):
             parts = [part for part in ("shape", "type", "sum", "entries", "sha256") if old[part] != new[part]]
-            told.append(f"{name}: {key}: {parts[0]} {old[parts[0]]} → {new[parts[0]]}")
-    return sorted(told)
+            report.append(f"{name}: {key}: {parts[0]} {old[parts[0]]} → {new[parts[0]]}")
+    return sorted(report)
 
 
 def read() -> dict[str, Any]:
@@ -865,7 +865,7 @@ def main() -> int:
     unknown = [name for name in asked.names if name not in SETTINGS]
     if unknown:
         parser.error(f"no setting {unknown[0]!r}; there are {', '.join(SETTINGS)}")
-    kept, told, names = read(), [], asked.names or list(SETTINGS)
+    stored, report, names = read(), [], asked.names or list(SETTINGS)
     start = time.perf_counter()
     for name in names:
         if not can_run(name):
@@ -873,21 +873,21 @@ def main() -> int:
             continue
         found = run(name)
         if asked.write:
-            kept["settings"][name] = found
-        elif name not in kept["settings"]:
-            told.append(f"{name}: not written down yet")
+            stored["settings"][name] = found
+        elif name not in stored["settings"]:
+            report.append(f"{name}: not written down yet")
         else:
-            told += differences(name, kept["settings"][name], found)
+            report += differences(name, stored["settings"][name], found)
     if asked.write:
-        settings = {name: kept["settings"][name] for name in SETTINGS if name in kept["settings"]}
+        settings = {name: stored["settings"][name] for name in SETTINGS if name in stored["settings"]}
         FILE.write_text(as_json({"libraries": libraries(), "settings": settings}), encoding="utf-8")
     if not asked.names and not asked.write:
-        told += [f"{name}: no longer there" for name in kept["settings"] if name not in SETTINGS]
-    print(*told, sep="\n", end="\n" if told else "")
-    if told and kept["libraries"] != libraries():
-        print(f"written with {kept['libraries']}\nand this is {libraries()}")
-    print(f"{len(names)} settings, {len(told)} differences, {time.perf_counter() - start:.0f} s")
-    return 1 if told else 0
+        report += [f"{name}: no longer there" for name in stored["settings"] if name not in SETTINGS]
+    print(*report, sep="\n", end="\n" if report else "")
+    if report and stored["libraries"] != libraries():
+        print(f"written with {stored['libraries']}\nand this is {libraries()}")
+    print(f"{len(names)} settings, {len(report)} differences, {time.perf_counter() - start:.0f} s")
+    return 1 if report else 0
 
 
 def as_json(record: dict[str, Any]) -> str:

@@ -121,7 +121,7 @@ def test_categories_do_not_depend_on_the_library(kind):
         assert len({value for (value,) in features[0]}) == 3
 
 
-def test_mixed_objects_are_told_apart_in_an_order_of_their_own():
+def test_mixed_objects_are_distinct_and_sorted():
     cells = as_objects(["1", 1, 2.5, ("a", 1), None, b"1", datetime.date(2024, 1, 1), "1"])
     assert len(categories_of(cells)) == 6
     assert categories_of(cells[::-1]) == categories_of(cells)

@@ -66,7 +66,7 @@ def test_terms_solve_the_mixed_model_equations_of_all_rows_and_of_some(limits, m
 
 @pytest.mark.calibration
 @pytest.mark.parametrize("nested", [False, True], ids=["crossed", "nested"])
-def test_true_effects_lie_in_their_intervals_as_often_as_these_say(nested):
+def test_intervals_of_effects_cover_the_truth(nested):
     """Ranks of the true effects in their posteriors are uniform: a fifth in each fifth."""
     ranks = []
     for seed in range(30):
@@ -147,7 +147,7 @@ def test_effects_are_found_on_the_scale_of_the_target(kind):
     assert np.mean(((found["effect"] - told) / found["effect_sd"]) ** 2) < 2.0
 
 
-def test_training_rows_are_not_told_their_own_target():
+def test_effects_exclude_the_own_target_of_training_rows():
     """Pure noise, rare categories: a forest of deep trees learns nothing from effects that it could not without."""
     random = np.random.default_rng(0)
     for rows in (1, 2, 4, 40):
@@ -214,7 +214,7 @@ def test_a_file_and_a_query_have_the_same_effects():
     np.testing.assert_allclose(graph, encoder.transform(X)[:, places], rtol=1e-12)
 
 
-def test_what_cannot_have_effects_says_so():
+def test_updates_of_effects_raise_an_error():
     X, y, _ = frame(7)
     encoder = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, y)
     for call in (
@@ -256,7 +256,7 @@ def imports(seed, slopes=1.0, n_rows=6_000, n_categories=600):
     return pd.DataFrame({"category": category.astype(str), "x": x, "other": random.normal(size=n_rows)}), y, own
 
 
-def test_slopes_are_found_with_the_doubt_that_they_say():
+def test_slopes_are_found_with_their_standard_errors():
     X, y, (_, truth) = imports(0)
     encoder = SamplingBayesianEncoder(effects={"category": ["x"]}, random_state=0).fit(X, y)
     found = encoder.posteriors_["category"].query("kind == 'seen'")
@@ -304,7 +304,7 @@ def test_slopes_go_to_files_and_not_to_queries():
         encoder.to_sql()
 
 
-def test_of_hundreds_of_columns_those_that_tell_of_the_target_have_effects_and_noise_has_none():
+def test_of_hundreds_of_columns_the_informative_ones_have_effects():
     random = np.random.default_rng(0)
     slots = random.integers(0, 8, (800, 300))
     truth = random.normal(size=8)

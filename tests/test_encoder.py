@@ -81,7 +81,7 @@ def test_many_draws_average_to_the_posterior_without_the_row(family, n_rows):
 
 
 @pytest.mark.parametrize("settings", [{}, {"own_target": "cross_fit"}, {"mapping": "mean_precision"}], ids=str)
-def test_a_rows_own_target_has_no_part_in_its_training_features(settings):
+def test_training_features_exclude_the_own_target(settings):
     codes, y, _ = make_table("bernoulli", 300)
     X = codes[:, None]
     encoder = SamplingBayesianEncoder("all", prior=BetaBernoulli(2, 2), random_state=0, **settings)
@@ -169,7 +169,7 @@ def test_weight_two_is_the_row_twice(family):
     np.testing.assert_allclose(zero.transform(X), weighted.transform(X), rtol=1e-6)
 
 
-def test_missing_is_a_category_or_not_as_told():
+def test_missing_values_follow_the_policy():
     X = np.array([["a"], ["a"], [None], [None], [None], ["b"]], dtype=object)
     y = [0, 1, 1, 1, 1, 0]
     prior = BetaBernoulli(1, 1)
@@ -292,7 +292,7 @@ def test_training_draws_are_those_of_fit_transform_and_augment():
 
 @pytest.mark.parametrize("as_array", [False, True])
 @pytest.mark.parametrize("how", ["train", "sample", "row_id"])
-def test_encoders_of_one_seed_beside_each_other_draw_apart(how, as_array):
+def test_encoders_of_one_seed_draw_independently(how, as_array):
     """In a ColumnTransformer each has one column, the first of its own table."""
     random = np.random.default_rng(0)
     X = pandas.DataFrame({name: random.integers(0, 30, 3_000).astype(str) for name in ("city", "shop")})

@@ -71,7 +71,7 @@ def test_target_and_weights_may_be_named_as_for_an_encoder(library):
     assert model.feature_names_in_.tolist() == X.columns.tolist()
 
 
-def test_a_table_without_categories_is_fitted_as_it_is_and_says_so():
+def test_a_table_without_categories_is_fitted_with_a_warning():
     X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
     for table in (X, pandas.DataFrame(X, columns=["a", "b"])):
         with pytest.warns(InputWarning, match=r"nothing to encode.*columns=\["):

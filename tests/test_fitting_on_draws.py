@@ -130,7 +130,7 @@ def test_a_row_of_weight_zero_does_not_count(fit_with):
 
 
 @pytest.mark.parametrize("fit_with", WAYS)
-def test_verbose_tells_how_far_it_is_and_silence_is_the_default(fit_with, capsys):
+def test_verbose_prints_progress_and_silence_is_the_default(fit_with, capsys):
     X, y = make_table(200)
     model = SamplingRegressor(RandomForestRegressor(10), fit_with=fit_with, n_draws=3)
     model.fit(X, y)

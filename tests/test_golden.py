@@ -4,16 +4,16 @@ import pytest
 
 import golden
 
-KEPT = golden.read()
+STORED = golden.read()
 
 
 def test_every_setting_is_written_down():
-    assert list(KEPT["settings"]) == list(golden.SETTINGS)
+    assert list(STORED["settings"]) == list(golden.SETTINGS)
 
 
 @pytest.mark.parametrize("name", golden.SETTINGS)
 def test_answers_are_as_they_were(name, request):
     if name in golden.TORCH:
         request.getfixturevalue("torch")
-    told = golden.differences(name, KEPT["settings"][name], golden.run(name), golden.near)
-    assert not told, (told, f"written with {KEPT['libraries']}, and this is {golden.libraries()}")
+    found = golden.differences(name, STORED["settings"][name], golden.run(name), golden.near)
+    assert not found, (found, f"written with {STORED['libraries']}, and this is {golden.libraries()}")

@@ -124,7 +124,7 @@ def saved(fitted):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", ["line", "ring", "bins", "parents in columns", "spellings", "sets"])
-def test_rare_categories_are_known_better_than_by_their_names(name, family):
+def test_kinds_estimate_rare_categories_better(name, family):
     """In small tables, means of categories correlate more with what they are means of."""
     scores, make = {"plain": [], "linked": []}, KINDS[name][1]
     for seed in range(4):
@@ -247,7 +247,7 @@ def test_ranks_of_the_truth_among_draws_are_uniform(name):
 # --------------------------------------------------------------------------------- levels in an order
 
 
-def test_levels_without_rows_are_known_from_adjacent_ones_and_a_ring_is_closed():
+def test_levels_without_rows_are_estimated_from_adjacent_ones():
     table = pd.DataFrame({"c": np.repeat([0, 1, 2, 12, 13, 14, 22], 60)})
     y = np.where(table["c"].isin([12, 13, 14]), 9.0, 1.0) + np.random.default_rng(0).normal(size=len(table))
     new = pd.DataFrame({"c": [13, 11, 7, 23]})
@@ -384,7 +384,7 @@ def test_missing_children_go_by_the_policy(missing):
     assert fitted.transform(row)[0, 0] == pytest.approx(expected)
 
 
-def test_a_table_of_parents_is_as_good_as_columns_and_knows_unseen_children():
+def test_a_table_of_parents_equals_columns_and_places_unseen_children():
     table, effect = towns(3_000)
     y, places = target("bernoulli", effect), table.drop_duplicates("c")
     expected = encoder("parents in columns", columns=["c"]).fit(table, y).transform(table)[:, 0].astype(float)
@@ -435,7 +435,7 @@ def test_unseen_spellings_are_encoded_by_what_they_resemble():
 # ------------------------------------------------------------------------------- sets, and shared columns
 
 
-def test_sets_have_neither_order_nor_repeats_in_any_library_and_unseen_ones_are_known_from_members():
+def test_sets_have_neither_order_nor_repeats_and_unseen_ones_are_encoded_by_members():
     table, effect = carts(600)
     y = target("normal", effect)
     fitted = SamplingBayesianEncoder(kinds={"c": Tags(";")}, random_state=0).fit(table, y)
@@ -450,7 +450,7 @@ def test_sets_have_neither_order_nor_repeats_in_any_library_and_unseen_ones_are_
     np.testing.assert_allclose(fitted.sample(new, 800)[:, :, 0].mean(axis=0), found, rtol=1e-6, atol=0.15)
 
 
-def test_a_team_that_was_never_at_home_is_known_from_its_games_away():
+def test_a_team_that_was_never_at_home_is_estimated_from_its_games_away():
     random = np.random.default_rng(0)
     skill, home, away = 3.0 * random.normal(size=40), random.integers(0, 39, 3_000), random.integers(0, 40, 3_000)
     away = np.where(away == home, 39, away)  # team 39 is never at home

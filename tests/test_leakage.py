@@ -141,7 +141,7 @@ def test_counts_that_vary_more_than_poissons_do_not_give_the_target_back(mean):
 
 
 @pytest.mark.parametrize("kind", ["codes", "one_hot"])
-def test_beside_one_of_many_categories_a_row_knows_those_before_it_only(kind):
+def test_with_many_category_outputs_a_row_uses_earlier_rows_only(kind):
     random = np.random.default_rng(0)
     city, rate = np.tile([f"c{n}" for n in range(100)], 4), np.tile(random.choice([0.3, 0.7], 100), 4)
     y = random.binomial(1, rate)

@@ -69,7 +69,7 @@ def members(averaged):
 
 
 @pytest.mark.parametrize("case", [walk(False), walk(True), tree(), members(False), members(True)], ids=lambda c: c[1])
-def test_the_prior_of_a_category_is_what_a_dense_normal_model_says_of_it_without_its_own_rows(case):
+def test_priors_of_linked_categories_equal_a_dense_normal_model(case):
     index, links, strengths, covariance = case
     own = np.append(COUNTS, np.zeros(index.n_slots - 6))
     means = np.where(own > 0, MEAN + np.random.default_rng(0).normal(size=len(own)), 0.0)
@@ -89,7 +89,7 @@ def test_the_prior_of_a_category_is_what_a_dense_normal_model_says_of_it_without
 
 
 @pytest.mark.parametrize("opposed", [False, True])
-def test_the_prior_of_a_role_is_what_a_dense_normal_model_says_of_the_other_roles(opposed):
+def test_priors_of_roles_equal_a_dense_normal_model(opposed):
     random, sign = np.random.default_rng(0), -1.0 if opposed else 1.0
     index = Shared(opposed).index(index_of(range(4)), "home")
     counts = random.integers(1, 5, (2, 4)).astype(float)

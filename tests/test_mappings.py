@@ -66,7 +66,7 @@ def test_outputs_are_named_and_the_expectation_averages_the_draws(family, mappin
     assert (gap <= 5 * error + strata + 1e-9 * np.abs(average)).all()
 
 
-def test_weight_of_evidence_is_zero_where_nothing_is_known():
+def test_weight_of_evidence_of_an_unseen_category_is_zero():
     features = fitted("bernoulli", "weight_of_evidence", temperature=0.0).transform([[99]])
     np.testing.assert_allclose(features, 0.0, atol=1e-12)
 
@@ -143,7 +143,7 @@ def test_the_expectation_follows_the_temperature(family):
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.005, 0.5), (0.02, 0.02), (0.1, 30.0), (0.3, 2.0)])
-def test_weight_of_evidence_of_a_prior_that_says_little_is_still_the_average_of_its_draws(alpha, beta):
+def test_weight_of_evidence_of_a_weak_prior_is_the_average_of_its_draws(alpha, beta):
     settings = {"mapping": "weight_of_evidence", "temperature": 1.0, "sampler": "exact", "random_state": 0}
     encoder = SamplingBayesianEncoder(prior=BetaBernoulli(alpha, beta), **settings)
     encoder.fit([["a"], ["b"]] * 5, [0, 1] * 5)

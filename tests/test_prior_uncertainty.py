@@ -48,14 +48,14 @@ def coverage(family, n_categories, rows, strength, times):
 
 @pytest.mark.parametrize("family", MEAN)
 @pytest.mark.parametrize(("n_categories", "rows", "strength"), [(3, 20, None), (10, 20, None), (10, 20, 20.0)])
-def test_intervals_cover_where_a_column_says_little(family, n_categories, rows, strength):
+def test_intervals_cover_in_small_tables(family, n_categories, rows, strength):
     """With the prior taken as known, these are covered from 20 to 70 times in a hundred."""
     seen, unseen = coverage(family, n_categories, rows, strength, times=60)
     assert seen > 0.84
     assert unseen > 0.84
 
 
-def test_the_doubt_about_the_mean_is_that_of_generalised_least_squares():
+def test_the_uncertainty_of_the_mean_is_that_of_generalised_least_squares():
     """Of normals of known variances: Var θ_k | y with the mean flat, by the inverse of the whole precision."""
     count, nu = np.array([3.0, 10.0, 40.0, 0.0]), 7.0
     precision = np.zeros((5, 5))  # θ of four categories, and the mean of all
@@ -69,7 +69,7 @@ def test_the_doubt_about_the_mean_is_that_of_generalised_least_squares():
     np.testing.assert_allclose(told.variance()[:, 0], wanted, rtol=1e-6)
 
 
-def test_the_doubt_about_the_strength_is_that_of_a_fine_grid():
+def test_the_uncertainty_of_the_strength_is_that_of_a_fine_grid():
     """By brute force, for normals: every share of shrinkage is as likely, and the mean is integrated out."""
     random = np.random.default_rng(3)
     count, mean = np.full(6, 8.0), random.normal(0, 0.5, 6)
@@ -100,7 +100,7 @@ def test_a_few_rows_at_fit_give_no_false_alarms():
 
 @pytest.mark.calibration
 @pytest.mark.parametrize("family", MEAN)
-def test_categories_of_a_hierarchy_share_the_doubt_about_the_mean_of_all(family):
+def test_categories_of_a_hierarchy_share_the_uncertainty_of_the_mean(family):
     """No signal: then the mean is all that is in doubt, and the same for every slot."""
     random, inside = np.random.default_rng(0), []
     codes, parents = np.repeat(np.arange(12), 10), {name: name // 4 for name in range(12)}

@@ -31,7 +31,7 @@ def means(family, y):
 
 @pytest.mark.parametrize("rows", [10, 0.5])
 @pytest.mark.parametrize("family", TARGETS)
-def test_a_number_shrinks_towards_the_mean_of_the_rows_as_so_many_rows(family, rows):
+def test_a_number_shrinks_towards_the_mean_like_that_many_rows(family, rows):
     y = TARGETS[family]
     exposure = {"exposure": np.ones(16)} if family in ("binomial", "survival") else {}
     found = (

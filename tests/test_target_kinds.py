@@ -130,7 +130,7 @@ def test_more_events_than_attempts_are_refused():
 
 
 @pytest.mark.parametrize("lazy", [False, True])
-def test_shares_of_attempts_are_told_where_events_are_expected(lazy):
+def test_shares_of_attempts_bring_a_warning_where_events_are_expected(lazy):
     table = polars.DataFrame({"c": ["a", "b"] * 20, "y": [0.25, 0.5] * 20, "n": [4, 8] * 20})
     source = table.lazy() if lazy else table
     with pytest.warns(InputWarning, match="fractions in 40 rows where exposure= holds their attempts"):
