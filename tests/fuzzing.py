@@ -269,7 +269,7 @@ Y = {
     "counts": st.integers(0, 40) | st.integers(0, 10**15),
     "odd": NUMBERS | st.sampled_from([float("nan"), float("inf"), None, "x", 2**80, True]),
 }
-WEIGHTS = st.none() | st.floats(0, 10) | st.floats(allow_nan=True)
+WEIGHTS = st.none() | st.floats(0, 10) | st.floats(-1, 1e30) | st.sampled_from([float("nan"), float("inf")])
 SETTINGS = st.fixed_dictionaries(
     {},
     optional={
