@@ -892,19 +892,14 @@ def main() -> int:
 
 def as_json(record: dict[str, Any]) -> str:
     """One line for each answer, so that a change of one is a line of a diff."""
-    text = [f'{{"libraries": {json.dumps(record["libraries"])},', '"settings": {']
-    for last, (name, found) in _marked(record["settings"].items()):
-        text.append(f"{json.dumps(name, ensure_ascii=False)}: {{")
-        for end, (key, entry) in _marked(found.items()):
-            text.append(f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(entry)}{'' if end else ','}")
-        text.append("}" if last else "},")
-    return "\n".join([*text, "}}", ""])
 
+    def entries(found: dict[str, Any]) -> str:
+        return ",\n".join(f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(entry)}" for key, entry in found.items())
 
-def _marked(items: Any) -> Iterator[tuple[bool, Any]]:
-    """Each item, and whether it is the last."""
-    listed = list(items)
-    return ((number + 1 == len(listed), item) for number, item in enumerate(listed))
+    settings = [
+        f"{json.dumps(name, ensure_ascii=False)}: {{\n{entries(of)}\n}}" for name, of in record["settings"].items()
+    ]
+    return f'{{"libraries": {json.dumps(record["libraries"])},\n"settings": {{\n' + ",\n".join(settings) + "\n}}\n"
 
 
 if __name__ == "__main__":

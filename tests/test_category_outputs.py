@@ -7,7 +7,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 from catboost import CatBoostClassifier
-from lightgbm import LGBMClassifier, LGBMRegressor
+from lightgbm import LGBMClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -18,7 +18,6 @@ import catbayes
 from catbayes import (
     SamplingBayesianEncoder,
     SamplingClassifier,
-    SamplingRegressor,
     encode,
     recommended_encoder,
 )
@@ -191,19 +190,6 @@ def test_boosters_treat_codes_as_categories():
     assert coded(SamplingClassifier(LGBMClassifier(n_estimators=5, verbose=-1), random_state=0).fit(X, loud)) == []
     many = SamplingClassifier(CatBoostClassifier(5, verbose=0, allow_writing_files=False), random_state=0).fit(X, loud)
     assert coded(many) == ["street_code"]
-
-
-def test_two_categories_with_equal_means_can_be_distinguished():
-    """Eight in the morning and five in the afternoon: as many on average, and on other days."""
-    random = np.random.default_rng(0)
-    hour, working = random.integers(0, 12, 6_000), random.integers(0, 2, 6_000)
-    y = np.where((hour % 2) ^ working, 5.0, 1.0) + random.normal(size=6_000)
-    X = pd.DataFrame({"hour": hour.astype(str), "working": working})
-    trees = LGBMRegressor(n_estimators=50, verbose=-1, n_jobs=1)
-    for settings, low, high in (({"keep_categories": None}, -0.1, 0.2), ({}, 0.75, 1.0)):
-        encoder = recommended_encoder(trees, interactions=None, **settings)
-        model = SamplingRegressor(trees, encoder, random_state=0).fit(X[:4_000], y[:4_000])
-        assert low < model.score(X[4_000:], y[4_000:]) < high
 
 
 @pytest.mark.calibration

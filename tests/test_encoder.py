@@ -96,20 +96,6 @@ def test_training_features_exclude_the_own_target(settings):
 # ----------------------------------------------------------------------- draws
 
 
-@pytest.mark.parametrize("sampler", ["exact", "normal", "auto"])
-@pytest.mark.parametrize("family", PRIORS)
-def test_the_first_rows_and_the_first_draws_do_not_change_when_more_follow(family, sampler):
-    codes, y, _ = make_table(family, 400)
-    codes[100:] = 0  # one category is frequent enough for the normal, in weight
-    X = codes[:, None]
-    weight = np.where(codes == 0, 100.0, 1.0)
-    encoder = SamplingBayesianEncoder("all", family=family, sampler=sampler, random_state=1).fit(X, y, weight)
-    many = np.tile(X, (100, 1))  # more than share a stream
-    whole = encoder.sample(many, 2)
-    np.testing.assert_array_equal(encoder.sample(many[:33_000], 2), whole[:, :33_000])
-    np.testing.assert_array_equal(encoder.sample(many, 1), whole[:1])
-
-
 def test_seeds():
     codes, y, _ = make_table("normal")
     X = codes[:, None]

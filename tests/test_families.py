@@ -264,15 +264,6 @@ def test_without_signal_every_category_equals_the_prior(family, per_category):
     assert np.median(shrinkage) > 0.95
 
 
-def test_a_prior_of_numbers_does_not_depend_on_their_unit():
-    random, codes = np.random.default_rng(0), np.repeat(np.arange(50), 10)
-    y = random.standard_normal(50)[codes] + random.standard_normal(500)
-    plain = NormalGamma.empirical(gather("normal", y, codes=codes, n_slots=50))
-    moved = NormalGamma.empirical(gather("normal", 1e9 + 1e3 * y, codes=codes, n_slots=50))
-    assert moved.strength == pytest.approx(plain.strength, rel=1e-3)
-    assert (moved.centre - 1e9) / 1e3 == pytest.approx(plain.centre, abs=1e-3)
-
-
 @pytest.mark.parametrize("make", ["exponential", "lognormal", "standard_cauchy"])
 def test_a_skewed_target_is_no_signal(make):
     """Categories of one row cannot be told apart, and the unseen one has the mean of the table."""

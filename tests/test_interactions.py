@@ -14,7 +14,6 @@ from sklearn.metrics import log_loss
 from catbayes import (
     InputError,
     SamplingBayesianEncoder,
-    Scaled,
 )
 from catbayes.families import BetaBernoulli
 
@@ -107,20 +106,6 @@ def test_unseen_combinations_and_unseen_parts_draw_from_the_prior():
     strict.transform(new[:1])  # both parts are known: a new combination is nothing strange
     with pytest.raises(InputError, match="Column 'b' holds categories that fit never saw, such as"):
         strict.transform(new[:2])
-
-
-@pytest.mark.parametrize("missing", ["category", "prior"])
-def test_missing_parts_go_by_the_policy(missing):
-    table, y = make_table(), make_y("bernoulli")
-    encoder = SamplingBayesianEncoder(["user"], interactions=[("user", "door")], prior=Scaled(0), missing=missing).fit(
-        table, y
-    )
-    rows = table["user"].isna() & (table["door"] == 3)
-    expected = (1 + y[rows].sum()) / (2 + rows.sum()) if missing == "category" else 0.5
-    found = encoder.transform(pd.DataFrame({"user": [None], "door": [3], "hour": [9.0]}))
-    assert found[0, -1] == pytest.approx(expected)
-    with pytest.raises(InputError, match="missing in"):
-        encoder.set_params(missing="error").fit(table, y)
 
 
 # ----------------------------------------------------------- updated, saved, and other engines

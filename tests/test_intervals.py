@@ -188,17 +188,6 @@ def test_every_way_to_fit_can_be_calibrated(estimator, fit_with):
     assert 0.84 < inside(model.predict_interval(new), y_new).mean() < 0.96
 
 
-def test_no_count_is_predicted_below_zero():
-    random = np.random.default_rng(0)
-    X = pandas.DataFrame({"c": random.choice(list("abcdef"), 400)})
-    y = random.poisson(X["c"].map(dict(zip("abcdef", [0.1, 0.2, 0.5, 1.0, 3.0, 9.0], strict=True)))).astype(float)
-    model = calibrated(encoder=SamplingBayesianEncoder(family="poisson")).fit(X, y)
-    bounds = model.predict_interval(X)
-    assert bounds[0].min() == 0.0
-    assert inside(bounds, y).mean() > 0.88
-    assert model.sample_targets(X[:9], 50, random_state=0).min() >= 0.0
-
-
 # ------------------------------------------------------------------------------ sets and probabilities of classes
 
 

@@ -17,9 +17,8 @@ from experiments.quality_methods import METHODS
 from experiments.quality_models import MODELS
 from experiments.quality_tables import read_table
 from experiments.trials import Store, digest
-from experiments.uncertainty_methods import COVERAGES, METHODS_OF_CLASSES
+from experiments.uncertainty_methods import COVERAGES
 from experiments.uncertainty_methods import METHODS as METHODS_OF_NUMBERS
-from experiments.uncertainty_tables import UncertaintyTable
 
 TABLES = ("amounts", "payments")  # simulated: numbers, and two classes
 PLAN = Plan("report", None, TABLES)
@@ -181,16 +180,6 @@ def test_every_method_gives_intervals(method):
         assert (np.diff(covered) >= 0).all()
         assert 20 < covered[0] < covered[-1] <= 200
         assert 0.2 < sum(sums["crps"]) / 200 < 1.5
-
-
-@pytest.mark.parametrize("method", METHODS_OF_CLASSES)
-def test_every_method_gives_sets_of_classes(method, monkeypatch):
-    table = uncertainty.read("even noise", 600)
-    classes = UncertaintyTable(table.X, (table.y > 0).astype(int), table.categorical, classes=True)
-    monkeypatch.setattr(uncertainty, "read", lambda name, n_rows: classes)
-    for sums in uncertainty.UncertaintyCell("adult", method, 0, 600).run()["said"].values():
-        assert (np.diff([sum(sums[f"covered {coverage}"]) for coverage in COVERAGES]) >= 0).all()
-        assert sum(sums["log_loss"]) / 200 < 1.2
 
 
 def test_the_true_distribution_has_its_nominal_coverage():

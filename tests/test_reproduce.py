@@ -58,16 +58,6 @@ def test_synthetic_tables_have_nine_categorical_columns_of_2_to_15_levels(name, 
     assert TABLES[name].read(n_binned=2)[2] == categorical[-2:]  # as in figure 3
 
 
-def test_real_tables_have_the_shape_in_the_paper(data_folder):
-    X, y, categorical = TABLES["adult"].read()
-    assert (X.shape, y.sum(), len(categorical)) == ((32_561, 14), 7_841, 8)
-    X, y, categorical = TABLES["mercedes"].read()
-    flags = X.drop(columns=categorical)
-    assert X.shape == (4_209, 376 - 12 - 45)
-    assert len({flags[column].to_numpy().tobytes() for column in flags}) == flags.shape[1]
-    assert y.mean() == pytest.approx(100.67, abs=0.005)
-
-
 def test_draws_of_a_probability_have_the_posterior_of_the_paper(rows):
     X, y, _ = rows
     gamma, n_draws = 0.02, 40

@@ -6,7 +6,6 @@ import pickletools
 import zipfile
 
 import numpy as np
-import polars as pl
 import pytest
 from catboost import CatBoostClassifier, CatBoostRegressor
 from lightgbm import LGBMClassifier, LGBMRegressor
@@ -22,10 +21,8 @@ from xgboost import XGBClassifier, XGBRegressor
 import catbayes
 from catbayes import (
     InputError,
-    SamplingBayesianEncoder,
     SamplingClassifier,
     SamplingRegressor,
-    Scaled,
     recommended_encoder,
 )
 from sales import BOOSTER_WAYS, SILENT, make_table
@@ -81,17 +78,6 @@ def test_boosters_come_back_as_they_were(estimator, way):
     assert loaded.features(X[:3]).equals(model.features(X[:3]))
     again = loaded.fit(X, np.exp(y / 3))  # the parameters are there too
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-
-def test_all_settings_come_back():
-    X, y = make_table()
-    encoder = SamplingBayesianEncoder(["city", "shop"], prior=Scaled(0.1), keep_categories="one_hot", max_categories=40)
-    encoder.set_params(interactions=[("city", "shop")])
-    settings = {"n_draws": 2, "fit_with": "members", "predict_with": 5}
-    model = SamplingRegressor(Ridge(alpha=2.0), encoder, random_state=1, **settings).fit(pl.from_pandas(X), y)
-    loaded = through_a_file(model)
-    assert str(loaded.get_params()) == str(model.get_params())
-    np.testing.assert_array_equal(loaded.predict(pl.from_pandas(X)), model.predict(pl.from_pandas(X)))
 
 
 @pytest.mark.parametrize(
