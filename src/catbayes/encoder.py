@@ -144,19 +144,6 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    posteriors_ : mapping of column name to frame
-        Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of each category; with "lognormal", of log y.
-        The row of the kind "unseen" is the prior.
-    columns_ : list
-        Names of the encoded columns; tuples of names for interactions.
-    interactions_ : frame
-        The interactions, with their categories and, with "auto", their gain and whether they were kept.
-    classes_ : ndarray or None
-        Class labels in the order of the outputs; for two classes the output is the probability of the second.
-    family_ : type
-        Family of the target.
-    evidence_ : Evidence
-        The statistics of each category, before any prior.
     encoding_ : Fitted
         All that was learnt, as one frozen value.
     n_features_in_, feature_names_in_
@@ -551,7 +538,10 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def posteriors_(self) -> PosteriorFrames:
-        """Posterior of every category: a frame per column; with `family="lognormal"` of the logarithm of the target."""
+        """Count, raw mean, posterior mean, sd, 90 % interval and shrinkage of every category: a frame per column.
+
+        The row of the kind "unseen" is the prior. With `family="lognormal"`, all are about the logarithm of the target.
+        """
         return PosteriorFrames(self._fitted())
 
     @property
@@ -566,7 +556,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def classes_(self) -> Labels | None:
-        """Class labels in the order of the outputs; None for numbers."""
+        """Class labels in the order of the outputs; for two, the output is about the second. None for numbers."""
         return self.encoding_.evidence.classes
 
     @property
@@ -685,8 +675,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         Notes
         -----
         The empty string is a missing value unless it is a category, and NaN is one; int64 and booleans have none.
-        Where `transform` would raise an error, for `unseen="error"` or `missing="error"`, the outputs are NaN; but a
-        new combination, or a new child in a hierarchy, has an answer here. Columns that are not encoded are left out.
+        Outputs are NaN where those of `to_sql` are NULL. Columns that are not encoded are left out.
         """
         from catbayes.export.onnx import write_onnx  # needs onnx
 
@@ -793,7 +782,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
 
     def _assemble(self, table: Table, encoding: Fitted, blocks: Iterable[Array]) -> Any:
         """Put encoded columns in their places, as an array or, where columns pass, as the frame of `set_output`."""
-        # set_output keeps its choice here; scikit-learn has no public name for reading it.
+        # set_output stores its choice here; scikit-learn has no public name for reading it.
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
         layout, inputs = encoding.layout, list(encoding.evidence.inputs)
         if chosen not in ("pandas", "polars") or table.frame is None or not layout.passing:
@@ -821,7 +810,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is known of a table in this process."""
+        """Leave out the weak reference, which is about a table in this process."""
         return {name: value for name, value in super().__getstate__().items() if name != "_trained_on"}
 
     def _copy(self) -> Self:

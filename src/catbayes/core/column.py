@@ -242,9 +242,9 @@ class FittedColumn(ColumnSpec):
     def strata(self, n_draws: int, *, seed: int, in_full: bool = False, slots: Any = None) -> Array:
         """Draw all outputs of every slot, or of some, by strata, to predict with, (draw, slot, output).
 
-        `in_full`, draws are those of the whole posterior, whatever the training had, with the uncertainty of the prior
-        and of effects. Columns without signal have no such draws: how far theirs lie apart is of our making, and a
-        scaler in front of a model would make much of it.
+        `in_full`, draws are those of the whole posterior, whatever the temperature of the training, with the
+        uncertainty of the prior and of effects. Columns without signal have no such draws: their spread is arbitrary,
+        and a scaler before a model would enlarge it.
         """
         in_full = in_full and not self.is_silent
         posterior = self.widened() if in_full else self.posterior

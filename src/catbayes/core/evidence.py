@@ -31,7 +31,7 @@ class ColumnEvidence(ColumnSpec):
 
     index: Index
     statistics: Statistics
-    effects: EffectTable | None = None  # given everything else: known of all rows together, and of no part of them
+    effects: EffectTable | None = None  # given everything else: estimated from all rows together
 
     @property
     def values(self) -> tuple[Hashable, ...]:
@@ -57,7 +57,7 @@ class Candidate(NamedTuple):
 
     @classmethod
     def ranked(cls, gains: Mapping[tuple[Any, ...], float], n_kept: int) -> tuple[Candidate, ...]:
-        """Sort by gain, the best first; so many of them were kept."""
+        """Sort by gain, the best first; the first `n_kept` were kept."""
         found = sorted(gains, key=lambda columns: -gains[columns])
         return tuple(cls(columns, gains[columns], number < n_kept) for number, columns in enumerate(found))
 
@@ -89,7 +89,7 @@ class Evidence:
     exposure: float = 1.0  # of a row on average, in units: Σ w e / Σ w
     candidates: tuple[Candidate, ...] = ()  # interactions that were weighed, where they were chosen by their gain
     informative: tuple[Any, ...] | None = None  # columns that inform about the target, where that was measured
-    target: str | None = None  # what it is called, if anybody said so
+    target: str | None = None  # its name, if it has one
     total: Statistics = field(init=False)  # of all rows, as one category
 
     def __post_init__(self) -> None:

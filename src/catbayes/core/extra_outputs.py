@@ -81,9 +81,9 @@ def extra_outputs(
 
 
 def gives_categories(column: ColumnEvidence, evidence: Evidence, settings: Settings) -> bool:
-    """Tell whether a column gives its categories: an informative one with at most so many.
+    """Tell whether a column gives its categories: an informative one with at most `max_categories`.
 
-    Informative by themselves or together with another column of the table. The categories of others would only add
+    It is informative by itself or together with another column of the table; the categories of others would only add
     noise. `gather` does not find out which columns are informative: then all of them are taken.
     """
     too_many = settings.max_categories is not None and column.index.missing > settings.max_categories

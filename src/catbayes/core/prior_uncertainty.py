@@ -48,7 +48,7 @@ def prior_share(posterior: Any, count: Array) -> Array:
 def inflation_by_mean(posterior: Any, count: Array, share: Array) -> Array:
     """Compute the variance of each posterior with the uncertainty of a shared mean, as a multiple of that without."""
     rows = (count * share).sum()
-    if not rows > 0.0:  # no row says what the mean is
+    if not rows > 0.0:  # no row informs about the mean
         return np.where(share > 0.0, np.inf, 1.0)
     return np.asarray(1.0 + share**2 * np.maximum(posterior.strength - posterior.curvature, 0.0) / rows)
 

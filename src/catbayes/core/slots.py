@@ -110,7 +110,7 @@ class Slots:
     def sampler(self, temperature: float | None, sampler: Sampler = "auto") -> Callable[[Codes, RandomOf], Array]:
         """Prepare draws: the result draws θ for rows at any slots, (row, parameter).
 
-        What a draw needs of a slot is worked out once, however many rows share the slot.
+        What a draw needs of a slot is computed once, however many rows share the slot.
         """
         slots = self.settle(temperature)
         family = slots.family
