@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-from narwhals.dependencies import is_into_dataframe
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags
@@ -594,7 +593,12 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         path : str, path or open binary file
             What `save` wrote.
         """
-        found: Self = load_encoder(path, cls._of_file)
+
+        def build(parameters: dict[str, Any], fit: Callable[[Settings], Fitted]) -> Any:
+            encoder = cls(**parameters)
+            return encoder._keep(fit(Settings.of(encoder)))
+
+        found: Self = load_encoder(path, build)
         return found
 
     def to_sql(self, dialect: str = "duckdb", table: str = "rows", lookup: str | None = None) -> str:
@@ -732,11 +736,6 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     def _learn(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Fitted, Rows]:
         """Fit every column of a table in memory, without touching the encoder."""
         settings = Settings.of(self)
-        if not is_into_dataframe(X) and is_source(X):
-            raise InputError(
-                "X is not in memory: fit and partial_fit take it as it is, catbayes.encode encodes it where it is, and "
-                ".collect() or a reader brings it here."
-            )
         target = name_of(y)
         table, y, sample_weight, exposure = self._read(X, y, sample_weight, exposure)
         if table.n_rows < 2:
@@ -819,12 +818,6 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         if hasattr(self, "_sklearn_output_config"):  # what set_output chose, which copies would share
             other._sklearn_output_config = dict(self._sklearn_output_config)
         return other
-
-    @classmethod
-    def _of_file(cls, parameters: dict[str, Any], build: Any) -> Self:
-        """Make a fitted encoder of what was read from a file."""
-        encoder = cls(**parameters)
-        return encoder._keep(build(Settings.of(encoder)))
 
 
 def _lock_of(encoder: SamplingBayesianEncoder) -> Any:

@@ -184,17 +184,6 @@ class FittedColumn(ColumnSpec):
         changed: dict[str, Any] = {"prior": prior, "slot_priors": slot_priors, "posterior": posterior}
         return replace(self, index=index, statistics=statistics, extra=extra, expectation=expectation, **changed)
 
-    def variances(self) -> tuple[Array, float]:
-        """Compute the variance of the draws of each slot, and that of the means of rows."""
-        family, count = self.family, self.statistics.count
-        if self.is_silent:
-            return np.zeros(len(count)), 0.0
-        mean, variance = family.mean()[:, family.location], family.variance()[:, family.location]
-        between = ((mean - np.average(mean, axis=0, weights=count)) ** 2).sum(axis=1)
-        variance = np.where(np.isfinite(variance), variance, 0.0).sum(axis=1)
-        within = self.posterior.factor(self.temperature) ** 2 * variance
-        return within, float(np.average(between, weights=count))
-
     # ------------------------------------------------------------------------------------------ outputs
 
     @property

@@ -69,13 +69,12 @@ class Fitted:
         if not self.settings.selection.kinds:
             return self
 
-        def extend(column: FittedColumn) -> FittedColumn:
-            if column.index.kind is None:
-                return column
-            more = column.index.kind.extended(column.index, column_of(column.parts[0]))
-            return column if more is column.index else column.extended(more)
-
-        return replace(self, columns=tuple(map(extend, self.columns)))
+        columns = []
+        for column in self.columns:
+            kind = column.index.kind
+            more = column.index if kind is None else kind.extended(column.index, column_of(column.parts[0]))
+            columns.append(column if more is column.index else column.extended(more))
+        return replace(self, columns=tuple(columns))
 
     def slots(self, column_of: Callable[[int], Any]) -> list[Codes]:
         """Find the slot of each row in every column, by the policies for missing and unseen values.
@@ -176,11 +175,19 @@ class Fitted:
 
     def relative_spread(self) -> list[Array]:
         """Compute the spread of the draws of each slot, relative to that of rows in the most informative column."""
-        found = [column.variances() for column in self.columns]
-        most = max((between for _, between in found), default=0.0)
-        pairs = zip(self.columns, found, strict=True)
-        drawn = [within if column.mapping.names() else 0.0 * within for column, (within, _) in pairs]
-        return [np.sqrt(within / max(most, TINY)) for within in drawn]
+        found, most = [], TINY
+        for column in self.columns:
+            family, count = column.family, column.statistics.count
+            variance = np.zeros(len(count))
+            if not column.is_silent:
+                mean = family.mean()[:, family.location]
+                between = ((mean - np.average(mean, axis=0, weights=count)) ** 2).sum(axis=1)
+                most = max(most, float(np.average(between, weights=count)))
+                if column.mapping.names():
+                    own = family.variance()[:, family.location]
+                    variance = np.where(np.isfinite(own), own, 0.0).sum(axis=1)
+            found.append(column.posterior.factor(column.temperature) ** 2 * variance)
+        return [np.sqrt(variance / most) for variance in found]
 
 
 def _slope_places(

@@ -241,32 +241,27 @@ def require_single_rows(fitted: Fitted, weighted: bool) -> None:
 
     Such a row has no order, and a splitter may keep rows together that a row by itself does not know of.
     """
-    settings = fitted.settings
+    settings, pooled = fitted.settings, _pooled(fitted)
+    together = "needs all rows together, as fit_transform and fit_draws have them"
     if settings.own_target == "ordered" or (settings.own_target != "include" and not is_number(settings.cv)):
-        raise InputError(
-            f'own_target="{settings.own_target}" with cv={settings.cv!r} needs all rows together, as fit_transform and '
-            'fit_draws have them. Use own_target="exclude" with a number of folds here.'
-        )
-    if settings.effects:
-        raise InputError(
-            "effects=True needs all rows together to leave a row's own target out, as fit_transform and fit_draws have "
-            "them. Use effects=False here."
-        )
-    if pooled := _pooled(fitted):
-        raise InputError(
-            f"monotone: rows of one level of {pooled[0]!r} have a part in the means of others, so that folds alone "
-            "leave a row's own target out. Use fit_transform or fit_draws, or leave monotone out."
-        )
-    if any(column.has_known for column in fitted.columns) or not hides(fitted):
-        raise InputError(
+        wrong = f'own_target="{settings.own_target}" with cv={settings.cv!r} {together}. Use "exclude" and cv=5 here.'
+    elif settings.effects:
+        wrong = f"effects=True {together}, to leave a row's own target out. Use effects=False here."
+    elif pooled:
+        wrong = f"monotone: rows of one level of {pooled[0]!r} enter the means of others, which {together}."
+    elif any(column.has_known for column in fitted.columns) or not hides(fitted):
+        wrong = (
             "With these settings a draw would not hide that the row's own target was left out. Use a temperature of "
             "0.3 or more, weights near 1 and a mapping that is all drawn; or fit_transform or fit_draws."
         )
-    if fitted.evidence.weighted and not weighted:
-        raise InputError(
+    elif fitted.evidence.weighted and not weighted:
+        wrong = (
             "The encoder's rows do not count as one each (sample_weight, exposure or forget): give the weight of each "
             "row with its target."
         )
+    else:
+        return
+    raise InputError(wrong)
 
 
 def _pooled(fitted: Fitted) -> list[Any]:

@@ -114,9 +114,9 @@ class Slots:
         """
         slots = self.settle(temperature)
         family = slots.family
-        exact = family.normal_error() > NORMAL_TOLERANCE if sampler == "auto" else None
-        if exact is None:
-            exact = np.full(slots.count.shape, sampler == "exact")
+        exact = np.full(slots.count.shape, sampler == "exact")
+        if sampler == "auto":
+            exact = family.normal_error() > NORMAL_TOLERANCE
 
         def draw_exactly(at: Codes, random: Random) -> Array:
             some = slots.take(at)
