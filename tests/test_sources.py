@@ -192,7 +192,7 @@ def test_bad_sources_are_explained(tmp_path, folder):
         (lambda: encode(lazy, encoder, tmp_path), "is a folder"),
         (lambda: encode(lazy, encoder, tmp_path / "no" / "out.parquet"), "not a folder"),
         (lambda: encode(TABLE, SamplingBayesianEncoder().fit([["a"], ["b"]], [0, 1]), out), "fitted on an array"),
-        (lambda: encoder.fit_transform(lazy, "bernoulli"), "not in memory"),
+        (lambda: encoder.fit_transform(lazy, "bernoulli"), "lazy frame"),
         (lambda: encoder.transform(lazy), "lazy frame"),
         (lambda: encoder.transform("table.parquet"), "X is a path"),
     ]
