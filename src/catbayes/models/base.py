@@ -535,6 +535,60 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         columns = [values[:, n].astype(np.int64) if n in codes else values[:, n].copy() for n in range(len(names))]
         return make_frame(dict(zip(names, columns, strict=True)), library_of(rows.table.native))
 
+    def to_onnx(self, predict_with: Literal["mean", "draws"] = "mean") -> Any:
+        """Make an ONNX model that gives what the model predicts, in single precision.
+
+        Parameters
+        ----------
+        predict_with : "mean" or "draws", default="mean"
+            "mean" is one lookup of each category, equal to `predict_with="mean"`. "draws" stacks the features of all
+            draws that the model predicts with, and averages the predictions in the graph.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            Inputs: a tensor of shape (n, 1) for each column of X, as for `to_onnx` of an encoder; numbers are doubles.
+            Outputs: "prediction", or "probabilities" in the order of `classes_` and "label".
+
+        Notes
+        -----
+        skl2onnx converts scikit-learn's estimators, and onnxmltools LightGBM's and XGBoost's.
+        """
+        check_is_fitted(self)
+        from catbayes.export.onnx_models import write_model  # needs onnx
+
+        check_option("predict_with", predict_with, ("mean", "draws"))
+        classes = getattr(self, "classes_", None)
+        if classes is not None and (self._calibration is not None or not hasattr(self, "predict_proba")):
+            raise InputError("ONNX models have probabilities that are not calibrated: fit with calibrate=None.")
+        encoding = None if self.encoder_ is None else self.encoder_.encoding_
+        draws: list[Any] = [[] if encoding is None else [column.expectation for column in encoding.columns]]
+        if predict_with == "draws" and encoding is not None:
+            draws = list(zip(*(table.whole() for table in self._draws), strict=True))
+        return write_model(self.estimators_, encoding, self._layout, self._inputs, draws, classes)
+
+    def to_sql(self, dialect: str = "duckdb", table: str = "rows") -> str:
+        """Write a query that adds the features and the prediction of a linear model to every row of a table.
+
+        Parameters
+        ----------
+        dialect, table
+            As for `to_sql` of an encoder.
+
+        Returns
+        -------
+        query : str
+            Its last columns are "prediction", or "probability_…" of the second of two classes or of each class, equal
+            to `predict_with="mean"`. Numbers must not be missing.
+        """
+        check_is_fitted(self)
+        if self.encoder_ is None or self._calibration is not None:
+            raise InputError("to_sql is for models with encoded columns, and without calibrate.")
+        from catbayes.export.sql_models import write_linear  # needs sqlglot
+
+        classes = getattr(self, "classes_", None)
+        return write_linear(self.estimator_, self.encoder_.encoding_, self._layout, dialect, table, classes)
+
     def by_column(self, values: npt.ArrayLike) -> dict[Any, Any]:
         """Average importances or coefficients over the outputs of each input column.
 
