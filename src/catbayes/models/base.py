@@ -39,7 +39,7 @@ from catbayes.models import fitting
 from catbayes.models.backends import last_step
 from catbayes.models.calibration import HeldOut, Predicted
 from catbayes.models.columns import Columns, refuse_columns
-from catbayes.models.fitting import TrainingRows, read_training, recommended_encoder
+from catbayes.models.fitting import TrainingRows, as_numbers, read_training, recommended_encoder
 from catbayes.models.prediction import (
     DrawnTable,
     NewRows,
@@ -49,6 +49,7 @@ from catbayes.models.prediction import (
     require_smooth,
     second_order,
 )
+from catbayes.models.rounds import one_pass
 from catbayes.models.saving import SavedModel
 
 FitWith = Literal["auto", "copies", "members", "rounds"]
@@ -106,6 +107,8 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
 
     _calibration_type: Any
     """What is learnt from held-out rows."""
+    _never_negative: bool
+    """Whether the targets are numbers, and none of the training was negative."""
 
     @abstractmethod
     def _default_estimator(self) -> Any:
@@ -249,38 +252,41 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         table = table if first else read_new(X, self)
         y, family, found = self._read_y(np.asarray(called))
         named = Named.of(y, called.name)
+        never_negative = found is None and bool((y >= 0.0).all())
         if first:
             missing = set() if found is None or classes is None else {*np.asarray(classes).tolist()} - {*found.tolist()}
             if missing:
                 raise InputError(
                     f"The first batch has no rows of {sorted(missing)!r}: expected all classes in it. Give more rows."
                 )
-            seed = new_seed(self.random_state)
+            known, seed = found, new_seed(self.random_state)
             given = self._default_encoder(effects=False, keep_categories=None) if self.encoder is None else self.encoder
             encoder = self._resolve_encoder(table, family, seed, given)
             draws = fitting.training_draws(encoder, X, table, named, weight)
             seeded = None if self.random_state is None else seed
-            estimator = fitting.fresh_clone(self._chosen_estimator(), found, seeded)
-            fitting.one_pass(estimator, draws, y, weight, found)
+            estimators = [fitting.fresh_clone(self._chosen_estimator(), known, seeded)]
+        else:
+            encoder, estimators, known = self.encoder_, self.estimators_, getattr(self, "classes_", None)
+            extra = encoder and any(column.extra_names for column in encoder.encoding_.columns)
+            if len(estimators) > 1 or extra:
+                raise InputError(
+                    "The model was fitted with members, effects or categories as features, and cannot go on: start "
+                    "with partial_fit."
+                )
+            if known is not None and not np.isin(found, known).all():
+                unseen = sorted({*found.tolist()} - {*known.tolist()})
+                raise InputError(f"y holds {unseen!r}, which the first batch had not: expected {known.tolist()}.")
+            draws = fitting.draws_before(encoder, table, self._layout)
+            never_negative &= self._never_negative
+        numbers = y if known is None else np.searchsorted(known, y)
+        every = None if known is None else np.arange(len(known))
+        one_pass(estimators[0], as_numbers(draws.features(0), draws.layout), numbers, weight, every)
+        if first:
             validate_data(self, X if table.frame is not None else table.array, skip_check_array=True)
-            self._settle(encoder, [estimator], "rounds", found)
-            self._never_negative = found is None and bool((y >= 0.0).all())
-            return self
-        encoder, known = self.encoder_, getattr(self, "classes_", None)
-        if len(self.estimators_) > 1 or (encoder and any(column.extra_names for column in encoder.encoding_.columns)):
-            raise InputError(
-                "The model was fitted with members, effects or categories as features, and cannot go on: start with "
-                "partial_fit."
-            )
-        if known is not None and not np.isin(found, known).all():
-            unseen = sorted({*found.tolist()} - {*known.tolist()})
-            raise InputError(f"y holds {unseen!r}, which the first batch had not: expected {known.tolist()}.")
-        draws = fitting.draws_before(encoder, table, self._layout)
-        fitting.one_pass(self.estimators_[0], draws, y, weight, known)
-        if encoder is not None:
+        elif encoder is not None:
             encoder.partial_fit(X, named, weight)
-        self._settle(encoder, self.estimators_, self.fit_with_, known)
-        self._never_negative &= known is None and bool((y >= 0.0).all())
+        self._settle(encoder, estimators, "rounds" if first else self.fit_with_, known)
+        self._never_negative = never_negative
         return self
 
     def _settle(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from inspect import signature
 from numbers import Integral, Real
 from operator import itemgetter
 from typing import Any
@@ -50,7 +49,7 @@ NOT_BY_ROW = (
     *("X_val", "y_val", "sample_weight_val", "eval_set", "eval_X", "eval_y", "eval_sample_weight"),
     *("feature_name", "categorical_feature", "cat_features", "feature_weights"),
 )
-"""Fit parameters that speak of other rows or of features, even if they are as many."""
+"""Fit parameters about other rows or features, even if they are as many."""
 
 
 def read_training(X: Any, y: Any, sample_weight: Any, model: Any) -> tuple[Any, Table, Named, Array | None]:
@@ -237,7 +236,7 @@ def as_numbers(features: np.ndarray[Any, Any], layout: Layout) -> Array:
 
 
 COPIED_ROWS, SUMMED_ROWS = 100_000, 10_000
-"""Rows of copies, at most, by default: more of them cost more than they are worth. Linear models need fewer: they see
+"""Rows of copies, at most, by default: more of them cost much and gain little. Linear models need fewer: they see
 nothing of the noise of draws but its average over the rows."""
 MANY_CODES = 1 << 24
 """Whole numbers up to this are exact in single precision, to which boosters round features."""
@@ -424,18 +423,6 @@ def fit_weighted(model: Any, X: Any, y: Any, weight: Any, params: dict[str, Any]
     name = weight_name(model)
     weights = {} if weight is None or name is None else {name: weight}
     return model.fit(X, y, **weights, **params)
-
-
-def one_pass(estimator: Any, draws: TrainingDraws, y: Any, weight: Array | None, classes: Any) -> None:
-    """Let the estimator make one pass over a draw."""
-    takes = signature(estimator.partial_fit).parameters
-    options: dict[str, Any] = {}
-    if "sample_weight" in takes and weight is not None:
-        options["sample_weight"] = weight
-    if classes is not None and "classes" in takes:
-        options["classes"] = np.arange(len(classes))
-    y = y if classes is None else np.searchsorted(classes, y)
-    estimator.partial_fit(as_numbers(draws.features(0), draws.layout), y, **options)
 
 
 # ------------------------------------------------------------------------------------------------ copies

@@ -233,8 +233,8 @@ def second_order(model: Any, rows: NewRows, respond: Respond) -> Array:
             around = -2.0 * centre
             for side in (-STEP, STEP):
                 moved = column.mapping.outputs(posterior.mean() + side * factor * direction, posterior)
-                beside = [*centres[:number], column.with_extra(moved), *centres[number + 1 :]]
-                around += respond(model, rows.features(beside))
+                shifted = [*centres[:number], column.with_extra(moved), *centres[number + 1 :]]
+                around += respond(model, rows.features(shifted))
             correction += around / STEP**2 / 2.0
     return np.asarray(centre + correction)
 

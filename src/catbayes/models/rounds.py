@@ -47,10 +47,11 @@ class Job:
         steps = min(total, self.steps or max(draws, self.n_draws))
         return [int(size) for size in np.linspace(0, total, steps + 1)[1:].round()]
 
-    def weights(self, fit: Callable[..., Any]) -> dict[str, Any]:
-        """Return the keyword of the weights, if there are some and `fit` takes them."""
-        takes = "sample_weight" in signature(fit).parameters
-        return {"sample_weight": self.weight} if takes and self.weight is not None else {}
+    def fit(self, model: Any, X: Array, **options: Any) -> None:
+        """Let the model go on with these features, with weights if there are some and it takes them."""
+        takes = "sample_weight" in signature(model.fit).parameters
+        weights = {"sample_weight": self.weight} if takes and self.weight is not None else {}
+        model.fit(X, self.y, **weights, **options, **self.fit_params)
 
     def loss(self, model: Any, X: Array) -> float:
         """Return the loss on held-out rows, else on training rows: log-loss, squared error, or 1 - score."""
@@ -131,7 +132,7 @@ def _grow_trees(model: Any, job: Job) -> Any:
         if size == sizes[-1] and params.get("oob_score"):
             model.set_params(oob_score=params["oob_score"])
         X = grid.snap(job.feed(k))
-        model.set_params(n_estimators=size).fit(X, job.y, **job.weights(model.fit), **job.fit_params)
+        job.fit(model.set_params(n_estimators=size), X)
         job.report(f"{size} of {sizes[-1]} trees, draw {k + 1}")
         if patience.limit is not None and patience.lost(job.loss(model, X), size):
             break
@@ -154,7 +155,7 @@ def _grow_histograms(model: Any, job: Job) -> Any:
     grid = Grid(job, params["max_bins"], params["max_bins"])
     for k, size in enumerate(sizes):
         X = grid.snap(job.feed(k))
-        model.set_params(max_iter=size).fit(X, job.y, **job.weights(model.fit), **valid, **job.fit_params)
+        job.fit(model.set_params(max_iter=size), X, **valid)
         job.report(f"{model.n_iter_} of {sizes[-1]} rounds, draw {k + 1}")
         if model.n_iter_ < size:
             break
@@ -173,12 +174,12 @@ class Grid:
         changed = (first != second) & ~(np.isnan(first) & np.isnan(second))
         for column in np.flatnonzero(changed.any(axis=0)):
             moving, values = changed[:, column], first[:, column]
-            kept = np.unique(values[~moving])
-            if len(kept) > room - 2:
-                moving, kept = np.ones_like(moving), kept[:0]
-            size = min(most, max(2, moving.sum() // 8), room - len(kept))
+            still = np.unique(values[~moving])
+            if len(still) > room - 2:
+                moving, still = np.ones_like(moving), still[:0]
+            size = min(most, max(2, moving.sum() // 8), room - len(still))
             levels = (np.arange(size) + 0.5) / size
-            self.points[int(column)] = np.union1d(np.quantile(values[moving], levels), kept)
+            self.points[int(column)] = np.union1d(np.quantile(values[moving], levels), still)
 
     def snap(self, features: Array) -> Array:
         """Move each value to the nearest point, and to a point without values, the nearest value."""
@@ -198,6 +199,16 @@ class Grid:
         return snapped
 
 
+def one_pass(model: Any, X: Array, y: Any, weight: Any, classes: Any, **options: Any) -> None:
+    """Pass over the rows once by partial_fit, with the weights and all the classes where it takes them."""
+    takes = signature(model.partial_fit).parameters
+    if "sample_weight" in takes and weight is not None:
+        options["sample_weight"] = weight
+    if "classes" in takes:
+        options["classes"] = classes
+    model.partial_fit(X, y, **options)
+
+
 def _grow_epochs(model: Any, job: Job) -> Any:
     """One pass of partial_fit over each draw, until the loss stops falling or max_iter is reached."""
     params = model.get_params(deep=False)
@@ -205,10 +216,10 @@ def _grow_epochs(model: Any, job: Job) -> Any:
         model.set_params(early_stopping=False)
     patience = Patience(params)
     epochs = params.get("max_iter") or job.n_draws
-    first = {"classes": np.unique(job.y)} if "classes" in signature(model.partial_fit).parameters else {}
+    classes = np.unique(job.y)
     for k in range(epochs):
         X = job.feed(k)
-        model.partial_fit(X, job.y, **first, **job.weights(model.partial_fit), **job.fit_params)
+        one_pass(model, X, job.y, job.weight, classes, **job.fit_params)
         loss = job.loss(model, X)
         job.report(f"epoch {k + 1} of {epochs} at most, loss {loss:.4f}")
         if patience.lost(loss, k + 1):
