@@ -182,6 +182,38 @@ def test_impossible_headers_are_refused(saved, change, message):
         catbayes.load(saved)
 
 
+def places(value, path=()):
+    """The path to every value inside of a header."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, entry in entries:
+        yield (*path, key)
+        yield from places(entry, (*path, key))
+
+
+STRANGE = [None, {}, True, "x", {"object": "Popen"}, {"tuple": 3}, {"table": [[[1], 2]]}, {"text": ["int", "x"]}]
+
+
+@pytest.mark.parametrize("strange", STRANGE, ids=str)
+def test_a_header_with_any_value_replaced_is_refused_or_loads(saved, strange):
+    table = X[["city"]].assign(shop=X["city"].fillna("none").str.upper())
+    SamplingBayesianEncoder(["city", "shop"], random_state=0).fit(table, TARGETS["bernoulli"]).save(saved)
+    content, found = saved.read_bytes(), []
+    rewrite(saved, lambda header: found.extend(places(header)))
+
+    def replace(header, path):
+        for key in path[:-1]:
+            header = header[key]
+        header[path[-1]] = strange
+
+    for path in found:
+        saved.write_bytes(content)
+        rewrite(saved, lambda header, path=path: replace(header, path))
+        try:
+            catbayes.load(saved).transform(table)
+        except ValueError as error:  # that of scikit-learn, if columns have other names
+            assert isinstance(error, InputError) or "feature names" in str(error)  # noqa: PT017
+
+
 def test_headers_need_their_checksum(saved):
     rewrite(saved, lambda header: header.update(seed=7), digest=False)
     with pytest.raises(InputError, match="checksum"):

@@ -263,7 +263,7 @@ def _read_column(
     record: Any, part: Any, inputs: Sequence[Any], known: dict[int, Categories], classes: Any
 ) -> ColumnEvidence:
     """One column, or an interaction of `known` ones; what it brings to those is added."""
-    parts, position = tuple(record["parts"]), int(record["position"])
+    parts, position = tuple(map(int, record["parts"])), int(record["position"])
     at_home = parts[-1] == position if position < len(inputs) else len(parts) > 1
     if not at_home or not all(0 <= place < len(inputs) for place in parts):
         raise ValueError(f"column {position} is not in its place")
