@@ -17,9 +17,8 @@ import narwhals as nw
 from catbayes.core.random import Purpose, stream
 from catbayes.core.validation import named_twice
 from catbayes.errors import InputError
-from catbayes.io.cells import arrow_type
 from catbayes.io.engines import UUIDS, batches_of, owns_batches, scan
-from catbayes.io.text import NAMED, TextFile, find_types
+from catbayes.io.text import NAMED, TextFile, arrow_type, find_types
 
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")

@@ -1,6 +1,6 @@
 """Reading CSV and other delimited text, as one parser for every engine and every purpose.
 
-pyarrow splits the lines into cells of text, `io.cells` finds the types of the columns over all files, and whatever
+pyarrow splits the lines into cells of text, `find_types` finds the types of the columns over all files, and whatever
 counts or encodes afterwards sees typed Arrow batches.
 
 - Text is UTF-8; the name of the file may end in .gz.
@@ -9,6 +9,9 @@ counts or encodes afterwards sees typed Arrow batches.
 - The first line names the columns where the name ends in .csv, .tsv or .tab. Otherwise it does so unless one of its
   cells is a number, empty or repeated; then columns are called column0, column1, …
 - Spaces around cells are dropped. Quotes hold a cell together that begins with one.
+- A cell that is empty or a word such as NA is missing. A column has the first type of PATTERNS that all of its other
+  cells match, in all files together, and else it is text. So 007 is text, like every number with a leading zero or of
+  more than 18 digits: it names something.
 """
 
 from __future__ import annotations
@@ -21,13 +24,30 @@ from typing import Any
 
 from catbayes.core.validation import named_twice
 from catbayes.errors import InputError
-from catbayes.io.cells import MISSING, PATTERNS, TEXT, convert, widen
 
 SEPARATORS = ",;\t|"
 TABBED = (".tsv", ".tab")
 NAMED = (".csv", *TABBED)
 BLOCK_BYTES = 1 << 21
 """Bytes of text that are parsed at a time; a line must not be longer."""
+
+TEXT = "text"
+MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null")
+
+_WHOLE = r"[+-]?(?:0|[1-9]\d{0,17})"
+_POWER = r"(?:[eE][+-]?\d{1,3})?"
+_DATE = r"[1-9]\d{3}-\d\d-\d\d"
+_TIME = rf"{_DATE}[ T]\d\d:\d\d(?::\d\d(?:\.\d{{1,6}})?)?"
+PATTERNS = {
+    "whole": _WHOLE,
+    "number": rf"{_WHOLE}(?:\.\d*)?{_POWER}|[+-]?\.\d+{_POWER}|[+-]?inf",
+    "truth": "[Tt]rue|[Ff]alse|TRUE|FALSE",
+    "date": _DATE,
+    "instant": f"{_TIME}Z",
+    "time": f"{_TIME}Z?",
+}
+_WIDER = {"whole": "number", "instant": "time"}
+"""The type that holds all cells of another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +101,7 @@ class TextFile:
         import pyarrow
 
         for batch in self.cells():
-            columns = [convert(batch[name], types[name]) for name in self.names]
+            columns = [_convert(batch[name], types[name]) for name in self.names]
             yield pyarrow.RecordBatch.from_arrays(columns, list(self.names))
 
 
@@ -99,15 +119,74 @@ def find_types(files: Sequence[TextFile], is_text: Mapping[Any, bool]) -> tuple[
         for batch in file.cells():
             n_rows += batch.num_rows
             for name, kind in types.items():
-                types[name] = widen(kind, batch[name])
+                types[name] = _widen(kind, batch[name])
                 if types[name] == TEXT and not is_text.get(name, True):
-                    cell = next(cell for cell in batch[name] if widen(kind, pyarrow.array([cell])) == TEXT)
+                    cell = next(cell for cell in batch[name] if _widen(kind, pyarrow.array([cell])) == TEXT)
                     raise InputError(
                         f"{file.path}: column {name!r} holds {cell.as_py()!r}, and no text where the encoder was "
                         "fitted, so that no cell would be a category that it knows. Correct the cell, leave it empty, "
                         "or fit again."
                     )
     return types, n_rows
+
+
+def _widen(kind: str | None, cells: Any) -> str | None:
+    """Return the type of a column that had the type `kind` so far, and has these cells as well.
+
+    None stands for a column that has had missing cells only.
+    """
+    import pyarrow.compute as pc
+
+    if kind == TEXT:
+        return TEXT
+    known = pc.unique(cells).drop_null()
+    if not len(known):
+        return kind
+    if kind is None:
+        return next((kind for kind in PATTERNS if _fits(known, kind)), TEXT)
+    while kind != TEXT and not _fits(known, kind):
+        kind = _WIDER.get(kind, TEXT)
+    return kind
+
+
+def _fits(cells: Any, kind: str) -> bool:
+    """Whether all cells are values of a type; days and hours must be those of the calendar."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    if not pc.all(pc.match_substring_regex(cells, f"^(?:{PATTERNS[kind]})$")).as_py():
+        return False
+    try:
+        _convert(cells, kind)
+    except pyarrow.ArrowInvalid:
+        return False
+    return True
+
+
+def _convert(cells: Any, kind: str | None) -> Any:
+    """Convert texts, none of which is a missing word, to the type that was found for them."""
+    import pyarrow.compute as pc
+
+    if kind in ("whole", "number"):
+        cells = pc.utf8_ltrim(cells, "+")
+    if kind == "time":
+        cells = pc.utf8_rtrim(cells, "Z")
+    return cells.cast(arrow_type(kind))
+
+
+def arrow_type(kind: str | None) -> Any:
+    """Return the Arrow type of a type that was found; a column without cells is text."""
+    import pyarrow
+
+    types = {
+        "whole": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "truth": pyarrow.bool_(),
+        "date": pyarrow.date32(),
+        "instant": pyarrow.timestamp("us", "UTC"),
+        "time": pyarrow.timestamp("us"),
+    }
+    return types.get(kind or TEXT, pyarrow.string())
 
 
 def _reader(path: Path, separator: str, names: Sequence[str] = (), header: Sequence[str] | None = ()) -> Any:
