@@ -19,7 +19,6 @@ from catbayes import (
     SamplingBayesianEncoder,
     SamplingClassifier,
     encode,
-    recommended_encoder,
 )
 
 CITIES = ["Bonn", "Kyiv", "Oslo", "Rome"]
@@ -152,20 +151,6 @@ def test_the_estimator_determines_the_form_of_category_outputs():
     assert not coded(SamplingClassifier(RandomForestClassifier(5), SamplingBayesianEncoder()).fit(X, y))
     own = SamplingBayesianEncoder(keep_categories="codes", max_categories=100)
     assert "street_code" not in coded(SamplingClassifier(RandomForestClassifier(5), own).fit(X, y))  # has no say
-
-
-def test_codes_replace_posteriors_with_as_many_outputs_as_categories():
-    X, y = make_table(2_000)
-    y = y + (X["age"] > 0)
-    forest = SamplingClassifier(
-        RandomForestClassifier(5), recommended_encoder(RandomForestClassifier(5), interactions=None), random_state=0
-    ).fit(X, y)
-    of_city = ["city_0", "city_1", "city_2", "city_code"]  # four cities, three classes
-    names = forest.get_feature_names_out().tolist()
-    assert [name for name in names if name.startswith(("city", "user", "door"))] == [*of_city, "user_code", "door_code"]
-    draws = forest.predict_draws(X[:50], columns=["user", "door"])
-    assert (draws == draws[0]).all()
-    assert forest.predict_draws(X[:50], columns=["city"]).std(axis=0).max() > 0
 
 
 def test_boosters_treat_codes_as_categories():

@@ -113,3 +113,11 @@ def test_fragments_of_changes_have_a_kind_that_is_known():
         assert re.fullmatch(r"\+\w+\.(" + "|".join(kind["directory"] for kind in kinds) + r")\.md", path.name), (
             path.name
         )
+
+
+def test_a_name_is_documented_where_users_import_it_from():
+    reference = load_reference()
+    homes = {name.name: name.home for name in reference.listed("catbayes")}
+    assert set(homes.values()) == {"catbayes"}
+    families = {name.name: name.home for name in reference.listed("catbayes.families")}
+    assert families["BetaBernoulli"] == "catbayes.families"

@@ -11,9 +11,8 @@ import pytest
 from lightgbm import LGBMRegressor
 from scipy.stats import norm
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import Ridge
 
-from catbayes import SamplingBayesianEncoder, SamplingClassifier, SamplingRegressor, load, recommended_encoder
+from catbayes import SamplingBayesianEncoder, SamplingRegressor, load, recommended_encoder
 from catbayes.effects.gibbs import learn
 from catbayes.effects.mixed import Components, Crossed, Equations, solve
 from catbayes.errors import InputError
@@ -233,18 +232,6 @@ def test_layers_have_no_effects(torch):
     encoder = SamplingBayesianEncoder(effects=True, random_state=0).fit(X, y)
     with pytest.raises(InputError, match="a layer cannot"):
         PosteriorEmbedding(encoder)
-
-
-def test_models_of_numbers_have_effects_and_gain_by_them():
-    X, y, _ = frame(8, n_rows=1_500, nested=True)
-    scores = {}
-    for effects in ("auto", False):
-        own = None if effects == "auto" else recommended_encoder(Ridge(), effects=effects)
-        model = SamplingRegressor(Ridge(), own, random_state=0).fit(X[:700], y[:700])
-        assert ("a_effect" in model.get_feature_names_out()) is (effects == "auto")
-        scores[effects] = model.score(X[700:], y[700:])
-    assert scores["auto"] > scores[False]
-    assert not SamplingClassifier(random_state=0).fit(X[:200], y[:200] > 2.0).encoder_.effects
 
 
 def imports(seed, slopes=1.0, n_rows=6_000, n_categories=600):

@@ -14,8 +14,7 @@ import pytest
 from category_encoders import LeaveOneOutEncoder
 from matplotlib.collections import LineCollection
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import TargetEncoder
 
 from catbayes import (
@@ -36,7 +35,7 @@ from catbayes.inspect import (
     leakage,
     shrinkage,
 )
-from sales import DRAWN, make_table
+from sales import make_table
 
 LEAKING = SamplingBayesianEncoder(own_target="include", temperature=0.0, prior=Scaled(1e-3))
 NASTY = ["$\\frac{$", "$5", "a $b$ c", "line\nbreak", "x" * 200, "שלום", "", "_hidden", "\\alpha $", "%s {}", "\ud800"]
@@ -237,21 +236,6 @@ def test_the_loss_over_draws_is_that_of_the_average_and_the_penalty(weighted):
     assert parts.of_average == pytest.approx(np.average((y - draws.mean(axis=0)) ** 2, weights=weight), rel=1e-12)
     assert parts.penalty == pytest.approx(np.average(draws.var(axis=0), weights=weight), rel=1e-9)
     assert sum(parts.shares.values()) == pytest.approx(parts.penalty, rel=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore:FrozenEstimator takes no sample_weight")
-def test_shares_of_a_linear_model_are_the_variances_of_its_columns():
-    X, y = make_table(n_rows=3000, n_categories=300)
-    fitted = SamplingRegressor(LinearRegression(), DRAWN, n_draws=2, random_state=0).fit(X, y).estimator_
-    model = SamplingRegressor(FrozenEstimator(fitted), DRAWN, n_draws=1, random_state=1).fit(X, y)
-    parts = decompose_loss(model, X, y, n_draws=500)
-    for number, column in enumerate(["city", "shop"]):
-        sd = model.encoder_.posteriors_[column].set_index("category")["sd"]
-        variance = (sd[X[column]] ** 2).mean() * model.coef_[number] ** 2
-        alone = model.predict_draws(X, columns=[column], n_draws=500).var(axis=0).mean()
-        assert alone == pytest.approx(variance, rel=0.1)
-        # The draws of two columns are slightly correlated, and the covariance is shared.
-        assert parts.shares[column] == pytest.approx(variance, abs=0.1 * parts.penalty)
 
 
 def test_the_loss_refuses_other_models_and_targets():

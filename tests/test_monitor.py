@@ -60,21 +60,6 @@ def test_outliers_are_no_change(n_rows):
     assert alarms <= 5  # of 200, of which chance makes two
 
 
-@pytest.mark.parametrize(("at_fit", "now"), [(None, 20.0), (20.0, None), (20.0, 20.0)])
-def test_weights_of_a_batch_are_no_rows(at_fit, now):
-    random, alarms = np.random.default_rng(0), 0
-    theta, codes = make_theta("bernoulli", random), random.integers(0, N_CATEGORIES, 20_000)
-    weight = None if at_fit is None else np.full(20_000, at_fit)
-    y = make_y("bernoulli", theta[codes], random)
-    encoder = SamplingBayesianEncoder("all").fit(codes[:, None], y, sample_weight=weight)
-    for _ in range(100):
-        codes = random.integers(0, N_CATEGORIES, 2000)
-        y = make_y("bernoulli", theta[codes], random)
-        alarms += monitor(encoder, codes[:, None], y, None if now is None else np.full(2000, now)).alarms.any()
-    assert alarms <= 3
-    assert 0 in monitor(encoder, np.zeros((400, 1), dtype=int), np.tile([0, 1], 200)).changed()
-
-
 @pytest.mark.parametrize("family", ["bernoulli", "binomial", "poisson", "negative_binomial", "normal", "robust"])
 def test_a_doubled_rate_is_found_within_200_rows_and_no_other(family):
     random = np.random.default_rng(1)

@@ -228,3 +228,39 @@ def test_nan_and_null_are_one_category_and_both_zeros_another(target, weight, tm
     same_statistics(found, gather(polars.from_arrow(table).lazy(), ["k"], target, weight=weight))
     for engine in FILE_ENGINES:
         same_statistics(found, gather(tmp_path / "t.parquet", ["k"], target, weight=weight, engine=engine))
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_many_classes_are_counted_by_engines(weight):
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame({"c": random.choice(["a", "b", None], 2_000), "w": random.integers(0, 3, 2_000) / 2})
+    table["y"] = random.integers(0, 60, 2_000).astype(str)
+    lazy = polars.from_pandas(table).lazy()
+    same_statistics(gather(table, ["c"], "y", weight=weight), gather(lazy, ["c"], "y", weight=weight))
+
+
+def test_a_first_batch_without_weight_is_followed_by_others(tmp_path):
+    table = pandas.concat([TABLE] * 400, ignore_index=True)[["city", "bernoulli"]]
+    table["w"] = np.where(np.arange(len(table)) < 1_100_000, 0.0, 1.0)  # a reader is read a million rows at a time
+    whole = gather(table, ["city"], "bernoulli", weight="w")
+    reader = pyarrow.Table.from_pandas(table, preserve_index=False).to_reader(100_000)
+    same_statistics(whole, gather(reader, ["city"], "bernoulli", weight="w"))
+    encoder = SamplingBayesianEncoder(["city"], random_state=0).fit(whole)
+    with pytest.raises(InputError, match="give the weight of each row"):
+        encode(table, encoder, tmp_path / "out.parquet", n_draws=1, target="bernoulli")
+    written = encode(table, encoder, tmp_path / "out.parquet", n_draws=1, target="bernoulli", weight="w")
+    assert len(pandas.read_parquet(written)) == len(table)
+
+
+def test_types_of_the_target_mean_the_same_in_memory_and_lazily():
+    table = pandas.DataFrame({"c": ["a", "b"] * 4, "day": pandas.date_range("2024-01-01", periods=8)})
+    for source in (table, polars.from_pandas(table).lazy()):
+        with pytest.raises(InputError, match="dates or spans of time"):
+            gather(source, ["c"], "day")
+    lazy = polars.LazyFrame({"c": ["a", "b"] * 4, "y": [1, 2] * 4}).cast({"y": polars.Decimal(9, 2)})
+    for source in (lazy, lazy.collect()):
+        assert gather(source, target="y").classes.tolist() == [1.0, 2.0]
+    table = TABLE.assign(lognormal=TABLE["lognormal"] - TABLE["lognormal"].min())
+    for source in (table, polars.from_pandas(table).lazy()):
+        with pytest.raises(InputError, match=r"takes amounts > 0, and y holds 0: use \"normal\""):
+            gather(source, ["city"], "lognormal", family="lognormal")
