@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 from scipy.stats import uniform
 from sklearn import config_context
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -26,20 +26,7 @@ from catbayes import (
     SamplingRegressor,
     recommended_encoder,
 )
-from sales import PLAIN, WAYS, make_table
-
-
-@pytest.mark.parametrize("fit_with", WAYS)
-@pytest.mark.parametrize("labels", [["no", "yes"], ["a", "b", "c"], [False, True], [1.0, 2.0], [7, 3, 5], ["9", "10"]])
-def test_labels_of_any_kind(labels, fit_with):
-    X, y = make_table()
-    y = np.array(labels)[np.searchsorted(np.quantile(y, np.arange(1, len(labels)) / len(labels)), y)]
-    model = SamplingClassifier(RandomForestClassifier(30), fit_with=fit_with, n_draws=3, random_state=0).fit(X, y)
-    probability = model.predict_proba(X)
-    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
-    assert model.classes_.tolist() == sorted(set(labels))
-    np.testing.assert_array_equal(model.predict(X), model.classes_[probability.argmax(axis=1)])
-    assert model.score(X, y) > 0.6
+from sales import PLAIN, make_table
 
 
 def test_containers_give_the_same_model():

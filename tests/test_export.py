@@ -141,16 +141,6 @@ def test_a_query_that_joins_lookup_tables_gives_what_transform_gives(encoder, tm
     np.testing.assert_allclose(found.to_numpy(), encoder.transform(NEW), rtol=1e-12, atol=0)
 
 
-def test_a_lookup_table_has_the_categories_by_the_name_of_their_column():
-    encoder = SamplingBayesianEncoder(["shop"], mapping="polynomial").fit(TRAIN[["shop"]], TARGETS["bernoulli"])
-    frames = encoder.to_frames()
-    assert list(frames) == ["known_0"]
-    assert frames["known_0"].columns == ["shop", "shop_encoded_mean", "shop_encoded_square"]
-    expected = encoder.transform(frames["known_0"][["shop"]])
-    np.testing.assert_array_equal(frames["known_0"][:, 1:].to_numpy(), expected)
-    assert 'JOIN "my known_0" AS' in encoder.to_sql("postgres", lookup='"my known"')
-
-
 @EACH_ENCODER
 def test_a_graph_gives_what_transform_gives(encoder):
     complete = polars.col("shop", "member").fill_null(strategy="backward").fill_null(strategy="forward")

@@ -45,11 +45,6 @@ def test_each_policy_is_about_its_own_rows(policies, gaps):
         assert np.flatnonzero(np.isnan(city)).tolist() == gaps
 
 
-def test_combinations_with_a_missing_or_unseen_part_are_nan():
-    features = fitted(interactions=[("city", "shop")]).transform(NEW)
-    assert np.isnan(features).tolist() == [[False] * 3, [True, False, True], [True, False, True]]
-
-
 def test_queries_graphs_and_files_have_the_same_nan(tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     encoder = fitted(interactions=[("city", "shop")])

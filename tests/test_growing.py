@@ -111,17 +111,6 @@ def test_a_model_sees_many_draws_and_has_the_size_it_was_given(kind, size, n_dra
     assert (model.warm_start, *(model.get_params()[name] for name in size)) == (False, *size.values())
 
 
-def test_each_tree_of_a_forest_is_trained_on_the_draw_of_its_turn():
-    X, y = make_table()
-    kind, seen = recording(RandomForestClassifier)
-    forest = in_rounds(kind(4, bootstrap=False, max_features=None, random_state=0), X, y).estimator_
-    codes = np.searchsorted(np.unique(y), y)
-    assert len(seen) == 4
-    for k, tree in enumerate(forest.estimators_):  # fully grown, each knows the rows of its own draw by heart
-        assert (tree.predict(seen[k]) == codes).all()
-        assert (tree.predict(seen[k - 1]) == codes).mean() < 0.98
-
-
 def test_histogram_boosting_scores_its_earlier_trees_in_their_own_bins():
     """It believes in the loss that the earlier trees have by bin numbers, which draws would move."""
     X, y = make_table(2, n_rows=2000)

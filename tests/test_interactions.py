@@ -87,15 +87,6 @@ def test_an_interaction_is_encoded_as_a_column_of_its_own(family, columns):
     np.testing.assert_allclose(mine.astype(float), theirs, rtol=1e-7)
 
 
-def test_pairs_and_triples_are_all_of_them():
-    encoder = SamplingBayesianEncoder("all", interactions="triples").fit(make_table(), make_y("bernoulli"))
-    pairs = [("user", "door"), ("user", "hour"), ("door", "hour")]
-    assert encoder.columns_ == ["user", "door", "hour", *pairs, ("user", "door", "hour")]
-    encoder.set_params(interactions="pairs").fit(make_table(), make_y("bernoulli"))
-    assert encoder.columns_[3:] == pairs
-    assert encoder.interactions_["kept"].all()
-
-
 def test_unseen_combinations_and_unseen_parts_draw_from_the_prior():
     table = pd.DataFrame({"a": ["x", "x", "y", "y"] * 5, "b": ["u", "u", "v", "v"] * 5})
     encoder = SamplingBayesianEncoder(interactions=[("a", "b")]).fit(table, [0, 1, 1, 1] * 5)

@@ -3,11 +3,9 @@
 import warnings
 
 import numpy as np
-import polars as pl
 import pytest
 from catboost import CatBoostRegressor
 from lightgbm import LGBMRegressor
-from sklearn.linear_model import Ridge
 from xgboost import XGBRegressor
 
 from catbayes import SamplingRegressor, recommended_encoder
@@ -52,13 +50,3 @@ def test_features_of_new_rows_are_what_the_fitted_estimator_predicts_from(estima
     features = model.features(X)
     assert list(features) == list(NAMES[type(estimator)](model.estimator_))
     np.testing.assert_allclose(model.estimator_.predict(features), model.predict(X), rtol=1e-6)
-
-
-def test_features_come_in_the_library_of_the_table_and_belong_to_its_own_coefficients():
-    X, y = make_table()
-    model = SamplingRegressor(Ridge(), predict_with="mean", random_state=0).fit(pl.from_pandas(X), y)
-    features = model.features(pl.from_pandas(X[:7]))
-    assert isinstance(features, pl.DataFrame)
-    assert features.columns == model.get_feature_names_out().tolist()
-    by_hand = features.to_numpy() @ model.coef_ + model.estimator_.intercept_
-    np.testing.assert_allclose(by_hand, model.predict(pl.from_pandas(X[:7])))

@@ -6,14 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from lightgbm import LGBMClassifier
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import catbayes
 import reference
 from cases import PRIORS, parameters
-from catbayes import InputError, InputWarning, Ordered, SamplingBayesianEncoder, SamplingClassifier, Scaled, encode
+from catbayes import InputError, InputWarning, Ordered, SamplingBayesianEncoder, SamplingClassifier, encode
 
 N = 200
 RANDOM = np.random.default_rng(0)
@@ -39,20 +38,6 @@ def test_features_are_those_of_a_loop_over_the_rows_before(family, weighted):
     weights = np.ones(N) if weight is None else weight
     expected = reference.encode(family, prior, CITY, y, weights, lambda n, m: DAY[m] < DAY[n])
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_each_draw_has_an_order_of_its_own_and_the_same_at_every_call():
-    table, y = pd.DataFrame({"city": CITY}), TARGETS["bernoulli"]
-    encoder = SamplingBayesianEncoder(own_target="ordered", temperature=0.0, prior=Scaled(0.01), random_state=0)
-    draws = encoder.fit_draws(table, y)
-    assert (draws.features(0) != draws.features(1)).mean() > 0.9
-    np.testing.assert_array_equal(draws.features(1), draws.features(1))
-    np.testing.assert_array_equal(encoder.fit_transform(table, y), draws.features(0))
-    assert (clone(encoder).set_params(random_state=1).fit_transform(table, y) != draws.features(0)).mean() > 0.9
-    # Averaged over many orders, a row's feature rises to what its category says: 0 at first, all others at last.
-    many = np.mean([draws.features(k) for k in range(200)], axis=0)[:, 0]
-    others = encoder.transform(table)[:, 0]
-    assert np.corrcoef(many, others)[0, 1] > 0.5
 
 
 @pytest.mark.parametrize("rows", [1, 3, 10, 100])

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas
 import polars
-import pyarrow
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -70,23 +69,6 @@ def test_targets_have_seeds_of_their_own():
     assert (draws[..., 0] != draws[..., 1]).mean() > 0.9
     one = make(prior=10).fit_transform(X[["city"]], twice[:, :1])
     same(features[:, 0], one[:, 0])  # other targets change nothing
-
-
-CONTAINERS = {
-    "array of objects": lambda y: (y.to_numpy(), [0, 1, 2]),
-    "nested list": lambda y: (y.to_numpy().tolist(), [0, 1, 2]),
-    "polars": lambda y: (polars.from_pandas(y), list(y.columns)),
-    "pyarrow": lambda y: (pyarrow.Table.from_pandas(y), list(y.columns)),
-}
-
-
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_targets_come_in_any_container(container):
-    y, names = CONTAINERS[container](Y)
-    encoder = make()
-    same(encoder.fit_transform(X, y), make().fit_transform(X, Y))
-    assert list(encoder.encoders_) == names
-    assert [e.classes_ is None for e in encoder.encoders_.values()] == [True, False, False]
 
 
 def test_targets_and_weights_may_be_columns_of_the_table():
