@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import category_encoders
 import pandas
+from catboost import CatBoostClassifier, CatBoostRegressor
 from category_encoders.wrapper import PolynomialWrapper
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -104,6 +105,25 @@ def _native(table: Table, model: str, seed: int) -> Any:
     return Pipeline([("encode", encode), ("model", estimator)])
 
 
+def _with_text(estimator: Any, table: Table) -> Pipeline:
+    """Return a booster after a step that gives it its categories as text."""
+    encode = with_columns("categories", FunctionTransformer(as_text, feature_names_out="one-to-one"), table.categorical)
+    return Pipeline([("encode", encode.set_output(transform="pandas")), ("model", estimator)])
+
+
+def _catboost(table: Table, model: str, seed: int) -> Any:
+    boosting = CatBoostRegressor if table.n_classes is None else CatBoostClassifier
+    quiet: dict[str, Any] = {"thread_count": 1, "verbose": 0, "allow_writing_files": False}
+    return _with_text(boosting(cat_features=list(table.categorical), random_state=seed, **quiet), table)
+
+
+def _chimera(table: Table, model: str, seed: int) -> Any:
+    from chimeraboost import ChimeraBoostClassifier, ChimeraBoostRegressor
+
+    boosting = ChimeraBoostRegressor if table.n_classes is None else ChimeraBoostClassifier
+    return _with_text(boosting(cat_features=list(table.categorical), random_state=seed), table)
+
+
 def _effects(table: Table, model: str, seed: int) -> Any:
     return GroupEffects(list(table.categorical), MODELS[model].parameters | {"seed": seed})
 
@@ -176,6 +196,14 @@ METHODS = {
         libraries=("gpboost",),
         models=("LightGBM",),
         numbers_only=True,
+    ),
+    "catboost": Method("CatBoost", "CatBoost itself, with all of its defaults", _catboost, models=("LightGBM",)),
+    "chimera": Method(
+        "ChimeraBoost",
+        "ChimeraBoost itself, with all of its defaults",
+        _chimera,
+        libraries=("chimeraboost",),
+        models=("LightGBM",),
     ),
 }
 """By the names that users type."""
