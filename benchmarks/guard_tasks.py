@@ -70,9 +70,7 @@ def make_model(estimator: Any, setting: Setting, classes: bool, **parameters: An
     parts: tuple[str, ...] = ("interactions", "effects", "keep_categories")
     given = set(setting) - {"max_categories"} | ({"effects"} if "slopes" in setting else set())
     model = catbayes.SamplingClassifier if classes else catbayes.SamplingRegressor
-    usual = catbayes.recommended_encoder(
-        estimator, parameters.get("fit_with", "auto"), **{n: encoder.get_params()[n] for n in ("own_target",)}
-    )
+    usual = catbayes.recommended_encoder(estimator, own_target=encoder.own_target)
     parts = (*parts, *(["max_categories"] if "keep_categories" not in setting else []))
     encoder.set_params(**{n: value for n, value in usual.get_params().items() if n in parts and n not in given})
     return model(estimator, encoder, **parameters)

@@ -134,5 +134,5 @@ def with_columns(name: str, transformer: Any, columns: tuple[str, ...], verbose:
 def around(estimator: Any, columns: tuple[str, ...] | list[str], classes: bool, seed: int, **parameters: Any) -> Any:
     """Return catbayes around a model, with its defaults."""
     sampling = SamplingClassifier if classes else SamplingRegressor
-    encoder = recommended_encoder(estimator, parameters.get("fit_with", "auto"), columns=list(columns))
+    encoder = recommended_encoder(estimator, columns=list(columns))
     return sampling(estimator, encoder, random_state=seed, **parameters)

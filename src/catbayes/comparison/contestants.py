@@ -187,7 +187,7 @@ def _sampling(rows: Rows, seed: int, estimator: Any, fit_with: Any = "auto", **s
     # A classifier counts the classes of its own rows, which may be fewer.
     family = rows.family if rows.classes is None else "auto"
     parameters = {"columns": list(rows.categorical), "family": family} | settings.pop("encoder", {})
-    encoder = recommended_encoder(estimator, fit_with, **parameters)
+    encoder = recommended_encoder(estimator, **parameters)
     model = SamplingRegressor if rows.classes is None else SamplingClassifier
     return model(estimator, encoder, fit_with=fit_with, random_state=seed, **settings)
 

@@ -144,7 +144,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
     def _default_encoder(self, **parameters: Any) -> SamplingBayesianEncoder:
         if isinstance(self, ClassifierMixin):  # whatever the estimator says of itself
             parameters = {"effects": False, **parameters}
-        return recommended_encoder(self._chosen_estimator(), self.fit_with, **parameters)
+        return recommended_encoder(self._chosen_estimator(), **parameters)
 
     # ---------------------------------------------------------------------------------- fitting
 
@@ -198,8 +198,10 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
             if get_config()["enable_metadata_routing"]:
                 fit_params = dict(process_routing(self, "fit", **fit_params).estimator.fit)
             fit_params = encode_tables(fit_params, encoder, draws, classes)
-        n_draws = fitting.usual_draws(estimator, way, table.n_rows) if self.n_draws is None else self.n_draws
         columns = Columns.of(draws.layout, draws.columns, table.names)
+        if self.fit_with == "auto" and columns.require_members(estimator, fit_params):
+            way = "members"
+        n_draws = fitting.usual_draws(estimator, way, table.n_rows) if self.n_draws is None else self.n_draws
         columns = columns.with_categories(estimator, way, draws.columns, fit_params)
         report = self._reporter()
         rows = TrainingRows(draws, y, weight, groups, fit_params, n_draws, seed, classes, report, columns)

@@ -76,14 +76,8 @@ class Columns:
         self, estimator: Any, fit_with: str, fitted: Sequence[FittedColumn], fit_params: Mapping[str, Any]
     ) -> Columns:
         """Find the features that are categories: codes, and columns that the user names."""
-        backend, params = backend_of(estimator), {**estimator.get_params(deep=False), **fit_params}
-        named = [
-            (name, place)
-            for role, read in (("categories", self._named_categories), ("types", self._named_types))
-            for name, value in backend.given(role, params).items()
-            for place in read(value, name)
-        ]
-        if fit_with != "members" and not backend.categories_in_copies:
+        named = self._named(estimator, fit_params)
+        if fit_with != "members" and not backend_of(estimator).categories_in_copies:
             if named:
                 raise InputError(
                     f"{named[0][0]} goes with the members of CatBoost only, not with {fit_with}: among copies of a row "
@@ -93,6 +87,20 @@ class Columns:
             return self
         codes = {self.layout.places[c.position].stop - 1 for c in fitted if c.extra_names[-1:] == ("code",)}
         return replace(self, categories=tuple(sorted({*codes, *(place for _, place in named)})))
+
+    def require_members(self, estimator: Any, fit_params: Mapping[str, Any]) -> bool:
+        """Tell whether the user names categories that a booster must not have among copies of a row."""
+        return not backend_of(estimator).categories_in_copies and bool(self._named(estimator, fit_params))
+
+    def _named(self, estimator: Any, fit_params: Mapping[str, Any]) -> list[tuple[str, int]]:
+        """Find the features that are no codes and that a parameter calls categories, with its name."""
+        params = {**estimator.get_params(deep=False), **fit_params}
+        return [
+            (name, place)
+            for role, read in (("categories", self._named_categories), ("types", self._named_types))
+            for name, value in backend_of(estimator).given(role, params).items()
+            for place in read(value, name)
+        ]
 
     # ------------------------------------------------------------------------------ one method a role
 

@@ -235,6 +235,9 @@ def as_numbers(features: np.ndarray[Any, Any], layout: Layout) -> Array:
     return features.astype(np.float64)
 
 
+MEMBERS = 3
+"""Members that are fitted by default."""
+
 COPIED_ROWS, SUMMED_ROWS = 100_000, 10_000
 """Rows of copies, at most, by default: more of them cost much and gain little. Linear models need fewer: they see
 nothing of the noise of draws but its average over the rows."""
@@ -282,9 +285,6 @@ def choose(estimator: Any) -> str:
     for each pass; those that take no weights, or make folds of their own, which copies would spoil, become members.
     """
     last = last_step(estimator)
-    usual = backend_of(last).fit_with
-    if usual is not None:
-        return usual
     if hasattr(last, "partial_fit") and "max_iter" in last.get_params(deep=False):
         return "rounds"
     return "members" if weight_name(estimator) is None or _reason_against_copies(last) else "copies"
@@ -297,7 +297,7 @@ def usual_draws(estimator: Any, way: str, n_rows: int) -> int:
     """
     last = last_step(estimator)
     if way == "members":
-        return backend_of(last).n_members
+        return MEMBERS
     linear = way == "copies" and type(last).__module__.startswith("sklearn.linear_model")
     most = SUMMED_ROWS if linear else COPIED_ROWS
     return int(np.clip(most // n_rows, 1, 3))
@@ -522,19 +522,16 @@ def _fit_rounds(model: Any, rows: TrainingRows) -> Any:
     return grow(model, Job(rows.fresh(), rows.y, rows.weight, valid, rows.n_draws, rows.report, rows.fit_params))
 
 
-def recommended_encoder(estimator: Any, fit_with: str = "auto", **parameters: Any) -> SamplingBayesianEncoder:
+def recommended_encoder(estimator: Any, **parameters: Any) -> SamplingBayesianEncoder:
     """Return the encoder that a sampling model uses for an estimator if it is given none.
 
     It has the pairs of columns that pay (`interactions="auto"`); for regressors, effects with slopes; and the
     categories of columns that have few: codes for trees and boosters, indicators for linear models and neural networks.
-    CatBoost gets the categories of all columns.
 
     Parameters
     ----------
     estimator : classifier, regressor or Pipeline
         The estimator of the model.
-    fit_with : "auto", "copies", "members", "rounds"
-        As the model has it.
     **parameters
         Parameters of `SamplingBayesianEncoder`, which replace these defaults.
 
@@ -553,10 +550,8 @@ def recommended_encoder(estimator: Any, fit_with: str = "auto", **parameters: An
     >>> model = SamplingRegressor(Ridge(), encoder)
     """
     last = last_step(estimator)
-    way = choose(estimator) if fit_with == "auto" else fit_with
-    # Inside of a Pipeline no booster knows its categories.
-    kept = backend_of(last).keep_categories(last, way if last is estimator else "copies")
-    encoder = SamplingBayesianEncoder(**{"interactions": "auto", **kept, **parameters})
+    categories = backend_of(last).keep_categories(last)
+    encoder = SamplingBayesianEncoder(**{"interactions": "auto", **categories, **parameters})
     excludes_own_target = splitter_of(encoder.own_target, encoder.cv) is not None
     if "effects" not in parameters and excludes_own_target and not is_classifier(estimator):
         encoder.set_params(effects="slopes")

@@ -46,10 +46,6 @@ class Backend:
     """Parameters that count rows, whatever their weights."""
     only_trees = False
     """Whether all estimators of the library are trees."""
-    fit_with: str | None = None
-    """How estimators of this library are best fitted, if that is always the same."""
-    n_members = 3
-    """How many members are fitted by default."""
     categories_in_copies = True
     """Whether the library may know categories by their numbers among copies of a row."""
     gaps_in_categories = True
@@ -99,7 +95,7 @@ class Backend:
     def name_features(self, model: Any, names: Sequence[str]) -> None:
         """Name the features of a fitted model, where it did not get their names before."""
 
-    def keep_categories(self, model: Any, fit_with: str) -> dict[str, Any]:
+    def keep_categories(self, model: Any) -> dict[str, Any]:
         """Return how columns of few categories are best given to an estimator: numbers to trees, indicators to sums."""
         if self._is_tree(model):
             return {"keep_categories": "codes"}

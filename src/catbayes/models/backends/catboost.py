@@ -1,4 +1,4 @@
-"""CatBoost: members instead of copies, categories as whole numbers in a frame, lists that prevent clones."""
+"""CatBoost: categories as whole numbers in a frame, none in copies, and lists that prevent clones."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ class CatBoost(Backend):
         ),
     }
     row_counts = ("min_data_in_leaf", "min_child_samples")
-    fit_with = "members"  # it would learn the target of a row from its copies
-    n_members = 2  # which average what one makes of the noise of its draw
-    categories_in_copies = False
+    categories_in_copies = False  # it would learn the target of a row from the categories of its copies
     gaps_in_categories = False
     clone_advice = (
         "CatBoost copies lists and dictionaries, which scikit-learn does not allow: give a tuple, such as "
@@ -68,10 +66,6 @@ class CatBoost(Backend):
     def name_features(self, model: Any, names: Sequence[str]) -> None:
         """Set the names."""
         model.set_feature_names(list(names))
-
-    def keep_categories(self, model: Any, fit_with: str) -> dict[str, Any]:
-        """Give members the categories of all columns: CatBoost makes more of rare ones than others do."""
-        return {"keep_categories": "codes", "max_categories": None if fit_with == "members" else 30}
 
     def adapt_to_copies(self, model: Any, rows: TrainingRows) -> None:
         """Multiply the penalty, which CatBoost multiplies by the mean weight, and retain the learning rate.
