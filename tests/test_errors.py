@@ -245,6 +245,7 @@ COMBINED = {
         r"makes 780 interactions of 40 columns.*interactions=\[\('c0', 'c1'\)\]",
     ),
     "a word for kinds": (kinds({"size": "ordinal"}), "expected a dictionary of columns to kinds"),
+    "a class for a kind": (kinds({"size": Ordinal}), r"'size' has the class Ordinal: expected an object, Ordinal\(…\)"),
     "a kind of no column": (kinds({"siez": Ordinal()}), "Did you mean 'size'"),
     "an order of words": (kinds({"size": Ordinal()}), "text"),
     "a level too few": (kinds({"size": Ordinal(["S", "M"])}), r"\['L'\]"),
@@ -278,6 +279,11 @@ COMBINED = {
     "a blank between members": (lambda: Tags(" "), "not blank"),
     "a parent without a list": (lambda: Nested("region"), "expected a list of parent columns"),
     "parents of some": (lambda: Nested({"1": ("a", "b"), "2": "a"}), "as many for all"),
+    "a parent of itself": (lambda: Nested({"a": "b", "b": "c", "c": "a"}), "the parents are the categories themselves"),
+    "two parents of each other": (
+        lambda: Nested(pandas.DataFrame({"p": ["a", "b"], "r": ["b", "a"]})),
+        "the parents are the categories themselves",
+    ),
     "a child of two parents": (
         lambda: Nested(pandas.DataFrame({"p": ["1", "1"], "r": ["a", "b"]})),
         "names a category twice",

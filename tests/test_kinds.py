@@ -244,6 +244,38 @@ def test_ranks_of_the_truth_among_draws_are_uniform(name):
         assert abs(some.var() - 1 / 12) < 0.02
 
 
+SPELLINGS = [f"{word} {letter}" for word in ("officer", "police") for letter in "uvwxyz"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "more"),
+    [
+        (Ordinal(), [1.0, 2.0, 4.0, 7.0], [3.0, 5.5, 9.0]),
+        (Ordinal(), [1, 2, 4, 7], [30, 31, 32]),
+        (
+            Spellings(),
+            ["police officer", "Police officer 2", "bus driver", "nurse"],
+            [f"{a} {b}" for a in ("officer", "police") for b in "uvwxyz"],
+        ),
+        (Tags(), ["a|b", "b", "b|c", "c"], ["a|d", "d", "c|d"]),
+    ],
+    ids=["numbers", "whole numbers", "spellings", "sets"],
+)
+def test_rows_of_weight_zero_change_nothing_in_memory_and_in_an_engine(kind, cells, more):
+    random, codes = np.random.default_rng(0), np.random.default_rng(1).integers(0, 4, 60)
+    table, y = pd.DataFrame({"c": np.array(cells)[codes]}), codes + random.normal(size=60)
+    make = SamplingBayesianEncoder(["c"], kinds={"c": kind}, random_state=0)
+    expected = clone(make).fit(table, y).transform(table)
+    both = pd.concat([table, pd.DataFrame({"c": more})], ignore_index=True)
+    both = both.assign(y=np.append(y, np.full(len(more), 9.0)), w=np.repeat([1.0, 0.0], [60, len(more)]))
+    here, there = clone(make), clone(make)
+    here.fit_transform(both[["c"]], both["y"], sample_weight=both["w"])
+    np.testing.assert_allclose(here.transform(table), expected, rtol=1e-9)
+    if not kind.in_memory:
+        there.fit(pl.from_pandas(both).lazy(), "y", sample_weight="w")
+        np.testing.assert_allclose(there.transform(table), expected, rtol=1e-5)
+
+
 # --------------------------------------------------------------------------------- levels in an order
 
 
@@ -370,6 +402,13 @@ def test_unseen_categories_are_drawn_from_the_nearest_parent_that_was_seen():
     np.testing.assert_allclose(drawn.mean(axis=0), found, atol=0.01)
     sd = [frame["sd"][f"{country}&{region}"], frame["sd"][country], *unseen["sd"]]
     assert sd[0] < sd[1] < sd[2]  # the less is known, the wider
+
+
+def test_a_category_may_have_the_name_of_its_parent():
+    parents = Nested({"New York": ("New York", "USA"), "Albany": ("New York", "USA"), "Oslo": ("Oslo", "Norway")})
+    table = pd.DataFrame({"c": ["New York", "Albany", "Oslo"] * 20})
+    fitted = SamplingBayesianEncoder(kinds={"c": parents}).fit(table, [0, 0, 1] * 20)
+    assert fitted.transform(pd.DataFrame({"c": ["Albany"]}))[0, 0] < 0.2
 
 
 @pytest.mark.parametrize("missing", ["category", "prior"])

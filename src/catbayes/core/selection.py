@@ -53,6 +53,10 @@ class Selection:
     def __post_init__(self) -> None:
         """Check the kinds."""
         kinds = {} if self.kinds is None else self.kinds
+        for column, kind in kinds.items() if isinstance(kinds, Mapping) else ():
+            if isinstance(kind, type) and issubclass(kind, Kind):
+                name = kind.__name__
+                raise InputError(f"kinds: {column!r} has the class {name}: expected an object, {name}(…).")
         if not isinstance(kinds, Mapping) or not all(isinstance(kind, Kind) for kind in kinds.values()):
             raise InputError(
                 f"kinds={kinds!r}: expected a dictionary of columns to kinds, such as "

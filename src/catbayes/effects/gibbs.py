@@ -20,7 +20,7 @@ from catbayes.effects.mixed import ALIKE, Components, Crossed, Equations
 
 __all__ = ["Learnt", "learn"]
 
-BURN_IN = 30
+BURN_IN, BRIEF = 30, 15
 FEWEST_SWEEPS, MOST_SWEEPS, WORK = 90, 250, 2_500_000
 WIDEST = 3.0
 """Bound of standard deviations, in those of the response: of two rows or categories, they have no other."""
@@ -42,12 +42,16 @@ class Learnt(NamedTuple):
 
 
 def learn(
-    equations: Equations, random: np.random.Generator, noise: float | None = None, most: float = np.inf
+    equations: Equations,
+    random: np.random.Generator,
+    noise: float | None = None,
+    most: float = np.inf,
+    brief: bool = False,
 ) -> Learnt:
     """Estimate the variances, and the uncertainty of the effects of each column.
 
     The `noise` may be known. Standard deviations of effects are half-Cauchy before, with the scale of z itself, or with
-    √`most` if that is less.
+    √`most` if that is less. A `brief` chain is for variances that are learnt anew after the next Newton steps.
     """
     sample = equations.sampled(random)
     design, chain = equations.design, _Chain(sample, random, noise, most)
@@ -58,12 +62,12 @@ def learn(
     def average(values: Array) -> Array:
         return np.repeat(np.add.reduceat(np.where(seen, values, 0.0), firsts) / n_seen, size)
 
-    for _ in range(BURN_IN):
+    for _ in range(BRIEF if brief else BURN_IN):
         chain.sweep()
     # A conditional mean and a conditional variance at each sweep make a steadier estimate than the draws themselves.
     means, squares, within = np.zeros((3, len(seen)))
-    n_sweeps, n_seen_of = int(np.clip(WORK // chain.n_products, FEWEST_SWEEPS, MOST_SWEEPS)), np.repeat(n_seen, size)
-    drawn = []
+    n_sweeps = BRIEF if brief else int(np.clip(WORK // chain.n_products, FEWEST_SWEEPS, MOST_SWEEPS))
+    n_seen_of, drawn = np.repeat(n_seen, size), []
     for _ in range(n_sweeps):
         mean, variance = (np.concatenate(of_columns) for of_columns in zip(*chain.sweep(), strict=True))
         mean -= np.where(seen, average(mean), 0.0)  # about the average of the categories that have rows
@@ -95,6 +99,7 @@ class _Chain:
         self.factors = [np.sqrt(variance) for variance in self.columns]
         self.numbers = spread / 2.0 / max(design.numbers.shape[1], 1)
         self.counts = design.counts(equations.weight)
+        self.seen = [(count > 0).astype(np.float64) for count in self.counts]
         self.terms = np.zeros(design.starts[-1])
         self.places = [slice(start, end) for start, end in pairwise(design.starts)]
         self.crossed = [products.crossed_of(start, end) for start, end in pairwise(design.starts)]
@@ -156,18 +161,19 @@ class _Chain:
         effects = mean + np.sqrt(variance) * self.random.standard_normal(len(count))
         # Effects are a factor times raw ones, both drawn: a half-Cauchy prior of their standard deviation (A. Gelman,
         # 2006), and a sampler that does not stay for long where a variance is near zero.
-        raw, seen = effects / self.factors[number], count > 0
+        raw, seen = effects / self.factors[number], self.seen[number]
+        n_seen = float(seen.sum())
         squares = float(count @ raw**2) + self.noise / self.widest
         factor = float(raw @ left) / squares
         factor += np.sqrt(self.noise / squares) * self.random.standard_normal()
-        variance_of_raw = (1.0 + float((raw[seen] ** 2).sum())) / self.random.chisquare(1.0 + seen.sum())
+        variance_of_raw = (1.0 + float(seen @ raw**2)) / self.random.chisquare(1.0 + n_seen)
         factor = np.copysign(max(abs(factor), np.sqrt(LEAST_SHARE * self.noise / variance_of_raw)), factor)
         effects = factor * raw
         self.factors[number], self.columns[number] = factor, float(factor**2 * variance_of_raw)
         if self.design.factor(number) is None:
             # What all effects have in common is as well part of μ: as much as chance has it goes over.
-            shift = effects[seen].mean()
-            shift += np.sqrt(self.columns[number] / seen.sum()) * self.random.standard_normal()
+            shift = float(seen @ effects) / n_seen
+            shift += np.sqrt(self.columns[number] / n_seen) * self.random.standard_normal()
             effects, self.terms[0] = effects - shift, self.terms[0] + shift
         self.terms[place] = effects
         return mean, variance

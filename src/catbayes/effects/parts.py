@@ -28,7 +28,7 @@ more numbers, those that go with the target are taken, and of fewer, these bend.
 NEWTON_STEPS = 12
 LONGEST_STEP = 1.5
 LEARN_AT = (0, 2, 4)
-"""Newton steps at which variances are learnt anew; the others only settle what they imply."""
+"""Newton steps at which variances are learnt anew, briefly but for the last time."""
 SETTLED = 1e-3
 
 
@@ -73,15 +73,15 @@ class Part:
             equations = self.equations or Equations.of(self.design, *self._working(score), n_rows=self.n_rows)
             if components is None or step in learn_at:
                 random = stream(0, Purpose.EFFECTS, number, step, 0)
-                components, variances = learn(equations, random, self.scale.noise, self.scale.most)
+                brief = not self.scale.linear and step < LEARN_AT[-1]
+                components, variances = learn(equations, random, self.scale.noise, self.scale.most, brief)
             terms = solve(equations, components)
             # Where a step leads is known near by only.
             longest = np.inf if self.scale.linear else LONGEST_STEP
             move = np.clip(self.scale.bounded(self.design.at_rows(terms)) - score, -longest, longest)
             score, step = score + move, step + 1
-            settled = np.sqrt(np.average(move**2, weights=self.weight + TINY)) < SETTLED and step > max(
-                learn_at, default=0
-            )
+            moved = np.sqrt(np.average(move**2, weights=self.weight + TINY))
+            settled = moved < SETTLED and step > max(learn_at, default=0)
             if self.scale.linear or settled or step == NEWTON_STEPS:
                 return components, Terms(terms, self.design.counts(equations.weight)), variances
 

@@ -94,4 +94,10 @@ def _read_parents(parents: Any) -> dict[Any, tuple[Any, ...]]:
             "of tuples of parent, grandparent, …, as many for all), or a frame with the categories in its first column "
             "and their parents in the next."
         )
+    # Names and codes of one level may be used again in another; a hierarchy in which all are has no top.
+    if {above[0] for above in found.values()} == {*found} and all(above[0] != child for child, above in found.items()):
+        raise InputError(
+            f"Nested: the parents are the categories themselves, such as {list(found)[:3]}, so that none is above the "
+            "others. Give each category the group that it lies in."
+        )
     return found

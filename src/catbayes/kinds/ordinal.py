@@ -70,8 +70,8 @@ class Ordinal(OrderedKind):
 
     def read(self, column: Any, name: Any, target: Any, weight: Any) -> tuple[Categories, Codes]:
         """Values are names; the type of the column may give their order."""
-        categories, codes = Categories.of(column)
-        return Categories(categories.values, declared_levels(column)), codes
+        found, codes = self.weighed(*Categories.of(column), weight)
+        return Categories(found.values, declared_levels(column)), codes
 
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
         """All levels in their order."""
