@@ -149,7 +149,7 @@ class _Products:
         )
 
     def crossed_of(self, start: int, end: int) -> Any:
-        """The products of some effects with all effects."""
+        """Products of some effects with all effects."""
         return self.crossed[start - len(self.lines) : end - len(self.lines)]
 
 

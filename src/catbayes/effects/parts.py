@@ -33,10 +33,11 @@ SETTLED = 1e-3
 
 
 class Terms(NamedTuple):
-    """All terms of one part, and how much the rows of each category of every column weighed."""
+    """All terms of one part, and of every column, how much the rows of each category weigh."""
 
     terms: Array
     counts: list[Array]
+    variances: list[Array]  # posterior ones of the effects of each column; none where their components were given
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,8 @@ class Part:
         weight[rows] = 0.0
         return replace(self, weight=weight, equations=self.equations and self.equations.without(rows))
 
-    def solve(self, number: int, components: Components | None = None) -> tuple[Components, Terms, list[Array]]:
-        """All terms, with their variances and the posterior variances of effects; these are learnt if not given."""
+    def solve(self, number: int, components: Components | None = None) -> tuple[Components, Terms]:
+        """All terms and their variances, which are learnt if not given."""
         mean = np.average(self.y, weights=self.weight) if self.weight.any() else 0.0
         with np.errstate(divide="ignore"):  # a class that no row of the other folds has
             score = self.scale.bounded(np.full(len(self.y), self.scale.link(mean)))
@@ -83,7 +84,7 @@ class Part:
             moved = np.sqrt(np.average(move**2, weights=self.weight + TINY))
             settled = moved < SETTLED and step > max(learn_at, default=0)
             if self.scale.linear or settled or step == NEWTON_STEPS:
-                return components, Terms(terms, self.design.counts(equations.weight)), variances
+                return components, Terms(terms, self.design.counts(equations.weight), variances)
 
     def left_over(self, terms: Array) -> tuple[Array, Array]:
         """How far targets are from the mean that all terms give, and how steep it is, both by the weight of the row."""

@@ -70,12 +70,6 @@ class EffectTable:
         """Parts of the target."""
         return int(self.mean.shape[1] // (1 + len(self.slopes)))
 
-    @classmethod
-    def none(cls, size: int, n_parts: int) -> EffectTable:
-        """Make the table of a column that is not in the model: no effects."""
-        nothing = np.zeros((size, n_parts))
-        return cls(nothing, nothing, nothing, np.zeros(n_parts))
-
     def zeros(self) -> EffectTable:
         """The same with effects of zero, because a tree finds splits in the smallest of differences."""
         return EffectTable(**{name: np.zeros_like(getattr(self, name)) for name in ARRAYS}, slopes=self.slopes)
@@ -174,15 +168,14 @@ class RowEffects:
             factors=(*[None] * len(columns), *(lines[slope.position] for _, slope in every)),
         )
         parts = tuple(Part.of(design, scale, one, weight, n_rows) for one in y)
-        components, terms, variances = zip(*(part.solve(number) for number, part in enumerate(parts)), strict=True)
+        components, terms = zip(*(part.solve(number) for number, part in enumerate(parts)), strict=True)
         informative = _informative(parts, terms, len(columns), len(weighed.columns))
         fitted = cls(weighed, tuple(chosen), parts, tuple(own), components, informative, unit or 1.0, ())
-        tables = dict(zip(chosen, fitted._tables(terms, variances), strict=True))
-        whole = [
-            tables[number].at(places) if number in tables else EffectTable.none(len(places), len(parts))
-            for number, places in enumerate(weighed.places)
-        ]
-        return replace(fitted, columns=tuple(whole))
+        tables = dict(zip(chosen, fitted._tables(terms), strict=True))
+        for number in {*range(len(weighed.places))} - {*chosen}:  # no effects
+            nothing = np.zeros((weighed.columns[number][1], len(parts)))
+            tables[number] = EffectTable(nothing, nothing, nothing, nothing[0])
+        return replace(fitted, columns=tuple(tables[n].at(places) for n, places in enumerate(weighed.places)))
 
     def without(self, folds: Iterable[tuple[Codes, Codes]], temperature: float | None) -> list[tuple[Array, Array]]:
         """The effects of each row's category as the other folds have them, and their spread, (row, output) by column.
@@ -200,9 +193,7 @@ class RowEffects:
                 found[number][:, test] = table.mean[place], table.spread(temperature)[place]
         return [(mean, spread) for mean, spread in found]
 
-    def _tables(
-        self, parts: Sequence[Terms], variances: Sequence[list[Array]] | None = None
-    ) -> tuple[EffectTable, ...]:
+    def _tables(self, parts: Sequence[Terms]) -> tuple[EffectTable, ...]:
         """The effects of each column for all parts, slopes included."""
         noise, design = np.array([one.noise for one in self.components]), self.parts[0].design
 
@@ -216,9 +207,8 @@ class RowEffects:
             mean = np.where(seen, mean - level, mean)
             variance = np.array([one.columns[number] for one in self.components])
             known = count / (count + noise / variance)
-            sd = np.sqrt((1.0 - known) * variance)
-            if variances is not None:
-                sd = np.sqrt(np.stack([columns[number] for columns in variances], axis=1))
+            own = [part.variances[number] for part in parts if part.variances]
+            sd = np.sqrt(np.stack(own, axis=1)) if own else np.zeros_like(mean)
             return EffectTable(self.unit * mean, self.unit * sd, known, self.unit * np.sqrt(variance))
 
         every, place = [table(number) for number in range(len(design.sizes))], len(self.slopes)

@@ -80,8 +80,9 @@ class Roles(Links):
         worth = root + tie * (n_roles - 1) - tie * (1.0 - rest) / rest
         share = [tie / each / rest for each in known]
         every = [other.take(np.arange(index.missing)) for other in self.whole or self.others]
-        gaps = [_gaps(other, _centre(whole)) for other, whole in zip(some, every, strict=True)]
-        gap: Array = np.sum([part[:, None] * each for part, each in zip(share, gaps, strict=True)], axis=0)
+        gap: Array = np.sum(
+            [part[:, None] * _gaps(*pair) for part, *pair in zip(share, some, every, strict=True)], axis=0
+        )
         prior = shifted_priors(self.root, worth, -gap if self.opposed else gap, type(some[0]))
         by_chance = np.sum([part**2 * other.count for part, other in zip(share, some, strict=True)], axis=0)
         return prior, by_chance / (worth * np.maximum(worth - prior.curvature, LOWEST))
@@ -93,15 +94,11 @@ class Roles(Links):
         return append_unseen(own, variance, self.root, root * (root + tie * n_roles) / (root + tie))
 
 
-def _centre(role: Any) -> Array:
-    """The mean of all rows of a role; that of some folds would reveal the folds, and so the targets."""
-    return means_of(role.total()) if role.count.any() else np.zeros((1, 1))
-
-
-def _gaps(other: Any, centre: Array) -> Array:
-    """Sums of y - μ in each category."""
-    count, means = other.count[:, None], means_of(other)
-    return np.where(count > 0, count * (np.where(count > 0, means, 0.0) - centre), 0.0)
+def _gaps(role: Any, whole: Any) -> Array:
+    """Sums of y - μ in each category; a mean of some folds would reveal the folds, and so the targets."""
+    centre = means_of(whole.total()) if whole.count.any() else 0.0
+    count = role.count[:, None]
+    return np.where(count > 0, count * (np.where(count > 0, means_of(role), 0.0) - centre), 0.0)
 
 
 @dataclass(frozen=True)

@@ -165,18 +165,15 @@ class Resembling(Categories):
     def unseen_values(self, column: Any, most: int = 3) -> list[Hashable]:
         """Some values that resemble nothing."""
         values = Categories.of(column)[0].values
-        return [value for value, slot in zip(values, self._of_values(values), strict=True) if slot == self.unseen][
-            :most
-        ]
+        return [values[place] for place in np.flatnonzero(self._of_values(values) == self.unseen)[:most]]
 
     def _of_values(self, values: Sequence[Any]) -> Codes:
-        forms = [form_of(value) for value in values]
-        known = [self._slot.get(form, self.unseen) for form in forms]
-        slots = np.array([self.missing if value is None else slot for value, slot in zip(values, known, strict=True)])
+        forms = [form_of(value) for value in values]  # None of None, which is missing
+        slots = np.array([self._slot.get(form, self.unseen) for form in forms], dtype=np.intp)
         new = np.flatnonzero(slots == self.unseen)
         if len(new):
             slots[new] = self._resembled([forms[place] for place in new])
-        return slots.astype(np.intp)
+        return slots
 
     def _resembled(self, forms: list[Any]) -> Codes:
         """The parent of the form that each is most like, or the parent of that; unseen if it is like nothing."""
