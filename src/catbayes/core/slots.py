@@ -132,7 +132,7 @@ class Slots:
             if len(few) == len(at):
                 return draw_exactly(at, random(_EXACT, ...))
             normal = normals.take(at)
-            theta = family.inside(normal.draw(random(_NORMAL, ...).standard_normal(normal.level.shape)))
+            theta = normal.draw(random(_NORMAL, ...).standard_normal(normal.level.shape))
             if len(few):
                 theta[few] = draw_exactly(at[few], random(_EXACT, few))
             return theta

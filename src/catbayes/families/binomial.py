@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from catbayes.core.statistics import Moments, Tally
+from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
-from catbayes.families.arithmetic import dirichlet_maximum
 from catbayes.families.bernoulli import BetaBernoulli
 from catbayes.families.family import Support
 
@@ -16,7 +15,8 @@ from catbayes.families.family import Support
 class BetaBinomial(BetaBernoulli):
     """The family of `BetaBernoulli` for rows that count: y events in e attempts, such as hits of at-bats.
 
-    The attempts are the exposure of a row. Its target is then the share y / e, which counts for e rows of two classes.
+    The attempts are the exposure of a row, whose target is the share y / e, which counts for e rows of two classes:
+    α_mv = α + Σ y_n and β_mv = β + Σ (e_n - y_n).
 
     Examples
     --------
@@ -43,21 +43,11 @@ class BetaBinomial(BetaBernoulli):
     )
     exposure: ClassVar[Literal["units", "attempts"] | None] = "attempts"
 
-    @classmethod
-    def scaled(cls, total: Any, gamma: float) -> Self:
-        """α = 1 + γ Σ y_n,  β = 1 + γ Σ (e_n - y_n)."""
-        return super().scaled(_tally(total), gamma)
-
-    @classmethod
-    def from_rows(cls, total: Any, n_rows: float) -> Self:
-        """The share of attempts that are events."""
-        return super().from_rows(_tally(total), n_rows)
-
-    @classmethod
-    def empirical(cls, statistics: Any) -> Self:
-        """Maximise the marginal likelihood: a Dirichlet of events and attempts without one."""
-        beta, alpha = dirichlet_maximum(_tally(statistics).weight)
-        return cls(alpha, beta)
+    @staticmethod
+    def _weights(statistics: Moments) -> Array:
+        """Attempts without an event, and with one; at the ends rounding must not leave less than none."""
+        events = np.clip(statistics.count * statistics.mean, 0.0, statistics.count)
+        return np.stack([statistics.count - events, events], axis=-1)
 
     def dispersion(self, statistics: Moments, row: float = 1.0) -> float:
         """Squares of shares about those of their categories, as a multiple of θ (1 - θ) / e: see `GammaPoisson`."""
@@ -66,21 +56,6 @@ class BetaBinomial(BetaBernoulli):
         degrees = size - row * (statistics.count > 0).sum()
         return float(statistics.m2.sum() / usual * size / degrees) if usual > 0 and degrees > 0 else 1.0
 
-    def update(self, statistics: Any) -> Self:
-        """α_mv = α + Σ y_n,  β_mv = β + Σ (e_n - y_n)."""
-        count, mean = statistics.count, statistics.mean
-        return type(self)(self.alpha + count * mean, self.beta + count * (1.0 - mean))
-
-    def tail(self, statistics: Any) -> Array:
-        """The same, of events and attempts."""
-        return super().tail(_tally(statistics))
-
     def predictive_quantile(self, probability: float) -> Array:
         """Of a new attempt: 0 or 1."""
         return np.where(probability <= self.beta / self.strength, 0.0, 1.0)
-
-
-def _tally(shares: Moments) -> Tally:
-    """Attempts without an event, and with one; at the ends rounding must not leave less than none."""
-    events = np.clip(shares.count * shares.mean, 0.0, shares.count)
-    return Tally(np.stack([shares.count - events, events], axis=-1))

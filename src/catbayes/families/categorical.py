@@ -33,6 +33,8 @@ class SharedNormals(Normals):
         theta -= self.level * theta.sum(axis=-1, keepdims=True)
         theta *= self.slope
         theta += self.level
+        theta = np.clip(theta, 0.0, 1.0, out=theta)
+        theta /= theta.sum(axis=-1, keepdims=True)
         return theta
 
 
@@ -149,13 +151,6 @@ class DirichletCategorical(Family):
         """Covariance (diag m - m mᵀ) / (s + 1); skewness stays as it is."""
         scale = 1.0 / np.sqrt(self.strength + 1.0)[..., None]
         return SharedNormals.of(self.mean(), scale, np.zeros_like(scale))
-
-    @classmethod
-    def inside(cls, theta: Array) -> Array:
-        """Shares of a whole."""
-        theta = np.clip(theta, 0.0, 1.0, out=theta)
-        theta /= theta.sum(axis=-1, keepdims=True)
-        return theta
 
     def normal_error(self) -> Array:
         """Each θ_c is a Beta of skewness 2 / √α_c at most, which costs a normal 1 / (6 √2π) of itself."""

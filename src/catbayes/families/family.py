@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, cast
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -13,24 +13,10 @@ from catbayes.core.arrays import namespace, where
 from catbayes.core.validation import Array
 from catbayes.errors import InputError
 
-
-class Random(Protocol):
-    """A source of random numbers: numpy's generator, one keyed by the identity of a row, or one of torch's tensors."""
-
-    def standard_gamma(self, shape: Any, /) -> Any:
-        """Gamma of these shapes, and scale 1."""
-
-    def standard_normal(self, size: Any, /) -> Any:
-        """N(0, 1), an array of this size."""
-
-    def standard_exponential(self, size: Any, /) -> Any:
-        """Exponential of mean 1."""
-
-    def beta(self, a: Any, b: Any, /) -> Any:
-        """Beta(a, b)."""
-
-    def spawn(self, n_children: int, /) -> Sequence[Any]:
-        """Independent sources: a second draw takes one, or the draw of a row would depend on the number of rows."""
+Random: TypeAlias = Any
+"""A source of random numbers: numpy's generator, or one with its methods `standard_gamma`, `standard_normal`,
+`standard_exponential`, `beta` and `spawn`. A second draw takes a spawned source, or the draw of a row would depend on
+the number of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +39,35 @@ class Normals:
 
     They have the mean and the variance of the posterior. Corrected for skewness, as Cornish and Fisher do it, they have
     its third moment too, to the order that counts: the error falls with 1 / n in place of 1 / √n. What a draw needs is
-    computed once for every entry.
+    computed once for every entry. Draws are clipped to the values that θ can take, from `low` to `high`.
     """
 
     level: Array
     slope: Array
     bend: Array
+    low: Any = -np.inf
+    high: Any = np.inf
 
     @classmethod
-    def of(cls, mean: Array, scale: Array, skewness: Array) -> Self:
+    def of(cls, mean: Array, scale: Array, skewness: Array, low: Any = -np.inf, high: Any = np.inf) -> Self:
         """θ = mean + scale · (z + skewness / 6 · (z² - 1))."""
         bend = scale * skewness / 6.0
-        return cls(mean - bend, scale, bend)
+        return cls(mean - bend, scale, bend, low, high)
 
     def straight(self) -> Self:
         """Leave the skewness out: the normals of the same means and variances."""
-        return type(self)(self.level + self.bend, self.slope, 0.0 * self.bend)
+        return replace(self, level=self.level + self.bend, bend=0.0 * self.bend)
 
     def closer(self, factor: Array) -> Self:
         """Multiply the distance of draws from their means by a factor for each entry."""
         factor = factor[..., None]
-        return type(self)(self.level + (1.0 - factor) * self.bend, factor * self.slope, factor * self.bend)
+        level = self.level + (1.0 - factor) * self.bend
+        return replace(self, level=level, slope=factor * self.slope, bend=factor * self.bend)
 
     def take(self, index: Any) -> Self:
         """Pick entries, as often as the index asks."""
-        return type(self)(*(values.take(index, axis=0) for values in (self.level, self.slope, self.bend)))
+        level, slope, bend = (values.take(index, axis=0) for values in (self.level, self.slope, self.bend))
+        return replace(self, level=level, slope=slope, bend=bend)
 
     def draw(self, noise: Array) -> Array:
         """Turn standard normals, (…, parameter), into draws of θ."""
@@ -85,7 +75,7 @@ class Normals:
         theta += self.slope
         theta *= noise
         theta += self.level
-        return theta
+        return np.clip(theta, self.low, self.high, out=theta)
 
 
 class Family(ABC):
@@ -129,7 +119,7 @@ class Family(ABC):
                 object.__setattr__(self, name, np.asarray(values, dtype=np.float64))
 
     def arrays(self) -> dict[str, Array]:
-        """Its parameters by their names."""
+        """Return the parameters by their names."""
         return {entry.name: getattr(self, entry.name) for entry in fields(cast(Any, self))}  # a dataclass
 
     def take(self, index: Any) -> Self:
@@ -169,7 +159,7 @@ class Family(ABC):
 
     @classmethod
     def observed(cls, statistics: Any) -> Array:
-        """Means or shares of the target, in the place of the means of θ, (category, parameter)."""
+        """Return means or shares of the target, which θ estimates, (category, parameter)."""
         mean = statistics.mean if cls.classes else statistics.mean[..., None]
         return np.asarray(mean[..., 1:] if cls.binary else mean)
 
@@ -182,7 +172,7 @@ class Family(ABC):
 
     @classmethod
     def from_rows(cls, total: Any, n_rows: float) -> Self:
-        """Make a prior that has the mean of the whole table, and is worth so many rows."""
+        """Make a prior with the mean of the whole table and a strength of `n_rows`."""
         return cls.scaled(total, n_rows / total.count[0])
 
     def for_unseen(self) -> Self:
@@ -208,7 +198,7 @@ class Family(ABC):
 
         @property
         def strength(self) -> Array:
-            """How many observations the distribution of the mean is worth."""
+            """The number of observations with as much information about the mean."""
 
     @property
     def curvature(self) -> float | Array:
@@ -219,19 +209,19 @@ class Family(ABC):
         return 0.0
 
     def worth(self, strength: Any) -> Self:
-        """Set the strength, of an array of distributions that of each; means stay."""
+        """Set the strength of each entry and retain the means."""
         raise InputError(
             f"{type(self).__name__} does not define another strength (its method `worth`), which hierarchies and kinds "
             "need. Leave those out, or choose another family."
         )
 
     def varying_as(self, other: Self) -> Self:
-        """The same means, and everything else in θ as in one other distribution."""
+        """Retain the means, and take everything else in θ from one other distribution."""
         return self
 
     @classmethod
     def of_nodes(cls, messages: Any, root: Self) -> Self:
-        """Estimate the root of a hierarchy from the messages of the nodes below it, and from what it was before."""
+        """Estimate the root of a hierarchy from the messages of the nodes below it, and from the former root."""
         return cls.empirical(messages) if messages.varies() else root
 
     # -------------------------------------------------------------------------------- the posterior
@@ -295,11 +285,6 @@ class Family(ABC):
     def normal(self) -> Normals:
         """The normals of the same means and covariances (Appendix B of the paper), corrected for skewness."""
 
-    @classmethod
-    def inside(cls, theta: Array) -> Array:
-        """Clip draws of a normal to the values that θ can take, in place."""
-        return theta
-
     @abstractmethod
     def normal_error(self) -> Array:
-        """Bound the Kolmogorov distance of any parameter's distribution to that of `normal`."""
+        """Bound the Kolmogorov distance between the distribution of any parameter and that of `normal`."""

@@ -16,10 +16,8 @@ LARGEST = np.log(np.finfo(np.float64).max)
 class LogNormalGamma(NormalGamma):
     """The family of `NormalGamma` for log y: μ is the mean of log y, and exp μ the median of y.
 
-    For amounts that are never zero or negative and vary by factors, such as prices, incomes and durations. The target
-    is logged when it is read, so all that follows is in units of log y: the statistics, the priors, the posteriors and
-    the features. An amount that is ten times the usual one moves a category by log 10, and not by as much as nine
-    usual ones.
+    It is for amounts > 0 that vary by factors, such as prices, incomes and durations. Statistics, priors, posteriors
+    and features are in units of log y, so that one very large amount moves a category little.
 
     Examples
     --------

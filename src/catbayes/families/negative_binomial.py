@@ -18,16 +18,15 @@ SUMMED = 1 << 12
 """Counts whose chances are added up, to find quantiles of a new one."""
 
 HEAVIEST = 1.1
-"""The least r ν of a prior that is learnt: a θ that varies by more than about three times its mean is of no use."""
+"""The least r ν of an estimated prior: the standard deviation of θ is then about three times its mean."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BetaNegativeBinomial(Family):
     """y ~ NB(r, p) of mean μ = r (1 - p) / p and variance μ + μ²/r, where p ~ Beta(r ν + 1, ν c).
 
-    `centre` is c = E μ, `strength` is ν, in rows, and `size` is r: the smaller, the more counts of the same μ vary, and
-    none varies less than Poisson's, which are those of r = ∞. y events in e units are NB(r e, p), so that a rate of
-    weight e is updated like e rows.
+    `centre` is c = E μ, `strength` is ν, in rows, and `size` is r: the smaller r, the more counts of the same μ vary.
+    With r = ∞ they are Poisson's. y events in e units are NB(r e, p): a rate of weight e is updated like e rows.
 
     Examples
     --------
@@ -126,7 +125,7 @@ class BetaNegativeBinomial(Family):
         return cls(mean, np.maximum(strength, HEAVIEST / size), size)
 
     def dispersion(self, statistics: Moments, row: float = 1.0) -> float:
-        """Squares within categories, as a multiple of what r implies: 1 for negative binomial counts of that size."""
+        """Squares within categories over those that r implies: 1 for negative binomial counts of that size."""
         some = statistics.take(np.flatnonzero(statistics.count > row))
         events, trials = some.count * some.mean, self.size * some.count
         squares = (events * (1.0 - row / some.count) * (events + trials) / (row + trials)).sum()
@@ -212,12 +211,7 @@ class BetaNegativeBinomial(Family):
         known = np.where(self.strength > self.curvature, self.strength - self.curvature, self.strength)
         scale = column(np.sqrt(self.centre * (1.0 + self.centre / self.size) / known))
         skewness = self.shape()[0]
-        return Normals.of(self.mean(), scale, np.where(np.isfinite(skewness), skewness, 0.0))
-
-    @classmethod
-    def inside(cls, theta: Array) -> Array:
-        """A mean of counts."""
-        return np.maximum(theta, 0.0, out=theta)
+        return Normals.of(self.mean(), scale, np.where(np.isfinite(skewness), skewness, 0.0), low=0.0)
 
     def normal_error(self) -> Array:
         """That of the gamma variable above, and more for the one below."""
@@ -231,8 +225,8 @@ class BetaNegativeBinomial(Family):
         Single counts are not stored. The total S of n rows is NB(r n, p), and p is integrated out. Given S the counts
         are Dirichlet-multinomial with r for each row, and their squares about the mean S (1 - 1/n) (S + r n) / (1 + r
         n) on average. They are taken for a gamma variable of that mean and of shape (n - 1) / 2, which Poisson's counts
-        give them. Those of clumped counts have heavier tails: that makes it too sure of r, and not wrong about it. For
-        r = ∞ all this is the likelihood of Poisson's counts.
+        give them. Those of clumped counts have heavier tails, which makes r look more certain than it is, but does not
+        bias it. For r = ∞ all this is the likelihood of Poisson's counts.
         """
         return np.asarray(self._totals(statistics) + _squares(statistics, self.size)[0])
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import gammaincinv, gammaln, ndtri, stdtr, stdtrit
 
-from catbayes.core.arrays import column, namespace, positive, precision, where
+from catbayes.core.arrays import TINY, column, namespace, positive, precision, where
 from catbayes.core.statistics import Moments
 from catbayes.core.validation import Array
 from catbayes.families.arithmetic import digamma_rise, likeliest, likeliest_strength, log_rising, no_signal, small
@@ -188,13 +188,7 @@ class NormalGamma(Family):
         variance = self.variance()
         variance[..., 0] = np.where(self.alpha > 1.0, variance[..., 0], self.beta / (self.alpha * self.strength))
         skewness = 2.0 / np.sqrt(self.alpha)
-        return Normals.of(self.mean(), np.sqrt(variance), _together(0.0 * skewness, skewness))
-
-    @classmethod
-    def inside(cls, theta: Array) -> Array:
-        """τ is positive."""
-        theta[..., 1] = positive(theta[..., 1])
-        return theta
+        return Normals.of(self.mean(), np.sqrt(variance), _together(0.0 * skewness, skewness), low=[-np.inf, TINY])
 
     def normal_error(self) -> Array:
         """Student's tails, of order 1 / α, cost most."""

@@ -24,8 +24,8 @@ quantile of the negative binomial ends in a loop, or ends the interpreter."""
 class GammaPoisson(Family):
     """λ ~ Gamma(α, *rate* β): α counts the events, β the observations, or the units of exposure.
 
-    The paper stops at three families; this one follows its recipe. The rate of an unseen category is drawn as if one
-    average observation had been made, at least.
+    The paper has three families; this one follows its recipe. The prior of an unseen category is worth one observation
+    at least.
 
     Examples
     --------
@@ -145,12 +145,7 @@ class GammaPoisson(Family):
     def normal(self) -> Normals:
         """λ ~ N(α / β, α / β²), of skewness 2 / √α."""
         root = np.sqrt(self.alpha)
-        return Normals.of(self.mean(), column(root / self.beta), column(2.0 / root))
-
-    @classmethod
-    def inside(cls, theta: Array) -> Array:
-        """A rate."""
-        return np.maximum(theta, 0.0, out=theta)
+        return Normals.of(self.mean(), column(root / self.beta), column(2.0 / root), low=0.0)
 
     def normal_error(self) -> Array:
         """See `BetaBernoulli.normal_error`."""

@@ -15,22 +15,22 @@ from catbayes.families.arithmetic import likeliest, no_signal
 from catbayes.families.family import Family, Normals, Random
 
 N_VARIANCES = 8
-"""Variances that a category may have. Twelve, and continuously many, give the same to the second digit."""
+"""Variances that a category may have. Twelve of them, or a continuum, give the same to the second digit."""
 
 USUAL_SHAPE = 2.0
-"""How far variances of categories lie apart where nothing was learnt of it: as those of a few rows of Student's t₃."""
+"""The shape of the variances of categories before it is estimated: as of a few rows of Student's t₃."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobustNormal(Family):
-    """θ ~ N(μ₀, ω²), whatever variance σ² the targets of a category have, which is one of several.
+    """θ ~ N(μ₀, ω²), and the targets of a category have the variance σ², which is one of several.
 
-    The normal family ties the uncertainty of a mean to the variance of its category, so that a mean made of wild
-    targets is shrunk no more than one of tame ones. Here a category with an outlier is one whose targets vary much, and
-    its mean counts for little. Each variance has a chance, and given it the mean is normal: θ is a mixture.
+    In the normal family the prior of a mean is as wide as the targets of its category vary, so that the mean of a
+    category with an outlier is shrunk no more than others. Here it is shrunk more. Each variance has a probability, and
+    given the variance the mean is normal: θ is a mixture.
 
     `centre` and `precision` are those of θ in each part of the mixture, `noise` is its σ², and `log_chance` the
-    logarithm of its chance, up to a constant; (…, part) each.
+    logarithm of its probability, up to a constant; (…, part) each.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class RobustNormal(Family):
         return column(third) / variance**1.5, column(fourth) / variance**2 - 3.0
 
     def quantile(self, probability: Any) -> Array:
-        """Find where the distribution functions of the parts add up to it."""
+        """Invert the distribution function of the mixture."""
         probability = np.asarray(probability)
         return column(self._inverse(probability[..., 0] if probability.ndim else probability, 1.0 / self.precision))
 
@@ -197,7 +197,7 @@ class RobustNormal(Family):
         return self._inverse(np.asarray(probability), 1.0 / self.precision + self.noise)
 
     def _inverse(self, probability: Array, variance: Array) -> Array:
-        """Halve the way between the quantiles of the parts, among which that of the mixture lies."""
+        """Bisect between the quantiles of the parts."""
         chance, scale = self._chance(), np.sqrt(variance)
         ends = self.centre + scale * ndtri(probability)[..., None]
         low, high = ends.min(axis=-1), ends.max(axis=-1)
@@ -210,8 +210,8 @@ class RobustNormal(Family):
     def tail(self, statistics: Moments) -> Array:
         """The mean of n rows is a mixture of normals, of which no variance is less than that of these rows.
 
-        An outlier moves the mean, and shows in the variance too: rows that have one are wild, not changed. Of a single
-        row nobody can tell.
+        An outlier moves the mean and the variance too: rows that have one are noisy, not changed. A single row has the
+        p-value 1.
         """
         count = statistics.count[..., None]
         more = np.where(count > 1.0, count - 1.0, np.inf)
@@ -222,7 +222,7 @@ class RobustNormal(Family):
         return np.where(statistics.count > 1.0, 2.0 * np.minimum(below, above), 1.0)
 
     def sample(self, random: Random) -> Array:
-        """A part by its chance, then a normal."""
+        """Draw a part of the mixture, then a normal."""
         chance = self._chance()
         xp = namespace(chance)
         uniform = xp.exp(-random.standard_exponential(chance.shape[:-1]))

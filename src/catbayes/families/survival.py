@@ -13,11 +13,11 @@ from catbayes.families.poisson import GammaPoisson
 
 
 class GammaExponential(GammaPoisson):
-    """The family of `GammaPoisson` for times, of which some were cut off before the end was seen.
+    """The family of `GammaPoisson` for times, some of which are censored: their end was not seen.
 
-    A row is a time at risk, its exposure, and y is whether its end was seen (1) or not (0). Of an exponential time
-    that was seen to its end, and of one that was not, the likelihood is λ exp(-λ t) and exp(-λ t): that of y events of
-    rate λ in the time t. The unit is that of the times, and 1 / λ the average time until the end.
+    The exposure of a row is its time t, and y is 1 if its end was seen and 0 if not. For exponential times the
+    likelihoods are λ exp(-λ t) and exp(-λ t): those of y events of rate λ in the time t. The unit is that of the times,
+    and 1 / λ is the average time until the end.
 
     Examples
     --------
