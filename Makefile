@@ -6,7 +6,7 @@ export SCIPY_ARRAY_API ?= 1
 
 .PHONY: demo reproduce test golden calibration fuzz coverage lint docs check guard bench peers quality dist lowest interpreters mlflow integrations news clean
 
-demo: $(VENV)/.cli  ## what the method does, on simulated data with known truth; writes catbayes-demo.html
+demo: $(VENV)/.cli  ## what the recommended model gains, on simulated data with known truth; writes catbayes-demo.html
 	$(RUN)/catbayes demo --force
 
 reproduce: $(VENV)/.dev  ## the paper's experiments, hours; what is finished is not run again

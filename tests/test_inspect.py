@@ -14,8 +14,10 @@ import pytest
 from category_encoders import LeaveOneOutEncoder
 from matplotlib.collections import LineCollection
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import TargetEncoder
+from sklearn.utils import estimator_html_repr
 
 from catbayes import (
     InputError,
@@ -367,3 +369,19 @@ def test_without_matplotlib_numbers_remain_and_plots_name_the_extra(encoder, mon
     assert len(display.frame()) == 16
     with pytest.raises(ImportError, match=r'Plots need matplotlib: pip install "catbayes\[plot\]"\.'):
         display.plot()
+
+
+# ------------------------------------------------------------------------------------------------ notebooks
+
+
+def test_a_notebook_shows_what_a_fitted_model_encodes(table):
+    encoder = SamplingBayesianEncoder(interactions=[("city", "shop")])
+    model = SamplingClassifier(RandomForestClassifier(5), encoder, random_state=0)
+    assert "RandomForestClassifier" in estimator_html_repr(model)
+    assert "recommended_encoder" in estimator_html_repr(SamplingRegressor())
+    page = estimator_html_repr(model.fit(*table))
+    assert "encoder: city, shop, city &amp; shop" in page
+    assert "fit_with=copies" in page
+    numbers = SamplingRegressor(Ridge(), random_state=0).fit(table[0][["age"]], np.arange(300.0))
+    assert "no categorical column" in estimator_html_repr(numbers)
+    assert "columns_" in estimator_html_repr(model.encoder_)

@@ -2,8 +2,9 @@
 
 Entries are data: a description, the library that is needed, and how to build it for a table.
 
-Boosters run on one thread, because OpenMP's threads wait by spinning, which costs more than it saves on a shared
-machine; forests and CatBoost have threads of their own, and use all cores.
+Boosters and linear algebra run on one thread, because their threads wait by spinning, which costs more than it saves:
+logistic regression on one-hot columns takes forty times as long on two. Forests and CatBoost have threads of their own,
+and use all cores.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ class Cell:
     scores: dict[int, dict[str, float]] = field(default_factory=dict)
     fit_seconds: dict[int, float] = field(default_factory=dict)
     predict_seconds: dict[int, float] = field(default_factory=dict)
+    own: bool = False  # whether the encoder or the model is the caller's
 
     @property
     def name(self) -> str:
@@ -281,7 +283,7 @@ def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> tuple[list
         native = name == "native" and not own
         for model in chosen:
             if (native and model.name in BOOSTERS) or (not native and (model.for_every_encoder or name == "sampling")):
-                found.append(_cell(name, entry, model, rows, seed, native))
+                found.append(_cell(name, entry, model, rows, seed, native, own or isinstance(models, Mapping)))
     if not found:
         raise InputError('encoders names only "native", which needs "boosting" among models. Add it.')
     order = [model.name for model in chosen]  # the first encoders model by model: they can be compared soon
@@ -289,8 +291,8 @@ def contestants(rows: Rows, encoders: Any, models: Any, seed: int) -> tuple[list
     return found, list(dict.fromkeys(missing))
 
 
-def _cell(name: str, entry: Encoder, model: Model, rows: Rows, seed: int, native: bool) -> Cell:
-    cell = Cell(name, model.name)
+def _cell(name: str, entry: Encoder, model: Model, rows: Rows, seed: int, native: bool, own: bool) -> Cell:
+    cell = Cell(name, model.name, own=own)
     libraries = [entry.library, BOOSTERS[model.name][0] if model.estimator is None else None]
     missing = [library for library in libraries if library is not None and not find_spec(library)]
     if missing:
@@ -421,8 +423,16 @@ def _joined(rows: Rows, steps: list[Any]) -> Any:
 
 def code_of(cell: Cell, rows: Rows, seed: int) -> str:
     """Write the lines of Python that fit a contestant to a pandas table X and its target y."""
+    fit = "model = result.best.estimator.fit(result.rows.X, result.rows.y)"
+    if cell.own:
+        return f"{fit}  # of result = catbayes.compare(…)"
+    family = next((f", family={name!r}" for name, known in FAMILIES.items() if known is rows.family), "")
+    family = family if rows.classes is None else ""
+    columns = f"columns = {list(rows.categorical)!r}"
     if cell.model not in BOOSTERS or cell.encoder not in ("sampling", "native") or rows.dates:
-        return "model = result.best.estimator.fit(result.rows.X, result.rows.y)  # of result = catbayes.compare(…)"
+        name = {"logistic": "linear", "ridge": "linear"}.get(cell.model, cell.model)
+        how = f"encoders=[{cell.encoder!r}], models=[{name!r}], columns=columns{family}, random_state={seed}"
+        return "\n".join(["from catbayes import compare", columns, f"result = compare(X, y, {how}, cv=2)", fit])
     library, start, settings = BOOSTERS[cell.model]
     kind, native, is_catboost = kind_of(rows), cell.encoder == "native", cell.model == "CatBoost"
     if native:
@@ -430,7 +440,7 @@ def code_of(cell: Cell, rows: Rows, seed: int) -> str:
     arguments = ", ".join(f"{name}={value!r}" for name, value in {"random_state": seed, **settings}.items())
     lines = [
         f"from {library} import {start}{kind}",
-        f"columns = {list(rows.categorical)!r}",
+        columns,
         f"booster = {start}{kind}({arguments})".replace("'columns'", "columns"),
     ]
     if native:
@@ -438,7 +448,6 @@ def code_of(cell: Cell, rows: Rows, seed: int) -> str:
         texts = cell.model == "XGBoost" and rows.classes is not None and not isinstance(rows.classes[0], int)
         target = "y.astype('category').cat.codes" if texts else "y"
         return "\n".join([*lines, f"model = booster.fit(X, {target})"])
-    family = next((f", family={name!r}" for name, known in FAMILIES.items() if known is rows.family), "")
-    own = f"recommended_encoder(booster, columns=columns{family if rows.classes is None else ''})"
+    own = f"recommended_encoder(booster, columns=columns{family})"
     lines.insert(0, f"from catbayes import Sampling{kind}, recommended_encoder")
     return "\n".join([*lines, f"model = Sampling{kind}(booster, {own}, random_state={seed}).fit(X, y)"])

@@ -200,7 +200,7 @@ def _run(rows: Rows, cells: list[Cell], repeats: list[Folds], end: float, progre
     """Fit and score every contestant on the same folds; return whether somebody interrupted."""
     first, why = 0, TIME_UP
     try:
-        with threadpool_limits(1, "openmp"):
+        with threadpool_limits(1):
             for folds in repeats:
                 for cell in cells:
                     for number, (train, test) in enumerate(folds, first):

@@ -58,6 +58,8 @@ PredictWith = Literal["draws", "mean", "taylor"]
 PREDICTED_DRAWS = 8
 """Draws of an uncertain category to predict with, by default."""
 
+SHOWN = 8
+"""Encoded columns that a notebook names."""
 STD_DRAWS = 20
 """Draws for a standard deviation, at least: few strata leave the tails out."""
 
@@ -649,6 +651,20 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         router = MetadataRouter(owner=self).add_self_request(self)
         estimator = self._chosen_estimator()
         return router.add(estimator=estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+
+    def _sk_visual_block_(self) -> Any:
+        """Show the encoder, after fit with what it encodes, and the estimator in a notebook."""
+        from sklearn.utils._repr_html.estimator import _VisualBlock
+
+        encoder, label, way = self.encoder or "recommended_encoder", "encoder", str(self.fit_with)
+        if hasattr(self, "estimators_"):
+            encoder, way = self.encoder_ or "no categorical column", self.fit_with_
+            names = [] if self.encoder_ is None else list(self.encoder_.posteriors_)
+            texts = [" & ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in names]
+            label = f"encoder: {', '.join(texts[:SHOWN])}{f' and {len(texts) - SHOWN} more' if texts[SHOWN:] else ''}"
+        parts = [encoder, vars(self).get("estimators_", [self._chosen_estimator()])[0]]
+        blocks = [_VisualBlock("serial", [part], dash_wrapped=False) for part in parts]
+        return _VisualBlock("serial", blocks, names=[label, f"estimator, fit_with={way}"], dash_wrapped=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
