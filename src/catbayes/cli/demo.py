@@ -68,7 +68,10 @@ def _result(result: Comparison, best: float) -> tuple[str, str, str]:
         word = "significantly" if abs(gap.behind) > gap.margin else "statistically tied"
         return f"{abs(gap.behind):.3f} ± {gap.standard_error:.3f} {way}", word
 
-    lines = [f"catbayes around {ours.model} has an AUC of {result.score(ours)}, {possible[ours]} of what is possible."]
+    lines = [
+        f"catbayes around {ours.model} has an AUC of {result.score(ours)}, {possible[ours]} of what is "
+        f"possible ({best:.3f})."
+    ]
     for cell in dict.fromkeys([target, other]):
         remark = "" if cell is target else ", the best of the others,"
         lines.append(f"{name[cell]}{remark} has {result.score(cell)}: {', '.join(compared(cell))}.")
