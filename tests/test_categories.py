@@ -162,7 +162,7 @@ def test_text_is_sorted_as_python_sorts_it(beginning, ends):
     ],
 )
 def test_cells_that_cannot_be_hashed_raise_an_error(column):
-    with pytest.raises(InputError, match=r"hashable.*Turn such cells into strings"):
+    with pytest.raises(InputError, match=r"hashable.*Turn such cells into strings.*Tags"):
         categories_of(column)
 
 

@@ -42,6 +42,8 @@ NAN, INF = float("nan"), float("inf")
 SIZES = pandas.DataFrame({"size": ["S", "M", "L"] * 500, "many": range(1500), "other": ["S", "M", "L"] * 500})
 THREE = pandas.DataFrame({"a": [1, 2, 3] * 9, "b": ["x", "y", "z"] * 9, "c": ["y", "z", "x"] * 9})
 NO_ROWS = pyarrow.table({"city": pyarrow.array([], "string"), "y": pyarrow.array([], "int64")})
+RECORDS = polars.DataFrame({"c": ["a", "b"] * 9, "r": [{"x": 1}] * 18})
+SPARSE = pandas.DataFrame({"c": list("ababab"), "s": pandas.arrays.SparseArray([0, 0, 1.0, 0, 0, 2.0])})
 WIDE = pandas.DataFrame(np.arange(400).reshape(10, 40).astype(str)).add_prefix("c")
 
 
@@ -93,7 +95,18 @@ TABLES = {
         lambda: fit(polars.LazyFrame({"city": ["a"] * 60})),
         r"name of one of.*\.collect\(\)",
     ),
-    "unhashable cells": (lambda: fit(pandas.DataFrame({"city": [[1], [2]] * 30})), "hashable"),
+    "a column of lists": (
+        lambda: fit(pandas.DataFrame({"city": [[1], [2]] * 30})),
+        r"Column 'city' holds cells that are no hashable values.*Tags\(\)",
+    ),
+    "a column of records": (
+        lambda: SamplingBayesianEncoder(["c"]).fit_transform(RECORDS, [0, 1] * 9),
+        "Column 'r' is Struct.*several values in a cell. Split it",
+    ),
+    "a sparse column": (
+        lambda: SamplingClassifier().fit(SPARSE, [0, 1] * 3),
+        r"Column 's' is not encoded and is sparse\. Use \.sparse\.to_dense\(\)",
+    ),
     "one dimension": (lambda: fit(np.arange(60)), "2D array"),
     "sparse": (lambda: fit(scipy.sparse.eye_array(60).tocsr()), "[Ss]parse"),
     "series": (lambda: fit(X["city"]), r"X is a Series: expected a two-dim.*X\.to_frame\(\)"),
@@ -117,6 +130,13 @@ TARGETS = {
     "infinite y": (lambda: fit(y=np.where(Y, INF, 0.5)), "infinity"),
     "missing label": (lambda: fit(y=np.array(["x", None] * 30, dtype=object)), "missing values, in 30 rows"),
     "no y": (lambda: fit(y=None), "y is None"),
+    "no y for features": (lambda: SamplingBayesianEncoder().fit_transform(X), "y is None"),
+    "no y for a model": (lambda: SamplingClassifier().fit(X), "y is None"),
+    "rows without a group": (lambda: fit(groups=["g", None, "h"] * 20), "groups is missing in 20 rows"),
+    "folds of other rows": (
+        lambda: fit(groups=[1, 2] * 30, cv=[(np.arange(40), np.arange(40, 80))]),
+        "cv gives rows that are not among the 60 of X",
+    ),
     "short y": (lambda: fit(y=Y[:-1]), "59 values and X has 60 rows"),
     "complex y": (lambda: fit(y=Y + 1j), "Complex data not supported"),
     "hundreds of whole numbers": (
@@ -467,12 +487,23 @@ def test_a_target_of_text_that_holds_numbers_gives_a_warning(lazy):
 
 
 @pytest.mark.parametrize("settings", [{"interactions": "auto"}, {"keep_categories": "codes"}])
-def test_a_batch_of_one_class_is_accepted_by_partial_fit_only(settings):
+@pytest.mark.parametrize("classes", [None, [0, 1]])
+@pytest.mark.parametrize("n_rows", [1, 60])
+def test_a_batch_of_one_class_or_row_is_accepted_by_partial_fit_only(settings, classes, n_rows):
     encoder = SamplingBayesianEncoder(**settings)
-    with pytest.raises(InputError, match="only one class"):
-        encoder.fit(X, np.zeros(60, int))
-    encoder.partial_fit(X, np.zeros(60, int)).partial_fit(X, Y)
+    with pytest.raises(InputError, match=r"only one class|n_samples=1"):
+        encoder.fit(X[:n_rows], np.zeros(n_rows, int))
+    encoder.partial_fit(X[:n_rows], np.zeros(n_rows, int), classes=classes).partial_fit(X, Y)
     assert encoder.classes_.tolist() == [0, 1]
+    assert encoder.transform(X).shape[1] == 2 + (settings.get("keep_categories") is not None)
+
+
+def test_groups_of_several_types_are_groups():
+    groups = [1, "a", 2.5] * 20
+    encoder = SamplingBayesianEncoder(["city"], random_state=0)
+    np.testing.assert_array_equal(
+        encoder.fit_transform(X, Y, groups=groups), encoder.fit_transform(X, Y, groups=[0, 2, 1] * 20)
+    )
 
 
 def test_draws_of_two_files_with_one_name_need_row_ids(tmp_path):

@@ -245,7 +245,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     def fit_transform(
         self,
         X: TableLike,
-        y: ByRowOrName,
+        y: ByRowOrName = None,
         sample_weight: ByRowOrName = None,
         groups: ByRow = None,
         exposure: ByRowOrName = None,
@@ -274,7 +274,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     def fit_draws(
         self,
         X: TableLike,
-        y: ByRowOrName,
+        y: ByRowOrName = None,
         sample_weight: ByRowOrName = None,
         groups: ByRow = None,
         exposure: ByRowOrName = None,
@@ -307,7 +307,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     def augment(
         self,
         X: TableLike,
-        y: ByRowOrName,
+        y: ByRowOrName = None,
         n_draws: int = 5,
         sample_weight: ByRowOrName = None,
         groups: ByRow = None,

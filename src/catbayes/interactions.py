@@ -79,6 +79,9 @@ def screen(
 ) -> Screened:
     """Measure the gains of categorical columns: alone, in pairs and triples, and with numeric columns."""
     rows = _some_rows(len(target.values), len(columns), len(numbers))
+    values = target.values[rows] if weight is None else target.values[rows][weight[rows] > 0]
+    if (values == values[:1]).all():  # a first batch of one row or one class tells columns not apart
+        return Screened({}, frozenset(columns))
     left = _Residuals.of(target, weight, rows)
     every = {place: (codes[rows], size) for place, (codes, size) in columns.items()}
     every |= {place: _binned(values[rows]) for place, values in numbers.items()}

@@ -132,6 +132,16 @@ class Categories:
         joint = Categories(_sorted({*self.values, *other.values}), self.declared or other.declared)
         return joint, joint.moved(self), joint.moved(other)
 
+    def used(self, codes: Codes, rows: Any) -> tuple[Categories, Codes]:
+        """The categories of some rows, and the slot of every row: other categories are unseen, as if left out."""
+        used = np.unique(codes[rows & (codes < self.missing)])
+        if self.fixed or len(used) == self.missing:
+            return self, codes
+        found = self.keep(used)
+        moved = np.full(self.n_slots, found.unseen, dtype=np.int32)
+        moved[used], moved[self.missing] = np.arange(len(used)), found.missing
+        return found, moved[codes]
+
     def keep(self, slots: Codes) -> Categories:
         """Some of the categories."""
         return Categories(tuple(self.values[slot] for slot in slots), self.declared)
@@ -259,9 +269,10 @@ def _number(column: Any) -> Numbered:
     except TypeError as error:
         if "hash" not in str(error):
             raise
+        name = getattr(column, "name", None)
         raise InputError(
-            f"A category must be hashable, and this column holds another cell: {str(error)[:60]}. "
-            "Turn such cells into strings or tuples first."
+            f"{'A column' if name is None else f'Column {name!r}'} holds cells that are no hashable values "
+            f"({str(error)[:60]}). Turn such cells into strings or tuples, or name the column in kinds, as Tags()."
         ) from error
 
 

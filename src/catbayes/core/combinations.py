@@ -51,11 +51,14 @@ class Index:
     kind: Any = None  # the `Kind` that links the categories, if levels are not all that does
 
     @classmethod
-    def of(cls, sources: Sequence[Categories], codes: Sequence[Codes]) -> tuple[Index, Codes]:
-        """Find the combinations that occur in some rows, from their slots in each column; and the slot of each row."""
+    def of(cls, sources: Sequence[Categories], codes: Sequence[Codes], rows: Any = None) -> tuple[Index, Codes]:
+        """Find the combinations that occur, or that some rows have, from slots in each column; and each row's slot."""
         if len(sources) == 1:
             return cls.of_column(sources[0]), codes[0]
-        return cls._combine(sources, codes)
+        if rows is None:
+            return cls._combine(sources, codes)
+        index, _ = cls._combine(sources, [part[rows] for part in codes])
+        return index, index.slots(codes)
 
     @classmethod
     def _combine(cls, sources: Sequence[Categories], codes: Sequence[Codes]) -> tuple[Index, Codes]:

@@ -286,12 +286,16 @@ def _read_order(table: Table, column: Any) -> Codes:
 def make_folds(name: str, cv: Any, values: Any, y: Any, groups: Any, seed: int, *, classes: bool) -> list[Fold]:
     """Split rows into folds, by a parameter of this name; `values` are those of y as numbers."""
     n_rows = len(values)
+    if groups is not None:
+        known, codes = Categories.of(groups)
+        if (codes == known.missing).any():
+            raise InputError(f"groups is missing in {(codes == known.missing).sum()} rows: give each row its group.")
     if is_number(cv):
         shuffle = stream(seed, Purpose.FOLDS).integers(np.iinfo(np.int32).max)
         if groups is None:
             splitter = KFold(min(int(cv), n_rows), shuffle=True, random_state=int(shuffle))
         else:
-            n_groups = len(np.unique(groups))
+            groups, n_groups = codes, len(known.values)
             if n_groups < 2:
                 raise InputError("groups holds one group only: folds need two or more.")
             splitter = GroupKFold(min(int(cv), n_groups), shuffle=True, random_state=int(shuffle))
@@ -300,6 +304,11 @@ def make_folds(name: str, cv: Any, values: Any, y: Any, groups: Any, seed: int, 
     splits = list(splitter.split(np.empty((n_rows, 1)), y, groups))
     if not splits:
         raise InputError(f"{name}={cv!r} makes no folds. Use another splitter, or a number.")
+    rows = np.concatenate([part for split in splits for part in split])
+    if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_rows:
+        raise InputError(
+            f"{name} gives rows that are not among the {n_rows} of X, 0 to {n_rows - 1}. Make the folds of X."
+        )
     if any(np.intersect1d(train, test).size for train, test in splits):
         raise InputError(f"{name}={cv!r} trains on rows that it holds out: expected folds without overlap.")
     held_out = np.concatenate([test for _, test in splits])

@@ -74,12 +74,15 @@ def read_rows(
         y = target.values
 
     read = _read_columns(table, selection, sorted({part for spec in specs for part in spec.parts}), target, weight)
+    used = None if weight is None or weight.all() else weight > 0.0  # rows without weight count as left out
+    if used is not None:
+        read = {position: categories.used(codes, used) for position, (categories, codes) in read.items()}
     numbers: dict[int, Array] = {}
     if selection.weigh or selection.is_auto or effects:
         others = {*range(len(names))} - {*read, *selection.dropped(names)}
         numbers = _numbers(table, sorted(others), slice(None) if weight is None else weight > 0)
     informative, candidates = None, tuple[Candidate, ...]()
-    if (selection.weigh or selection.is_auto) and target.n_classes != 1:  # a batch may hold one class only
+    if selection.weigh or selection.is_auto:
         places = [spec.position for spec in specs if not spec.is_interaction]
         codings = {place: (read[place][1], read[place][0].n_slots) for place in places}
         found = screen(codings, numbers, target, weight)
@@ -91,7 +94,8 @@ def read_rows(
 
     columns, slots = [], []
     for spec in specs:
-        index, own = Index.of(*zip(*(read[part] for part in spec.parts), strict=True))
+        sources, codes = zip(*(read[part] for part in spec.parts), strict=True)
+        index, own = Index.of(sources, codes, used)
         statistics = target.tally(own, weight, index.n_slots)
         columns.append(ColumnEvidence(spec.position, spec.name, spec.parts, index, statistics))
         slots.append(own)

@@ -107,7 +107,13 @@ class Table:
         series = self.frame[:, position]
         if _is_numeric(series.dtype) and series.null_count():
             series = series.cast(nw.Float64).fill_null(float("nan"))
-        return np.asarray(series.to_numpy())
+        values = np.asarray(series.to_numpy())
+        if values.ndim > 1:
+            raise InputError(
+                f"Column {self.names[position]!r} is {series.dtype}: it holds several values in a cell. Split it into "
+                "columns, or drop it."
+            )
+        return values
 
     def by_row(self, given: Any) -> Any:
         """Values of the rows: those given, or of the column of this name."""

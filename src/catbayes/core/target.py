@@ -78,7 +78,7 @@ class Target:
 def read_y(y: Any) -> np.ndarray[Any, Any]:
     """Read a target in memory as an array with one value for each row."""
     if y is None:
-        raise InputError("The encoder requires y to be passed, but the target y is None.")
+        raise InputError("This estimator requires y to be passed, but the target y is None.")
     y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if y.ndim == 2 and y.shape[1] > 1:
         raise InputError(

@@ -222,7 +222,8 @@ class Query:
         """Group by one column, or by several; `known` are the categories of the columns so far, and is added to."""
         keys = {f"{KEY}_{part}": self._key(inputs[part], schema[inputs[part]]) for part in spec.parts}
         wanted = [nw.col(TARGET), *([nw.col(WEIGHT)] if self.weighted else [])]
-        frame = self.frame.select(*(key.alias(name) for name, key in keys.items()), *wanted)
+        frame = self.frame.filter(nw.col(WEIGHT) > 0.0) if self.weighted else self.frame  # others are left out
+        frame = frame.select(*(key.alias(name) for name, key in keys.items()), *wanted)
         statistics: Statistics
         if self.classes is not None and len(self.classes) > MOST_COLUMNS:
             index, statistics = self._count_long(frame, [*keys], spec, known)

@@ -153,7 +153,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
     def fit(
         self,
         X: TableLike,
-        y: ByRowOrName,
+        y: ByRowOrName = None,
         sample_weight: ByRowOrName = None,
         groups: ByRow = None,
         **fit_params: Any,

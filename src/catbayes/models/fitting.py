@@ -213,6 +213,8 @@ def with_numbers(table: Table, layout: Layout) -> Table:
     numbers = Table.of(times_as_numbers(table.frame[:, list(layout.passing)].to_native()))
     for position, name in enumerate(names):
         if not numbers.numeric([position]):
+            if str(getattr(table.frame[:, name].to_native(), "dtype", "")).startswith("Sparse"):
+                raise InputError(f"Column {name!r} is not encoded and is sparse. Use .sparse.to_dense() of it.")
             raise InputError(
                 f"Column {name!r} is not encoded and holds no numbers. Turn it into numbers, drop it, or name it among "
                 "the columns of the encoder."
