@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from catbayes import InputError, SamplingBayesianEncoder, Scaled
+from catbayes import InputError, SamplingBayesianEncoder, Scaled, gather, load
 
 DAYS = [datetime.datetime(2024, 5, 1), None, datetime.datetime(2023, 1, 2), datetime.datetime(2024, 5, 1)]
 COLUMNS = {
@@ -119,6 +119,34 @@ def test_categories_do_not_depend_on_the_library(kind):
         assert features.count(features[0]) == len(features)
         assert features[0][0] == features[0][3]
         assert len({value for (value,) in features[0]}) == 3
+
+
+def test_a_value_that_a_dictionary_lists_twice_is_one_category(tmp_path):
+    twice = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1, 2, 2]), ["a", "a", "b"])
+    plain = pyarrow.table({"c": ["a", "a", "b", "b"]})
+    for table in (pyarrow.table({"c": twice}), pandas.DataFrame({"c": pandas.arrays.ArrowExtensionArray(twice)})):
+        encoder = clone(NEW).fit(table, [0, 1, 1, 1])
+        assert encoder.evidence_.columns[0].values == ("a", "b")
+        np.testing.assert_array_equal(encoder.transform(table), clone(NEW).fit(plain, [0, 1, 1, 1]).transform(plain))
+        encoder.save(tmp_path / "encoder")
+        np.testing.assert_array_equal(load(tmp_path / "encoder").transform(table), encoder.transform(table))
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_rows_of_weight_zero_are_left_out(lazy):
+    table = polars.DataFrame({"a": ["x", "x", "y", "y", "z", "x"], "b": ["p", "q", "p", "q", "q", None]})
+    known, y, weight = table[:4], np.array([0, 1, 1, 1, 1, 0]), np.array([1.0, 2.0, 1.0, 1.0, 0.0, 0.0])
+    rows = table.with_columns(y=y, w=weight)
+    found = gather(rows.lazy() if lazy else rows, ["a", "b"], "y", weight="w", interactions="pairs")
+    without = gather(known, ["a", "b"], y[:4], weight=weight[:4], interactions="pairs")
+    assert [column.values for column in found.columns] == [column.values for column in without.columns]
+    for mine, other in zip(found.columns, without.columns, strict=True):
+        np.testing.assert_array_equal(mine.statistics.weight, other.statistics.weight)
+    encoder = SamplingBayesianEncoder(interactions="pairs", unseen="nan", prior=Scaled(1.0), random_state=0)
+    features = encoder.fit_transform(table, y, weight)
+    assert np.isnan(features).tolist() == [[False] * 3] * 4 + [[True, False, True], [False, False, True]]
+    with pytest.raises(InputError, match=r"never saw, such as .'z'"):
+        encoder.set_params(unseen="error").fit(table, y, weight).transform(table)
 
 
 def test_mixed_objects_are_distinct_and_sorted():
