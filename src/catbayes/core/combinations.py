@@ -69,7 +69,7 @@ class Index:
     @classmethod
     def of_column(cls, categories: Categories) -> Index:
         """The categories of one column."""
-        return cls((categories,), np.arange(len(categories.values))[:, None])
+        return cls((categories,), np.arange(categories.missing)[:, None])
 
     # ------------------------------------------------------------------------------------- hierarchies
 

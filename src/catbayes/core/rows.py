@@ -66,12 +66,9 @@ def read_rows(
             f"sample_weight has a mean of {weight.mean():.2g}: a weight is a number of rows, so these carry next to no "
             "information. Scale them to a mean of 1 unless you mean that."
         )
-    n_weighed, units = float(n_rows if weight is None else weight.sum()), 1.0
-    if exposure is None:
-        target.family.check_unexposed()
-    else:
-        target, weight, units = per_unit(target, weight, exposure)
-        y = target.values
+    n_weighed = float(n_rows if weight is None else weight.sum())
+    target, weight, units = per_unit(target, weight, exposure)
+    y = y if exposure is None else target.values
 
     read = _read_columns(table, selection, sorted({part for spec in specs for part in spec.parts}), target, weight)
     used = None if weight is None or weight.all() else weight > 0.0  # rows without weight count as left out

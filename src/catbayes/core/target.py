@@ -211,8 +211,11 @@ def check_weights(weight: Any, n_rows: int, whole: bool = True) -> Array | None:
     return weights
 
 
-def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Target, Array, float]:
+def per_unit(target: Target, weight: Array | None, exposure: Any) -> tuple[Target, Array | None, float]:
     """Divide events by their exposure; returns rates, the weight of a row times its units, and its units on average."""
+    if exposure is None:
+        target.family.check_unexposed()
+        return target, weight, 1.0
     check_exposed(target.family)
     n_rows = len(target.values)
     units = _numbers_by_row("exposure", exposure, n_rows)
