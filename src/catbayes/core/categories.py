@@ -63,6 +63,8 @@ class Categories:
             order = order_of(words)
             slots = np.empty(len(order), dtype=np.int32)
             slots[order] = np.arange(len(order))
+            if isinstance(values, list):  # of strings that Python has already
+                return cls(tuple(map(values.__getitem__, order.tolist()))), slots
             return cls(Text(words.take(order))), slots
         if set(map(type, values)) == {int} and values == sorted(values):  # as arrays give them
             return cls(tuple(values)), np.arange(len(values), dtype=np.int32)

@@ -77,7 +77,7 @@ def read_rows(
     numbers: dict[int, Array] = {}
     if selection.weigh or selection.is_auto or effects:
         others = {*range(len(names))} - {*read, *selection.dropped(names)}
-        numbers = _numbers(table, sorted(others), slice(None) if weight is None else weight > 0)
+        numbers = _numbers(table, sorted(others), slice(None) if used is None else used)
     informative, candidates = None, tuple[Candidate, ...]()
     if selection.weigh or selection.is_auto:
         places = [spec.position for spec in specs if not spec.is_interaction]
