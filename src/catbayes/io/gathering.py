@@ -193,8 +193,6 @@ def _gather_lazy(
     elif wanted is not None:
         wanted.check_unexposed()
     query, schema = Query.of(frame, target, weight, wanted, classes), frame.collect_schema()
-    if selection.kinds and weight is not None:  # other categories would learn from those without weight
-        query = replace(query, frame=query.frame.filter(nw.col(weight) != 0.0))
     inputs = [name for name in schema.names() if name not in (target, weight)]
     categorical = categorical_columns([schema[name] for name in inputs])
     specs = selection.specs(inputs, categorical)

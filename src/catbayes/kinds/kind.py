@@ -7,8 +7,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
 from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index
 from catbayes.core.validation import Array, Codes
@@ -57,17 +55,6 @@ class Kind(ABC):
     def read(self, column: Any, name: Any, target: Target, weight: Array | None) -> tuple[Categories, Codes]:
         """Find the categories of a column of this name, and the slot of each row."""
         return Categories.of(column)
-
-    @staticmethod
-    def weighed(found: Categories, codes: Codes, weight: Array | None) -> tuple[Categories, Codes]:
-        """Leave out the categories whose rows have no weight: others would learn from where those lie."""
-        if weight is None or (weight > 0.0).all():
-            return found, codes
-        used = np.unique(codes[(weight > 0.0) & (codes != found.missing)])
-        kept = found.keep(used)
-        place = np.full(found.n_slots, kept.unseen)
-        place[used], place[found.missing] = np.arange(len(used)), kept.missing
-        return kept, place[codes]
 
     @abstractmethod
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:

@@ -70,7 +70,7 @@ class Ordinal(OrderedKind):
 
     def read(self, column: Any, name: Any, target: Any, weight: Any) -> tuple[Categories, Codes]:
         """Values are names; the type of the column may give their order."""
-        found, codes = self.weighed(*Categories.of(column), weight)
+        found, codes = Categories.of(column)
         return Categories(found.values, declared_levels(column)), codes
 
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:

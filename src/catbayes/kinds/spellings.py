@@ -81,7 +81,7 @@ class Spellings(Kind):
         """Spellings of one form are one category."""
         categories, codes = Categories.of(column)
         forms, moved = _forms(categories.values)
-        return self.weighed(Forms(forms), np.append(moved, len(forms))[codes], weight)
+        return Forms(forms), np.append(moved, len(forms))[codes]
 
     def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
         """The forms, below those that they are like."""

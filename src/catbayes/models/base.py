@@ -164,7 +164,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         ----------
         X : table of shape (n_rows, n_columns)
             Array, nested list, or frame of pandas, polars or pyarrow, categorical and numeric columns mixed.
-        y : array-like of shape (n_rows,), or str
+        y : array-like of shape (n_rows,), or str, not None
             Target, or the name of its column in X, which is then no input.
         sample_weight : array-like of shape (n_rows,), or str, optional
             Weights of the rows, for the encoder and for the estimator, or the name of their column.
