@@ -203,3 +203,16 @@ def test_a_group_of_columns_holds_all_their_features():
     groups = used.groupby("Tree")["Feature"].agg(set)
     assert all(features <= {"code", "age"} or not features & {"code", "age"} for features in groups)
     assert any(len(features) > 1 and not features & {"code", "age"} for features in groups)  # city and city_is_…
+
+
+@pytest.mark.parametrize("amounts", [{"age": 0.0}, [1.0, 1.0, 0.0]], ids=["by name", "by column"])
+def test_amounts_of_columns_go_to_their_features(amounts):
+    encoder = SamplingBayesianEncoder(keep_categories="one_hot")
+    for booster, fit_params in (
+        (LGBMRegressor(verbose=-1, feature_contri=amounts), {}),
+        (XGBRegressor(n_estimators=20, colsample_bynode=0.5), {"feature_weights": amounts}),
+    ):
+        model = SamplingRegressor(booster, encoder).fit(X, Y, **fit_params)
+        importance = dict(zip(model.get_feature_names_out(), model.feature_importances_, strict=True))
+        assert importance["age"] == 0
+        assert importance["code"] > 0

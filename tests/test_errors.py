@@ -117,6 +117,16 @@ TABLES = {
     "a column less at transform": (lambda: fitted().transform(X[["city"]]), "missing"),
     "a column more at transform": (lambda: fitted().transform(X.assign(extra=1)), "unseen at fit time"),
     "an array of less columns": (lambda: fit(X.to_numpy(), columns=[0]).transform(X.to_numpy()[:, :1]), "features"),
+    "names of several types": (
+        lambda: fit(X.set_axis(["city", 1], axis=1)),
+        "Column names are of several types, int, str",
+    ),
+    "a name for an array": (lambda: fit(X.to_numpy()), "'city', and X has no such column. It has 0, 1"),
+    "other names of features": (lambda: fitted().get_feature_names_out(["a", "b"]), "input_features is not equal"),
+    "too few names of features": (
+        lambda: fit(X.to_numpy(), columns=[0]).get_feature_names_out(["a"]),
+        "input_features should have length equal",
+    ),
     "two outputs of one name": (
         lambda: fit(X.assign(city_mean=1.0), mapping="polynomial").get_feature_names_out(),
         "'city_mean'",
@@ -143,6 +153,11 @@ TARGETS = {
         lambda: fit(pandas.concat([X] * 10), y=np.arange(600)),
         '600 different whole numbers: set family="normal"',
     ),
+    "words after numbers": (
+        lambda: fitted().partial_fit(X, list("ab") * 30),
+        "text in the one and numbers in the other",
+    ),
+    "fractions after classes": (lambda: fitted().partial_fit(X, np.linspace(0.5, 2.0, 60)), "y holds fractions"),
     "negative weight": (lambda: fit(sample_weight=np.where(Y, -1.0, 1.0)), "holds -1: expected weights ≥ 0"),
     "NaN weight": (lambda: fit(sample_weight=np.where(Y, NAN, 1.0)), "NaN or infinite"),
     "zero weights": (lambda: fit(sample_weight=np.zeros(60)), "zero for every row"),
@@ -198,6 +213,10 @@ SETTINGS = {
     "mapping of too many names": (lambda: fit(mapping=Misnamed()), "names 2"),
     "weight of evidence of a number": (lambda: fit(mapping="weight_of_evidence", family="normal"), "class target"),
     "quantiles of a class": (lambda: fit(mapping=PredictiveQuantiles()), "a class has no quantiles"),
+    "a quantile of 1": (
+        lambda: fit(family="normal", mapping=PredictiveQuantiles((0.5, 1.0))),
+        "expected different numbers between 0 and 1",
+    ),
     "five moments": (lambda: fit(mapping=PosteriorMoments(n_moments=5)), "n_moments=5"),
     "drop_first=1": (lambda: fit(mapping=PosteriorMoments(drop_first=1)), "drop_first=1: expected True or False"),
     "one fold": (lambda: fit(own_target="cross_fit", cv=1), "cv=1: expected a whole number ≥ 2"),
@@ -382,6 +401,16 @@ MODELS = {
         lambda: SamplingClassifier(LogisticRegression(), random_state=0).fit(X, Y, eval_set=[(X, Y + 1)]),
         "labels that y does not",
     ),
+    "batches of a calibrated model": (
+        lambda: model(SGDRegressor(), calibrate=3).partial_fit(X, Y),
+        "needs all rows at once: partial_fit needs calibrate=None",
+    ),
+    "draws of a column that passes": (
+        lambda: model().fit(X, Y).predict_draws(X, columns=["n"]),
+        "'n' is not encoded; those are",
+    ),
+    "coefficients before fit": (lambda: model().coef_, "is not fitted yet, and has no coef_"),
+    "values of other features": (lambda: model().fit(X, Y).by_column(np.ones(9)), "as long as get_feature_names_out"),
     "two quantiles": (
         lambda: model(XGBRegressor(objective="reg:quantileerror", quantile_alpha=[0.1, 0.9])).fit(X, Y),
         "predicts 2 numbers for each row: expected one",

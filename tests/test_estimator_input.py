@@ -197,3 +197,11 @@ def test_importances_and_coefficients_have_names_and_can_be_averaged_by_column()
     linear = SamplingRegressor(Ridge(), random_state=0, **PLAIN).fit(X, y)
     assert linear.coef_.shape == (3,)
     assert not hasattr(linear, "feature_importances_")
+
+
+def test_nested_parameters_reach_the_default_parts():
+    X, y = make_table(200)
+    grid = {"encoder__prior": ["empirical", 1e-3], "estimator__max_depth": [2, 3], "n_draws": [2]}
+    search = GridSearchCV(SamplingRegressor(random_state=0), grid, cv=2).fit(X, y)
+    assert set(search.best_params_) == set(grid)
+    assert search.best_estimator_.estimator_.max_depth == search.best_params_["estimator__max_depth"]

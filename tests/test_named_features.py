@@ -3,12 +3,13 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from catboost import CatBoostRegressor
 from lightgbm import LGBMRegressor
 from xgboost import XGBRegressor
 
-from catbayes import SamplingRegressor, recommended_encoder
+from catbayes import SamplingBayesianEncoder, SamplingRegressor, recommended_encoder
 from sales import BOOSTER_WAYS, SILENT, make_table
 
 NAMES = {
@@ -50,3 +51,10 @@ def test_features_of_new_rows_are_what_the_fitted_estimator_predicts_from(estima
     features = model.features(X)
     assert list(features) == list(NAMES[type(estimator)](model.estimator_))
     np.testing.assert_allclose(model.estimator_.predict(features), model.predict(X), rtol=1e-6)
+
+
+def test_names_stay_apart_where_a_library_spells_two_alike():
+    X, y = make_table()
+    X = pd.DataFrame({"a b": X["city"], "a:b": X["shop"], "number": X["number"]})
+    model = SamplingRegressor(LGBMRegressor(n_estimators=2, verbose=-1), SamplingBayesianEncoder())
+    assert model.fit(X, y).estimator_.feature_name_ == ["a_b", "a_b_2", "number"]
