@@ -89,7 +89,7 @@ def test_rounding_does_not_reveal_what_was_left_out():
 @pytest.mark.parametrize("family", PRIORS)
 def test_moments_and_quantiles_are_those_of_scipy(family):
     posterior = posterior_of(family)
-    skewness, kurtosis = posterior.shape()
+    skewness, kurtosis = posterior.skewness_and_kurtosis()
     for i, marginal in enumerate(MARGINALS[family](posterior)):
         np.testing.assert_allclose(posterior.mean()[:, i], marginal.mean(), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(posterior.variance()[:, i], marginal.var(), rtol=1e-11)

@@ -1,6 +1,7 @@
 """How a row's own target stays out of its training features: `own_target` and `cv`; and `temperature` and `sampler`."""
 
 import io
+from typing import Literal
 
 import numpy as np
 import pandas
@@ -68,7 +69,30 @@ def test_folds_of_another_splitter_are_used():
     assert len(np.unique(features[100:, 0].astype(float))) > 8
 
 
-@pytest.mark.parametrize("way", [{"own_target": "ordered"}, {"cv": GroupKFold(2)}], ids=str)
+def test_a_strategy_that_chooses_no_posteriors_is_an_error(monkeypatch):
+    monkeypatch.setattr("catbayes.core.config.Strategy", Literal["exclude", "another"])
+    with pytest.raises(ValueError, match="no posteriors are chosen for own_target='another'"):
+        encoder(own_target="another").fit_transform(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [
+        ({"own_target": "include"}, "leaves no target out. Give no target here"),
+        ({"keep_categories": "codes", "max_categories": None}, "'city' of more than 30 .* Use max_categories=30 here"),
+    ],
+    ids=["include", "codes"],
+)
+def test_a_stream_of_rows_is_encoded_as_fit_transform_does_or_refused(way, message, tmp_path):
+    table = pandas.DataFrame({"city": [f"c{n % 40}" for n in range(400)], "y": np.arange(400) % 40 < 13})
+    fitted = encoder(**way).fit(table[["city"]], table["y"])
+    with pytest.raises(InputError, match=message):
+        encode(table, fitted, tmp_path / "x.parquet", n_draws=1, target="y")
+
+
+@pytest.mark.parametrize(
+    "way", [{"own_target": "ordered"}, {"own_target": "cross_fit"}, {"cv": GroupKFold(2)}], ids=str
+)
 def test_what_needs_all_rows_together_refuses_a_stream_of_rows(way, tmp_path):
     table = pandas.DataFrame({"city": ["a", "b"] * 10, "y": [0, 1, 1, 1] * 5})
     fitted = encoder(**way).fit(table[["city"]], table["y"])

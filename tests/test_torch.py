@@ -140,6 +140,7 @@ def test_amounts_far_from_zero_survive_single_precision(usual):
     [
         ({"temperature": 0.1}, "would not hide that the row's own target"),
         ({"own_target": "ordered"}, "needs all rows together"),
+        ({"own_target": "cross_fit"}, "needs all rows together"),
     ],
 )
 def test_settings_under_which_a_layer_would_leak_are_refused(settings, message):

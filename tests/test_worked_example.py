@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,10 @@ import catbayes
 import reference
 import test_families
 from catbayes import InputError, SamplingBayesianEncoder, Scaled
+from catbayes.core.categories import Categories
 from catbayes.families import FAMILIES, Family
-from catbayes.kinds import Nested
+from catbayes.kinds import KINDS, Nested
+from catbayes.kinds.kind import NormalisedCategories
 from catbayes.mappings import PredictiveQuantiles
 
 PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
@@ -129,3 +132,37 @@ def test_the_new_kind_shrinks_rare_codes_towards_their_group(blocks, tmp_path):
     exec(blocks[5], names)
     assert np.isfinite(names["linked"].sample(names["rare"], 5)).all()
     del sys.modules["catbayes.kinds.prefix"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered(NormalisedCategories):
+    """Text in lower case."""
+
+    def cells(self, column):
+        return [cell.lower() for cell in column.to_list()]
+
+
+@dataclass(frozen=True)
+class AnyCase(Nested):
+    """Text whose case means nothing, within its first letter."""
+
+    categories = Lowered
+
+    def read(self, column, name, target, weight):
+        found, codes = Categories.of(np.array([cell.lower() for cell in column.to_list()]))
+        return Lowered(found.values), codes
+
+
+def test_one_line_registers_a_kind_that_has_categories_of_its_own(monkeypatch, tmp_path):
+    X, y = pd.DataFrame({"name": ["Ann", "ANN", "Bob", "bob"] * 20}), [0.0, 1.0, 4.0, 5.0] * 20
+    encoder = SamplingBayesianEncoder(kinds={"name": AnyCase({"ann": "a", "bob": "b"})}, random_state=0).fit(X, y)
+    with pytest.raises(InputError, match="cannot be saved"):
+        encoder.save(tmp_path / "names.catbayes")
+    monkeypatch.setitem(KINDS, "AnyCase", AnyCase)
+    encoder.save(tmp_path / "names.catbayes")
+    new = pd.DataFrame({"name": ["aNN", "Bob", "Cy"]})
+    again = catbayes.load(tmp_path / "names.catbayes").transform(new)
+    np.testing.assert_array_equal(again, encoder.transform(new))
+    monkeypatch.setattr(AnyCase, "categories", Categories)
+    with pytest.raises(InputError, match="'name' has Lowered as categories, which no kind in KINDS names"):
+        encoder.save(tmp_path / "others.catbayes")

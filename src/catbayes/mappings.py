@@ -322,7 +322,7 @@ class PosteriorMoments(Mapping):
         moments = [moment[..., self.select] for moment in moments]
         if self.n_moments > 2:
             where = self.select if posterior.location == slice(None) else slice(None)
-            moments += [moment[..., where] for moment in posterior.shape()[: self.n_moments - 2]]
+            moments += [moment[..., where] for moment in posterior.skewness_and_kurtosis()[: self.n_moments - 2]]
         return np.nan_to_num(np.concatenate(moments, axis=-1), nan=0.0)
 
 

@@ -13,7 +13,7 @@ from catbayes.core.arrays import TINY
 from catbayes.core.combinations import Index
 from catbayes.core.config import Settings
 from catbayes.core.evidence import ColumnEvidence, Evidence
-from catbayes.core.extra_outputs import ExtraOutputs, extra_outputs, gives_categories, shows_rare
+from catbayes.core.extra_outputs import ExtraOutputs, extra_outputs, gives_categories, shows_many_categories
 from catbayes.core.prior_uncertainty import inflation_by_prior, inflation_by_root, widen
 from catbayes.core.random import Keys, Purpose, number_of, stream
 from catbayes.core.selection import ColumnSpec
@@ -60,7 +60,7 @@ class FittedColumn(ColumnSpec):
     has_known: bool  # whether some outputs are functions of the posterior itself, which nothing random hides
     is_silent: bool  # whether it has no signal: its prior is as strong as we please, and its spread as small
     is_flat: bool  # whether therefore all outputs of the mapping are the same
-    shows_rare: bool  # whether the model sees the ids of its many categories
+    shows_many_categories: bool  # whether the outputs show which one of many categories a row has
     prior_is_estimated: bool  # from the same statistics, so that it is uncertain
 
     @classmethod
@@ -124,7 +124,7 @@ class FittedColumn(ColumnSpec):
             has_known=has_known,
             is_silent=is_silent,
             is_flat=is_flat,
-            shows_rare=settings.keep_categories is not None and shows_rare(seen, evidence, settings),
+            shows_many_categories=shows_many_categories(seen, evidence, settings),
             prior_is_estimated=settings.prior.learnt,
         )
 

@@ -48,7 +48,7 @@ class Index:
     sources: tuple[Categories, ...]
     cells: Codes  # (category, source): slots of the sources
     levels: tuple[Level, ...] = ()
-    kind: Any = None  # the `Kind` that links the categories, if levels are not all that does
+    kind: Any = None  # the `Kind` that links the categories; None if they are not linked
 
     @classmethod
     def of(cls, sources: Sequence[Categories], codes: Sequence[Codes], rows: Any = None) -> tuple[Index, Codes]:

@@ -20,7 +20,7 @@ from catbayes.core.validation import Array
 from catbayes.effects.settings import EffectTable
 from catbayes.errors import InputError
 
-__all__ = ["ExtraOutputs", "effect_names", "extra_outputs", "gives_categories", "shows_rare"]
+__all__ = ["ExtraOutputs", "effect_names", "extra_outputs", "gives_categories", "shows_many_categories"]
 
 FEW = 30
 """Categories of a column that are few, so that each of them has many rows."""
@@ -92,11 +92,12 @@ def gives_categories(column: ColumnEvidence, evidence: Evidence, settings: Setti
     return evidence.informative is None or column.name in evidence.informative
 
 
-def shows_rare(column: ColumnEvidence, evidence: Evidence, settings: Settings) -> bool:
+def shows_many_categories(column: ColumnEvidence, evidence: Evidence, settings: Settings) -> bool:
     """Tell whether the outputs show which one of many categories a row has, of a column or within a pair."""
+    if settings.keep_categories is None or column.index.missing <= FEW:
+        return False
     parts = (seen for seen in evidence.columns if seen.position in column.parts)
-    shown = any(part.index.missing > FEW and gives_categories(part, evidence, settings) for part in parts)
-    return shown and column.index.missing > FEW
+    return any(part.index.missing > FEW and gives_categories(part, evidence, settings) for part in parts)
 
 
 def _categories(column: ColumnEvidence, index: Index, settings: Settings) -> tuple[tuple[str, ...], Array]:

@@ -12,6 +12,7 @@ import numpy as np
 from catbayes.core.arrays import TINY, one_blas_thread
 from catbayes.core.categories import Categories
 from catbayes.core.column import FittedColumn, StoredPrior
+from catbayes.core.combinations import Index
 from catbayes.core.config import Settings
 from catbayes.core.evidence import Candidate, Evidence, settle_family
 from catbayes.core.extra_outputs import effect_names
@@ -90,8 +91,8 @@ class Fitted:
                     codes[part, id(source)] = self._read(source, column_of(part), self.evidence.inputs[part])
                 parts.append(codes[part, id(source)])
             slots = index.slots(parts)
-            if index.kind is not None and index.kind.is_ordered and self.settings.unseen == "prior":
-                _warn_of_no_level(index.sources[0], slots, column_of(column.position), column.name)
+            if index.kind is not None and index.kind.advice_on_unseen and self.settings.unseen == "prior":
+                _warn_of_no_level(index, slots, column_of(column.position), column.name)
             found.append(self.admitted(column, slots))
         return found
 
@@ -202,13 +203,14 @@ def _slope_places(
                     yield place, place + number * table.n_parts, layout.places[slope.position].start, slope
 
 
-def _warn_of_no_level(levels: Categories, slots: Codes, values: Any, name: Any) -> None:
+def _warn_of_no_level(index: Index, slots: Codes, values: Any, name: Any) -> None:
     """Warn of values that are no levels: adjacent levels would inform their prior."""
+    levels = index.sources[0]
     unknown = levels.unseen_values(values) if (slots == levels.unseen).any() else []
     if unknown and levels.values:
         warn(
-            f"Column {name!r} holds {unknown}, none of its levels: such rows are encoded by the prior. Name all "
-            "levels in Ordinal(levels)."
+            f"Column {name!r} holds {unknown}, none of its levels: such rows are encoded by the prior. "
+            f"{index.kind.advice_on_unseen}"
         )
 
 

@@ -1,6 +1,6 @@
 """Features of the training rows, each drawn from a posterior that leaves the row's own target out.
 
-Four strategies find that posterior: "include" (the paper's, which leaves nothing out), "exclude" (without the row,
+Four strategies choose that posterior: "include" (the paper's, which leaves nothing out), "exclude" (without the row,
 analytically), "cross_fit" (of the other folds) and "ordered" (of the rows before).
 """
 
@@ -17,6 +17,7 @@ from catbayes.core.arrays import one_blas_thread
 from catbayes.core.categories import Categories
 from catbayes.core.column import FittedColumn
 from catbayes.core.config import Strategy
+from catbayes.core.extra_outputs import FEW
 from catbayes.core.fitted import Fitted
 from catbayes.core.layout import Layout
 from catbayes.core.random import Purpose, stream
@@ -104,7 +105,7 @@ def training_draws(fitted: Fitted, rows: Rows, groups: Any = None) -> TrainingDr
         if settings.order is not None:
             rank = _read_order(rows.table, settings.order)
     else:
-        if strategy == "exclude" and (groups is not None or not hides(fitted)):
+        if strategy == "exclude" and (groups is not None or not draws_hide_removal(fitted)):
             strategy = "cross_fit"
         if strategy == "cross_fit" or settings.effects or any(column.has_known for column in fitted.columns):
             about: Any = (target.values, rows.y, groups, fitted.seed)
@@ -143,7 +144,7 @@ class _Training:
                 usual = column.expectation[column.index.unseen, : len(column.mapping.names())]
                 features: Array = np.broadcast_to(usual, (len(slots), len(usual)))
             else:
-                drawn, known = self._find(number, k)
+                drawn, known = self._choose_posteriors(number, k)
                 key = (Purpose.TRAIN, column.stream, k)
                 features = column.draw(drawn, fitted.settings.sampler, seed=fitted.seed, key=key, known=known)
             whole = column.with_extra(features, slots)
@@ -154,17 +155,13 @@ class _Training:
                 whole[:, place] = (slots < column.index.unseen)[:, None] * (mean + spread * noise)
             yield fitted.blanked(column, slots, whole)
 
-    def _find(self, number: int, k: int) -> tuple[RowSlots, RowSlots | None]:
-        """Find the posteriors that draw k of a column comes from, and those of outputs that are not drawn, if others.
-
-        Where the model sees the ids of many categories, it would read that a row was taken out, and folds hide it from
-        few rows no better: there "exclude" becomes "ordered".
-        """
+    def _choose_posteriors(self, number: int, k: int) -> tuple[RowSlots, RowSlots | None]:
+        """Choose the posteriors that draw k of a column comes from, and others for outputs that are not drawn."""
         if number in self.found:
             return self.found[number]
         column, slots, rows = self.fitted.columns[number], self.slots[number], self.rows
         known: RowSlots | None = None
-        if self.strategy == "ordered" or (self.strategy == "exclude" and column.shows_rare and column.links is None):
+        if self.strategy == "ordered" or (self.strategy == "exclude" and _excludes_by_order(column)):
             rank = self.rank
             if rank is None:
                 rank = stream(self.fitted.seed, Purpose.ORDER, k).permutation(len(slots))
@@ -178,9 +175,11 @@ class _Training:
             known = self._cross_fit(number, as_sure=True) if column.has_known else None
         elif self.strategy == "cross_fit":
             drawn = self._cross_fit(number)
-        else:
+        elif self.strategy == "include":
             drawn = RowSlots(column.posterior, slots)
-        if k > 0:  # one draw has the slots of one column in memory at a time; more than one store them all
+        else:
+            raise ValueError(f"no posteriors are chosen for own_target={self.strategy!r}")
+        if k > 0:  # draw 0 is not cached, to save memory when only one draw is made
             self.found[number] = drawn, known
         return drawn, known
 
@@ -218,11 +217,11 @@ class _Training:
         return [column.index.moved(own[peer][0])[own[peer][1]] for peer in peers]
 
 
-# ------------------------------------------------------------------------------- what takes a target out of one row
+# ------------------------------------------------------------------------------- whether the removal is hidden
 
 
-def hides(fitted: Fitted) -> bool:
-    """Tell whether draws hide a target that was taken out analytically.
+def draws_hide_removal(fitted: Fitted) -> bool:
+    """Tell whether draws hide that a row's own target was taken out analytically.
 
     Only if they are spread at least HIDING_TEMPERATURE times as wide as n rows of weight 1 would have it. Rows of
     weight w shift the posterior w times as far and spread it √w as wide; counts that vary more than Poisson's shift it
@@ -239,17 +238,25 @@ def hides(fitted: Fitted) -> bool:
 def require_single_rows(fitted: Fitted, weighted: bool) -> None:
     """Require that the own target of a row that comes alone, as in a stream, can be left out of its posterior.
 
-    Such a row has no order, and a splitter may keep rows together that a row by itself does not know of.
+    Such a row has no order and no fold, and a splitter may keep rows together that a row by itself does not know of.
     """
     settings, pooled = fitted.settings, _pooled(fitted)
+    ordered = [column.name for column in fitted.columns if _excludes_by_order(column)]
     together = "needs all rows together, as fit_transform and fit_draws have them"
-    if settings.own_target == "ordered" or (settings.own_target != "include" and not is_number(settings.cv)):
+    if settings.own_target == "include":
+        wrong = 'own_target="include" leaves no target out. Give no target here, or fit with own_target="exclude".'
+    elif settings.own_target != "exclude" or not is_number(settings.cv):
         wrong = f'own_target="{settings.own_target}" with cv={settings.cv!r} {together}. Use "exclude" and cv=5 here.'
+    elif ordered:
+        wrong = (
+            f"Column {ordered[0]!r} of more than {FEW} categories is encoded with their ids as outputs, which "
+            f"{together}. Use max_categories={FEW} here."
+        )
     elif settings.effects:
         wrong = f"effects=True {together}, to leave a row's own target out. Use effects=False here."
     elif pooled:
         wrong = f"monotone: rows of one level of {pooled[0]!r} enter the means of others, which {together}."
-    elif any(column.has_known for column in fitted.columns) or not hides(fitted):
+    elif any(column.has_known for column in fitted.columns) or not draws_hide_removal(fitted):
         wrong = (
             "With these settings a draw would not hide that the row's own target was left out. Use a temperature of "
             "0.3 or more, weights near 1 and a mapping that is all drawn; or fit_transform or fit_draws."
@@ -262,6 +269,15 @@ def require_single_rows(fitted: Fitted, weighted: bool) -> None:
     else:
         return
     raise InputError(wrong)
+
+
+def _excludes_by_order(column: FittedColumn) -> bool:
+    """Tell whether "exclude" encodes a row by the rows before it.
+
+    The model could compare rows of a category and see whose target was removed. Folds have the same flaw in small
+    categories.
+    """
+    return column.shows_many_categories and column.links is None
 
 
 def _pooled(fitted: Fitted) -> list[Any]:

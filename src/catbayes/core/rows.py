@@ -20,6 +20,7 @@ from catbayes.core.validation import Array, Codes
 from catbayes.effects.settings import Effects, RowEffects
 from catbayes.errors import InputError, warn
 from catbayes.interactions import screen
+from catbayes.kinds import Kind
 
 Read = tuple[Categories, Codes]
 """A column of the table: its categories, and the slot of each row."""
@@ -131,20 +132,18 @@ def _read_columns(
         read[position] = Categories.of(column) if kind is None else kind.read(column, names[position], target, weight)
     for position, peers in selection.roles(names).items():
         for peer in peers:
-            _require_apart(names[position], read[position], names[peer], read[peer], weight)
+            _require_apart(kinds[position], names[position], read[position], names[peer], read[peer], weight)
     return read
 
 
-def _require_apart(
-    name: Any, own: tuple[Categories, Codes], other: Any, its: tuple[Categories, Codes], weight: Array | None
-) -> None:
+def _require_apart(kind: Kind, name: Any, own: Read, other: Any, its: Read, weight: Array | None) -> None:
     """Require that no row has one category in two roles: the other role would give the row's own target away."""
     joint, mine, theirs = own[0].union(its[0])
     slots = mine[own[1]]
     both = (slots == theirs[its[1]]) & (slots < joint.missing) & (True if weight is None else weight > 0.0)
     if both.any():
         raise InputError(
-            f"Shared: {int(both.sum())} rows hold one category in both {name!r} and {other!r}, such as "
+            f"{type(kind).__name__}: {int(both.sum())} rows hold one category in both {name!r} and {other!r}, such as "
             f"{joint.values[slots[both][0]]!r}, so that their own targets would leak from one role to the other. "
             "Leave those rows out, or make one of the two missing."
         )

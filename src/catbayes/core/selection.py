@@ -112,9 +112,9 @@ class Selection:
         specs = []
         for place in positions:
             above = kinds[place].parent_columns if place in kinds else ()
-            parts = (*reversed([find_column(names, parent, "Nested") for parent in above]), place)
+            parts = (*reversed([find_column(names, parent, type(kinds[place]).__name__) for parent in above]), place)
             if len({*parts}) < len(parts):
-                given = f"{{{names[place]!r}: Nested({list(above)!r})}}"
+                given = f"{{{names[place]!r}: {type(kinds[place]).__name__}({list(above)!r})}}"
                 raise InputError(f"kinds={given} names a column twice. Name each one once.")
             specs.append(ColumnSpec(place, names[place], parts))
         if self.interactions is not None:

@@ -105,7 +105,7 @@ class BetaBernoulli(Family):
         """That of the second class."""
         return column(self.alpha), column(self.beta)
 
-    def shape(self) -> tuple[Array, Array]:
+    def skewness_and_kurtosis(self) -> tuple[Array, Array]:
         """Skewness and excess kurtosis of the Beta."""
         return beta_shape(column(self.alpha), column(self.beta))
 

@@ -114,7 +114,7 @@ class DirichletCategorical(Family):
         """Marginally, θ_c ~ Beta(α_c, s - α_c)."""
         return self.alpha, self.strength[..., None] - self.alpha
 
-    def shape(self) -> tuple[Array, Array]:
+    def skewness_and_kurtosis(self) -> tuple[Array, Array]:
         """Those of each class by itself."""
         return beta_shape(*self.class_betas())
 

@@ -247,7 +247,7 @@ class Family(ABC):
         return np.asarray(self.variance()[..., None] * np.eye(self.mean().shape[-1]))
 
     @abstractmethod
-    def shape(self) -> tuple[Array, Array]:
+    def skewness_and_kurtosis(self) -> tuple[Array, Array]:
         """Skewness and excess kurtosis of the mean parameters, (…, parameter) each; NaN where they do not exist."""
 
     @abstractmethod

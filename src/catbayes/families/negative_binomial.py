@@ -162,7 +162,7 @@ class BetaNegativeBinomial(Family):
         value = self.centre * (1.0 + self.centre / self.size) / where(known, rest, 1.0)
         return column(where(known, value, np.inf))
 
-    def shape(self) -> tuple[Array, Array]:
+    def skewness_and_kurtosis(self) -> tuple[Array, Array]:
         """Those of a beta-prime variable, where they exist: for r ν > 2 and r ν > 3."""
         a, b = self._shapes()
         product = b * (a + b - 1.0)
@@ -210,7 +210,7 @@ class BetaNegativeBinomial(Family):
         """θ ~ N(mean, variance), as skewed as the beta-prime variable."""
         known = np.where(self.strength > self.curvature, self.strength - self.curvature, self.strength)
         scale = column(np.sqrt(self.centre * (1.0 + self.centre / self.size) / known))
-        skewness = self.shape()[0]
+        skewness = self.skewness_and_kurtosis()[0]
         return Normals.of(self.mean(), scale, np.where(np.isfinite(skewness), skewness, 0.0), low=0.0)
 
     def normal_error(self) -> Array:

@@ -150,7 +150,7 @@ class NormalGamma(Family):
             of_mean = where(self.alpha > 1.0, self.beta / (self.strength * abs(self.alpha - 1.0)), np.inf)
         return _together(of_mean, self.alpha / self.beta / self.beta)
 
-    def shape(self) -> tuple[Array, Array]:
+    def skewness_and_kurtosis(self) -> tuple[Array, Array]:
         """Those of Student's t with 2α degrees of freedom."""
         with np.errstate(divide="ignore"):
             kurtosis = np.where(self.alpha > 2.0, 3.0 / np.abs(self.alpha - 2.0), np.nan)

@@ -114,7 +114,7 @@ class GammaPoisson(Family):
         """α / β²."""
         return column(self.alpha / self.beta / self.beta)
 
-    def shape(self) -> tuple[Array, Array]:
+    def skewness_and_kurtosis(self) -> tuple[Array, Array]:
         """2 / √α and 6 / α."""
         return column(2.0 / np.sqrt(self.alpha)), column(6.0 / self.alpha)
 

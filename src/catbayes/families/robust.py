@@ -180,7 +180,7 @@ class RobustNormal(Family):
         gap = self.centre - self.mean()
         return column((self._chance() * (1.0 / self.precision + gap**2)).sum(-1))
 
-    def shape(self) -> tuple[Array, Array]:
+    def skewness_and_kurtosis(self) -> tuple[Array, Array]:
         """From the third and fourth moments of the parts about the mean of all."""
         chance, gap, within, variance = self._chance(), self.centre - self.mean(), 1.0 / self.precision, self.variance()
         third = (chance * (gap**3 + 3.0 * gap * within)).sum(-1)

@@ -30,7 +30,7 @@ from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name
 from catbayes.io.atomic import read_content, write_content
 from catbayes.io.values import read_json, read_settings, read_text, write_json, write_settings, write_texts
-from catbayes.kinds import CATEGORIES
+from catbayes.kinds import KINDS
 
 FORMAT, VERSION = "catbayes encoder", 8
 HEADER, DIGEST = b"catbayes", b"catbayes.sha256"
@@ -155,14 +155,25 @@ def _write_source(column: ColumnEvidence) -> dict[str, Any]:
     """What there is of the categories of one column but their names: cuts, or the order that its type declared."""
     source = column.index.sources[0]
     if source.declared is None or len(column.parts) > 1:
-        return source.to_dict()
+        record = source.to_dict()
+        if "type" in record and record["type"] not in _own_categories():
+            raise InputError(
+                f"Column {column.name!r} has {record['type']} as categories, which no kind in KINDS names as its "
+                "`categories`, so that they cannot be saved. Name them there."
+            )
+        return record
     return {"declared": write_texts(source.declared, f"level of column {column.name!r}")}
 
 
 def _read_source(record: dict[str, Any], values: Sequence[Any]) -> Categories:
     if "type" in record:
-        return CATEGORIES[record["type"]].from_dict(record, values)
+        return _own_categories()[record["type"]].from_dict(record, values)
     return Categories(values, tuple(map(read_text, record["declared"])) if "declared" in record else None)
+
+
+def _own_categories() -> dict[str, type[Categories]]:
+    """Find the categories that kinds read in a way of their own, by their names in files."""
+    return {kind.categories.__name__: kind.categories for kind in KINDS.values()}
 
 
 def _column_table(column: ColumnEvidence, with_effects: bool) -> Any:

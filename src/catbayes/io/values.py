@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from decimal import Decimal
@@ -29,11 +30,11 @@ _TYPES: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
     "decimal": (Decimal, str, Decimal),
     "bytes": (bytes, bytes.hex, bytes.fromhex),
 }
-_OBJECTS: dict[str, type[Any]] = {
-    **{kind.__name__: kind for kind in (Empirical, Scaled, PosteriorMoments, PredictiveQuantiles, Ordered)},
-    **{type(mapping).__name__: type(mapping) for mapping in MAPPINGS.values()},
-    **KINDS,
-}
+_OBJECTS: Mapping[str, type[Any]] = ChainMap(
+    {kind.__name__: kind for kind in (Empirical, Scaled, PosteriorMoments, PredictiveQuantiles, Ordered)},
+    {type(mapping).__name__: type(mapping) for mapping in MAPPINGS.values()},
+    KINDS,
+)
 """Our own dataclasses, which are written by their names and fields."""
 
 

@@ -5,14 +5,13 @@ and how these are linked, so that a rare category learns from those that it is l
 and a line here.
 """
 
-from catbayes.core.categories import Categories
-from catbayes.kinds.bins import Bins, Cuts
+from catbayes.kinds.bins import Bins
 from catbayes.kinds.kind import Kind
 from catbayes.kinds.nested import Nested
 from catbayes.kinds.ordinal import Ordinal
 from catbayes.kinds.shared import Shared
-from catbayes.kinds.spellings import Forms, Spellings
-from catbayes.kinds.tags import Sets, Tags
+from catbayes.kinds.spellings import Spellings
+from catbayes.kinds.tags import Tags
 
 __all__ = [
     "KINDS",
@@ -27,6 +26,3 @@ __all__ = [
 
 KINDS: dict[str, type[Kind]] = {kind.__name__: kind for kind in (Bins, Nested, Ordinal, Shared, Spellings, Tags)}
 """By their names."""
-
-CATEGORIES: dict[str, type[Categories]] = {made.__name__: made for made in (Cuts, Forms, Sets)}
-"""Categories that are read in a way of their own, by their names in files."""

@@ -23,85 +23,6 @@ EVIDENCE = 3.0
 strong evidence. With less, bins would also differ by chance, and a row's own target would contribute to that."""
 
 
-@dataclass(frozen=True)
-class Bins(OrderedKind):
-    """Numbers, cut into bins of about as many rows each, in their order: each is smoothed towards adjacent bins.
-
-    Parameters
-    ----------
-    cuts : int or sequence of numbers, default=20
-        How many bins, cut at quantiles, in which rows count by their weights; or where to cut: a bin has the numbers
-        from a cut on and below the next.
-        Encoders whose cuts were given can be merged, those whose cuts were found cannot.
-    merge : bool, default=False
-        Whether to join adjacent bins that do not differ, by the marginal likelihood of their rows. Narrow bins lose
-        nothing, since they are smoothed; fewer ones are easier to describe.
-    cyclic : bool, default=False
-        Whether the last bin is adjacent to the first: directions, times of day.
-    monotone : "increasing", "decreasing", or None
-        Whether means only rise, or only fall, from bin to bin: isotonic regression of the posterior means. A row's own
-        target is then excluded by folds.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from catbayes import SamplingBayesianEncoder
-    >>> from catbayes.kinds import Bins
-    >>> age = np.tile(np.arange(20, 80), 50)
-    >>> y = np.where(age < 40, 1.0, 3.0) + np.random.default_rng(0).normal(size=3000)
-    >>> encoder = SamplingBayesianEncoder(kinds={"age": Bins(6, merge=True)}).fit(pd.DataFrame({"age": age}), y)
-    >>> encoder.posteriors_["age"][["category", "kind", "count", "mean"]].round(1).fillna("")
-         category    kind   count  mean
-    0    below 40    seen  1000.0   1.0
-    1  40 or more    seen  2000.0   3.0
-    2              unseen     0.0   2.0
-    """
-
-    cuts: int | Sequence[float] = 20
-    merge: bool = False
-    cyclic: bool = False
-    monotone: Monotone | None = None
-
-    in_memory: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Store the cuts as a tuple."""
-        super().__post_init__()
-        if is_number(self.cuts):
-            object.__setattr__(self, "cuts", int(check_count("Bins.cuts", self.cuts, 2)))
-            return
-        try:
-            edges = np.asarray(self.cuts, dtype=np.float64)
-        except (TypeError, ValueError):
-            edges = np.array([np.nan])
-        if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
-            raise InputError(f"Bins.cuts={self.cuts!r}: expected a number of bins, or numbers that rise to cut at.")
-        object.__setattr__(self, "cuts", tuple(edges.tolist()))
-
-    def read(self, column: Any, name: Any, target: Target, weight: Array | None) -> tuple[Categories, Codes]:
-        """Cut the numbers, and join what does not differ."""
-        numbers = _numbers(column, name)
-        edges = _quantiles(numbers, weight, self.cuts) if isinstance(self.cuts, int) else self.cuts
-        found = Cuts.at(edges)
-        codes = found.place(numbers)
-        if not self.merge or not isinstance(self.cuts, int) or len(edges) < 1:
-            return found, codes
-        statistics = target.tally(codes, weight, found.n_slots)
-        found = Cuts.at(_apart(edges, statistics, target, weight))
-        return found, found.place(numbers)
-
-    def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
-        """The bins in their order."""
-        if not isinstance(seen.sources[0], Cuts):
-            raise InputError(f"Bins: column {name!r} was gathered without cuts. Give gather the same kinds.")
-        return replace(seen, kind=self)
-
-    def again(self, seen: Index) -> Kind:
-        """The same cuts for more rows."""
-        source = seen.sources[0]
-        return replace(self, cuts=source.edges) if isinstance(source, Cuts) else self
-
-
 @dataclass(frozen=True, slots=True)
 class Cuts(Categories):
     """Bins as categories: a number has the slot of its bin, and none is unseen."""
@@ -154,6 +75,86 @@ class Cuts(Categories):
             )
         same = np.arange(self.n_slots)
         return self, same, same
+
+
+@dataclass(frozen=True)
+class Bins(OrderedKind):
+    """Numbers, cut into bins of about as many rows each, in their order: each is smoothed towards adjacent bins.
+
+    Parameters
+    ----------
+    cuts : int or sequence of numbers, default=20
+        How many bins, cut at quantiles, in which rows count by their weights; or where to cut: a bin has the numbers
+        from a cut on and below the next.
+        Encoders whose cuts were given can be merged, those whose cuts were found cannot.
+    merge : bool, default=False
+        Whether to join adjacent bins that do not differ, by the marginal likelihood of their rows. Narrow bins lose
+        nothing, since they are smoothed; fewer ones are easier to describe.
+    cyclic : bool, default=False
+        Whether the last bin is adjacent to the first: directions, times of day.
+    monotone : "increasing", "decreasing", or None
+        Whether means only rise, or only fall, from bin to bin: isotonic regression of the posterior means. A row's own
+        target is then excluded by folds.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from catbayes import SamplingBayesianEncoder
+    >>> from catbayes.kinds import Bins
+    >>> age = np.tile(np.arange(20, 80), 50)
+    >>> y = np.where(age < 40, 1.0, 3.0) + np.random.default_rng(0).normal(size=3000)
+    >>> encoder = SamplingBayesianEncoder(kinds={"age": Bins(6, merge=True)}).fit(pd.DataFrame({"age": age}), y)
+    >>> encoder.posteriors_["age"][["category", "kind", "count", "mean"]].round(1).fillna("")
+         category    kind   count  mean
+    0    below 40    seen  1000.0   1.0
+    1  40 or more    seen  2000.0   3.0
+    2              unseen     0.0   2.0
+    """
+
+    cuts: int | Sequence[float] = 20
+    merge: bool = False
+    cyclic: bool = False
+    monotone: Monotone | None = None
+
+    categories: ClassVar[type[Categories]] = Cuts
+    in_memory: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Store the cuts as a tuple."""
+        super().__post_init__()
+        if is_number(self.cuts):
+            object.__setattr__(self, "cuts", int(check_count("Bins.cuts", self.cuts, 2)))
+            return
+        try:
+            edges = np.asarray(self.cuts, dtype=np.float64)
+        except (TypeError, ValueError):
+            edges = np.array([np.nan])
+        if edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
+            raise InputError(f"Bins.cuts={self.cuts!r}: expected a number of bins, or numbers that rise to cut at.")
+        object.__setattr__(self, "cuts", tuple(edges.tolist()))
+
+    def read(self, column: Any, name: Any, target: Target, weight: Array | None) -> tuple[Categories, Codes]:
+        """Cut the numbers, and join what does not differ."""
+        numbers = _numbers(column, name)
+        edges = _quantiles(numbers, weight, self.cuts) if isinstance(self.cuts, int) else self.cuts
+        found = Cuts.at(edges)
+        codes = found.place(numbers)
+        if not self.merge or not isinstance(self.cuts, int) or len(edges) < 1:
+            return found, codes
+        statistics = target.tally(codes, weight, found.n_slots)
+        found = Cuts.at(_apart(edges, statistics, target, weight))
+        return found, found.place(numbers)
+
+    def index(self, seen: Index, name: Any, peers: Sequence[Index] = ()) -> Index:
+        """The bins in their order."""
+        if not isinstance(seen.sources[0], Cuts):
+            raise InputError(f"Bins: column {name!r} was gathered without cuts. Give gather the same kinds.")
+        return replace(seen, kind=self)
+
+    def again(self, seen: Index) -> Kind:
+        """The same cuts for more rows."""
+        source = seen.sources[0]
+        return replace(self, cuts=source.edges) if isinstance(source, Cuts) else self
 
 
 def _numbers(column: Any, name: Any) -> Array:

@@ -30,8 +30,9 @@ class Kind(ABC):
     __slots__ = ()
 
     links: ClassVar[type[Links]]  # how categories are linked
+    categories: ClassVar[type[Categories]] = Categories  # what `read` makes
     in_memory: ClassVar[bool] = False  # whether categories are made of rows in memory, so that no engine counts them
-    is_ordered: ClassVar[bool] = False  # whether an unseen value is a level without a place in the order
+    advice_on_unseen: ClassVar[str | None] = None  # how to avoid unseen values, if users should be warned of them
     names_parents: ClassVar[bool] = False  # whether the parents were found here, so that users have not seen them
 
     @property
@@ -69,7 +70,7 @@ class Kind(ABC):
         return index
 
 
-class Read(Categories, ABC):
+class NormalisedCategories(Categories, ABC):
     """Categories whose cells are normalised before they are looked up."""
 
     __slots__ = ()

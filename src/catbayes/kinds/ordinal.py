@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from catbayes.core.categories import Categories, canonical_list, declared_levels
 from catbayes.core.combinations import Index
@@ -56,6 +56,8 @@ class Ordinal(OrderedKind):
     levels: Sequence[Any] | None = None
     cyclic: bool = False
     monotone: Monotone | None = None
+
+    advice_on_unseen: ClassVar[str | None] = "Name all levels in Ordinal(levels)."
 
     def __post_init__(self) -> None:
         """Store the levels as a tuple."""

@@ -147,7 +147,6 @@ class OrderedKind(Kind):
     monotone: Monotone | None
 
     links: ClassVar[type[Links]] = RandomWalk
-    is_ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Require a direction, or none; a ring has none."""

@@ -15,7 +15,7 @@ from catbayes.core.categories import Categories
 from catbayes.core.combinations import Index, Level
 from catbayes.core.validation import Codes, check_count, check_number
 from catbayes.errors import InputError
-from catbayes.kinds.kind import Kind, Read
+from catbayes.kinds.kind import Kind, NormalisedCategories
 from catbayes.kinds.links import Links
 from catbayes.kinds.tree import Likeness
 
@@ -25,6 +25,17 @@ n-grams, which are least informative, are left out where they would make it a pa
 
 BLOCK = 2048
 """Forms that are compared at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forms(NormalisedCategories):
+    """Forms as categories: every spelling of one has its slot."""
+
+    def cells(self, column: Any) -> list[Any]:
+        """Forms of the cells."""
+        found, codes = Categories.of(column)
+        forms = [*map(form_of, found.values), None]
+        return [forms[code] for code in codes]
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,7 @@ class Spellings(Kind):
     size: int = 3
 
     links: ClassVar[type[Links]] = Likeness
+    categories: ClassVar[type[Categories]] = Forms
     names_parents: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -129,17 +141,6 @@ class Grams:
         rare = 1.0 + np.log(max(self.matrix.shape[0], 1))
         weight = np.append(self.weight, np.full(counts.shape[1] - len(self.weight), rare))
         return _unit(counts @ sparse.diags(weight))[:, : len(self.weight)]
-
-
-@dataclass(frozen=True, slots=True)
-class Forms(Read):
-    """Forms as categories: every spelling of one has its slot."""
-
-    def cells(self, column: Any) -> list[Any]:
-        """Forms of the cells."""
-        found, codes = Categories.of(column)
-        forms = [*map(form_of, found.values), None]
-        return [forms[code] for code in codes]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

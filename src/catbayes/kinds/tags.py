@@ -29,7 +29,7 @@ from catbayes.core.statistics import Moments, Statistics
 from catbayes.core.validation import Array, Codes
 from catbayes.errors import InputError
 from catbayes.families.arithmetic import no_signal
-from catbayes.kinds.kind import Kind, Read
+from catbayes.kinds.kind import Kind, NormalisedCategories
 from catbayes.kinds.links import (
     LOWEST,
     Links,
@@ -164,6 +164,35 @@ def _within(sets: Any) -> float:
     return float((seen.weight * (1.0 - seen.mean)).sum())
 
 
+@dataclass(frozen=True, slots=True)
+class Sets(NormalisedCategories):
+    """Sets as categories, written with a separator; the members that are known have an effect."""
+
+    vocabulary: tuple[str, ...] = ()
+    separator: str = "|"
+
+    def cells(self, column: Any) -> list[Any]:
+        """Sets as text."""
+        return _cells(column, self.separator)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the sets themselves, for a file."""
+        return {"type": "Sets", "separator": self.separator}
+
+    @classmethod
+    def from_dict(cls, record: Any, values: Sequence[Any]) -> Sets:
+        """Read what `to_dict` made."""
+        return cls(tuple(values), separator=Tags(record["separator"]).separator)
+
+    def members(self) -> tuple[Codes, Codes, Codes]:
+        """The known members: their sets, and their numbers in the vocabulary; and how many members each set has."""
+        number = {member: place for place, member in enumerate(self.vocabulary)}
+        parts = [split(text, self.separator) for text in self.values]
+        pairs = [(row, number[part]) for row, some in enumerate(parts) for part in some if part in number]
+        rows, places = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        return rows, places, np.array([len(some) for some in parts], dtype=np.intp)
+
+
 @dataclass(frozen=True)
 class Tags(Kind):
     """Sets of things, such as tags, carts, genres, diagnoses: lists, or text with a separator.
@@ -193,6 +222,7 @@ class Tags(Kind):
     separator: str = "|"
 
     links: ClassVar[type[Links]] = Members
+    categories: ClassVar[type[Categories]] = Sets
     in_memory: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -220,35 +250,6 @@ class Tags(Kind):
 
     def _index(self, sets: Sets) -> Index:
         return replace(Index.of_column(sets), kind=self)
-
-
-@dataclass(frozen=True, slots=True)
-class Sets(Read):
-    """Sets as categories, written with a separator; the members that are known have an effect."""
-
-    vocabulary: tuple[str, ...] = ()
-    separator: str = "|"
-
-    def cells(self, column: Any) -> list[Any]:
-        """Sets as text."""
-        return _cells(column, self.separator)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All but the sets themselves, for a file."""
-        return {"type": "Sets", "separator": self.separator}
-
-    @classmethod
-    def from_dict(cls, record: Any, values: Sequence[Any]) -> Sets:
-        """Read what `to_dict` made."""
-        return cls(tuple(values), separator=Tags(record["separator"]).separator)
-
-    def members(self) -> tuple[Codes, Codes, Codes]:
-        """The known members: their sets, and their numbers in the vocabulary; and how many members each set has."""
-        number = {member: place for place, member in enumerate(self.vocabulary)}
-        parts = [split(text, self.separator) for text in self.values]
-        pairs = [(row, number[part]) for row, some in enumerate(parts) for part in some if part in number]
-        rows, places = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-        return rows, places, np.array([len(some) for some in parts], dtype=np.intp)
 
 
 def split(text: Any, separator: str) -> list[str]:

@@ -192,7 +192,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         seed = new_seed(self.random_state)
         way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
         encoder = self._resolve_encoder(table, family, seed, self.encoder)
-        draws = fitting.training_draws(encoder, X, table, Named.of(y, called.name), weight, groups)
+        draws = fitting.fit_and_draw(encoder, X, table, Named.of(y, called.name), weight, groups)
 
         y = y if classes is None else np.searchsorted(classes, y)  # which every library takes in the same order
         given = fit_params
@@ -266,7 +266,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
             known, seed = found, new_seed(self.random_state)
             given = self._default_encoder(effects=False, keep_categories=None) if self.encoder is None else self.encoder
             encoder = self._resolve_encoder(table, family, seed, given)
-            draws = fitting.training_draws(encoder, X, table, named, weight)
+            draws = fitting.fit_and_draw(encoder, X, table, named, weight)
             seeded = None if self.random_state is None else seed
             estimators = [fitting.fresh_clone(self._chosen_estimator(), known, seeded)]
         else:

@@ -179,7 +179,7 @@ def from_origins(draws: TrainingDraws) -> TrainingDraws:
     return replace(draws, blocks=blocks)
 
 
-def training_draws(
+def fit_and_draw(
     encoder: SamplingBayesianEncoder | None, X: Any, table: Table, y: Named, weight: Array | None, groups: Any = None
 ) -> TrainingDraws:
     """Fit the encoder and return draws of the rows; without an encoder, the numbers as they are."""
