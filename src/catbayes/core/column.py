@@ -58,7 +58,7 @@ class FittedColumn(ColumnSpec):
     stream: int  # the number of its random streams, whatever encoder of this seed it is in
     extra: ExtraOutputs | None
     has_known: bool  # whether some outputs are functions of the posterior itself, which nothing random hides
-    is_silent: bool  # whether it has no signal: its prior is as strong as we please, and its spread as small
+    is_silent: bool  # whether it has no signal: the likelihood rises up to the largest strength
     is_flat: bool  # whether therefore all outputs of the mapping are the same
     shows_many_categories: bool  # whether the outputs show which one of many categories a row has
     prior_is_estimated: bool  # from the same statistics, so that it is uncertain

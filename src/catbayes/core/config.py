@@ -27,7 +27,7 @@ KeepCategories = Literal["codes", "one_hot"]
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """Of its category a row knows the rows before it only, as in CatBoost.
+    """Encode a row by the earlier rows of its category only, as in CatBoost.
 
     Parameters
     ----------

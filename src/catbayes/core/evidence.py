@@ -117,7 +117,7 @@ class Evidence:
 
     @property
     def row_weight(self) -> float:
-        """Σ w² / Σ w: the weight of a row, in the eyes of a row."""
+        """Mean weight of the rows, weighted by weight: Σ w² / Σ w."""
         return float(self.squares / self.total.count[0])
 
     @property

@@ -186,7 +186,7 @@ class _Training:
     def _cross_fit(self, number: int, as_sure: bool = False) -> RowSlots:
         """Update the prior by the training rows of each fold; the slots of the folds come one after the other.
 
-        The prior is that of the whole table: one made per fold would tell the folds, and so the targets, apart. A row
+        The prior is that of the whole table: priors by fold would differ, and reveal the targets of the fold. A row
         that no fold holds out is encoded as if its category were unseen. If `as_sure`, the rows of the other folds
         count for as many as the category has: the posterior is then as precise in training as in prediction.
         """

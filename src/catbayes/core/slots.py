@@ -44,8 +44,8 @@ class Slots:
 
     family: Family
     count: Array
-    # The variance of the mean of each prior due to the rows that it was learnt from, as a multiple of the variance of a
-    # target: zero unless slots are linked.
+    # Var m / V, where m is the mean of a slot's prior, estimated from the rows of linked slots, and V the variance of a
+    # target around its mean. Zero unless slots are linked.
     prior_variance: Array = field(default_factory=lambda: np.zeros(()))
 
     @classmethod

@@ -194,7 +194,7 @@ class Family(ABC):
 
     # ---------------------------------------------------------------------------------- strengths
 
-    if TYPE_CHECKING:  # a field of one family, a property of the others
+    if TYPE_CHECKING:  # a field or a property; an abstract property would become the default of the field
 
         @property
         def strength(self) -> Array:

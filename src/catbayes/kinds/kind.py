@@ -32,7 +32,7 @@ class Kind(ABC):
     links: ClassVar[type[Links]]  # how categories are linked
     categories: ClassVar[type[Categories]] = Categories  # what `read` makes
     in_memory: ClassVar[bool] = False  # whether categories are made of rows in memory, so that no engine counts them
-    advice_on_unseen: ClassVar[str | None] = None  # how to avoid unseen values, if users should be warned of them
+    advice_on_unseen: ClassVar[str | None] = None  # added to a warning of unseen values, if these are missing levels
     names_parents: ClassVar[bool] = False  # whether the parents were found here, so that users have not seen them
 
     @property

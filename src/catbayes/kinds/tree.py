@@ -5,16 +5,16 @@ the prior
 
     mean: that of its parent, learnt from its siblings;   strength: S ν / (S + ν), where the parent is known by S rows
 
-(S ν / (S + ν + 1) for classes; see `Family.around`), which adds the variance of the parent's θ to that of children
+(S ν / (S + ν + 1) for classes; see `arithmetic.around`), which adds the variance of the parent's θ to that of children
 about it. In turn, n rows of a child inform its parent as n ν / (n + ν) rows would, n (ν + 1) / (n + ν) for classes,
 however many they are. These are the messages of belief propagation on a tree: up, what the children know; down, what
 the parent knows without the message of that child. So a child's own rows do not enter its prior, and nothing is counted
 twice. A row's own target is in the posterior of its category, from which it can be taken, and but for that only in the
 root and the strengths, which all rows share.
 
-What is learnt from all siblings but one gives that one away: of a child with one row, the prior is its parent's mean
-without it. So a training row draws its prior's mean too, as wide as it varies with the siblings (the *variance* of a
-prior); and where nothing is drawn, priors come from the other folds like everything else.
+But the prior reveals the own target: of four children with a row each and the targets 0, 0, 1 and 1, those with a 1
+have siblings of mean 1/3, those with a 0 siblings of mean 2/3. So a training row draws its prior's mean too, as wide as
+it varies with the siblings (the *variance* of a prior). Where nothing is drawn, priors come from the other folds.
 
 The strengths make each child as likely as can be given its siblings, θ integrated out, one level after the other.
 """
