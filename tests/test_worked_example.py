@@ -1,4 +1,4 @@
-"""The worked examples of docs/architecture.md, followed to the letter: a family, and a kind of column."""
+"""The worked examples of docs/architecture.md, followed to the letter: a family, a kind of column, and a backend."""
 
 import importlib.util
 import re
@@ -10,17 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.tree import DecisionTreeRegressor
 
 import cases
 import catbayes
 import reference
 import test_families
-from catbayes import InputError, SamplingBayesianEncoder, Scaled
+from catbayes import InputError, SamplingBayesianEncoder, SamplingRegressor, Scaled
 from catbayes.core.categories import Categories
 from catbayes.families import FAMILIES, Family
 from catbayes.kinds import KINDS, Nested
 from catbayes.kinds.kind import NormalisedCategories
 from catbayes.mappings import PredictiveQuantiles
+from catbayes.models import backends, fitting
 
 PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
 NAME = "exponential"
@@ -28,9 +31,9 @@ NAME = "exponential"
 
 @pytest.fixture(scope="module")
 def blocks():
-    """The Python of the page: a family, its name, its tests, a try; a kind, and a try."""
+    """The Python of the page: a family, its name, its tests, a try; a kind, and a try; a backend, and its place."""
     found = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    assert len(found) == 6
+    assert len(found) == 8
     return found
 
 
@@ -166,3 +169,44 @@ def test_one_line_registers_a_kind_that_has_categories_of_its_own(monkeypatch, t
     monkeypatch.setattr(AnyCase, "categories", Categories)
     with pytest.raises(InputError, match="'name' has Lowered as categories, which no kind in KINDS names"):
         encoder.save(tmp_path / "others.catbayes")
+
+
+class AcmeRegressor(RegressorMixin, BaseEstimator):
+    """An estimator of the library that the example is about: a tree that stores what it was given."""
+
+    __module__ = "acmeboost.sklearn"
+
+    def __init__(self, min_rows=5, penalty=1.0, monotone=None):
+        self.min_rows, self.penalty, self.monotone = min_rows, penalty, monotone
+
+    def fit(self, X, y, sample_weight=None, categories=None):
+        self.given_ = self.get_params() | {"categories": categories, "shape": X.shape}
+        self.tree_ = DecisionTreeRegressor(min_samples_leaf=self.min_rows).fit(X, y, sample_weight)
+        return self
+
+    def predict(self, X):
+        return self.tree_.predict(X)
+
+
+def test_the_new_backend_gives_its_library_what_it_takes(blocks, tmp_path, monkeypatch):
+    module = load("catbayes.models.backends.acme", blocks[6], tmp_path)
+    names = {**vars(backends), **vars(module)}
+    exec(blocks[7], names)
+    monkeypatch.setattr(backends, "BACKENDS", names["BACKENDS"])
+    monkeypatch.setattr(fitting, "COUNTS", fitting.COUNTS | {*module.AcmeBoost.row_counts})  # as imported with it
+    X, y = make_queue()
+    X = X.astype({"clerk": str})
+    model = SamplingRegressor(AcmeRegressor(monotone={"day": 1}), n_draws=3, fit_with="copies", random_state=0).fit(
+        X, y
+    )
+    outputs = list(model.estimator_.given_["monotone"])
+    assert model.estimator_.given_ == {
+        "min_rows": 15,
+        "penalty": 3.0,
+        "monotone": outputs,
+        "categories": [list(model.encoder_.get_feature_names_out()).index("clerk_code")],
+        "shape": (6_000, len(outputs)),
+    }
+    assert outputs == [int(name == "day") for name in model.encoder_.get_feature_names_out()]
+    assert model.predict(X).shape == y.shape
+    del sys.modules["catbayes.models.backends.acme"]
