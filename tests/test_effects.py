@@ -245,12 +245,13 @@ def imports(seed, slopes=1.0, n_rows=6_000, n_categories=600):
 
 def test_slopes_are_found_with_their_standard_errors():
     X, y, (_, truth) = imports(0)
+    X = X.assign(x=4.0 * X["x"])  # slopes are for one unit of the number
     encoder = SamplingBayesianEncoder(effects={"category": ["x"]}, random_state=0).fit(X, y)
     found = encoder.posteriors_["category"].query("kind == 'seen'")
-    told = (truth - truth.mean())[found["category"].astype(int)]  # what all have in common is no slope of theirs
-    ranks = norm.cdf(told, found["slope_x"], found["slope_x_sd"])
+    expected = (truth - truth.mean())[found["category"].astype(int)] / 4.0  # about the slope that all have in common
+    ranks = norm.cdf(expected, found["slope_x"], found["slope_x_sd"])
     np.testing.assert_allclose(np.histogram(ranks, bins=4, range=(0, 1))[0] / len(ranks), 0.25, atol=0.06)
-    assert np.corrcoef(told, found["slope_x"])[0, 1] > 0.9
+    assert np.corrcoef(expected, found["slope_x"])[0, 1] > 0.9
     assert abs(encoder.posteriors_["category"].query("kind == 'unseen'")["slope_x"].item()) < 1e-9
 
 

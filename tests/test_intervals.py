@@ -296,3 +296,23 @@ def test_without_held_out_rows_there_are_no_intervals_and_no_sets(name):
 def test_a_coverage_is_a_number_from_0_to_1(shops):
     with pytest.raises(InputError, match=r"coverage=1.5: expected a number from 0 to 1"):
         shops[0].predict_interval(shops[1], 1.5)
+
+
+def test_the_error_of_a_slope_is_independent_of_that_of_the_effect():
+    """A line is known best near the mean of its number, and less well at both ends."""
+    random = np.random.default_rng(0)
+    office, years = random.integers(0, 150, 1500), random.uniform(0, 30, 1500)
+    effect, slope = random.normal(0, 8, 150), random.normal(0, 0.5, 150)
+    salary = 40 + effect[office] + (0.6 + slope[office]) * years + random.normal(0, 6, 1500)
+    X = pandas.DataFrame({"office": np.char.add("o", office.astype(str)), "years": years})
+    model = SamplingRegressor(LinearRegression(), random_state=0).fit(X, salary)
+    assert any("slope" in name for name in model.get_feature_names_out())
+    number = np.unique(office)
+    offices = np.char.add("o", number.astype(str))
+    width, inside = {}, {}
+    for at in (0.0, 15.0, 30.0):
+        lower, upper = model.predict_category_interval(pandas.DataFrame({"office": offices, "years": at}))
+        truth = 40 + effect[number] + (0.6 + slope[number]) * at
+        width[at], inside[at] = np.mean(upper - lower), np.mean((lower <= truth) & (truth <= upper))
+    assert width[15.0] < min(width[0.0], width[30.0])
+    assert min(inside.values()) > 0.75, inside

@@ -243,7 +243,7 @@ class FittedColumn(ColumnSpec):
         drawn = self.mapping.outputs(theta, posterior.family)
         if self.extra is None:
             return drawn
-        return self.extra.append_to_draws(drawn, slice(None) if slots is None else slots, in_full=in_full)
+        return self.extra.append_to_draws(drawn, slice(None) if slots is None else slots, in_full, random)
 
 
 def _by_policy(column: ColumnEvidence, settings: Settings) -> Statistics:

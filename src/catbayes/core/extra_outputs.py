@@ -46,19 +46,24 @@ class ExtraOutputs:
         values = np.broadcast_to(values, (*features.shape[:-1], values.shape[-1]))
         return np.concatenate([features, values], axis=-1)
 
-    def append_to_draws(self, draws: Array, slots: Any = slice(None), in_full: bool = False) -> Array:
-        """Append outputs to draws, (draw, slot, output): uncertain ones are as high or low as the draw is.
+    def append_to_draws(self, draws: Array, slots: Any, in_full: bool, random: np.random.Generator) -> Array:
+        """Append outputs to draws, (draw, slot, output).
 
-        Both are about the same category: where it is drawn by a standard deviation too high, so is its effect.
-        `in_full`, they vary by their standard errors, else by as much as in training.
+        Mean and effect of a category have errors of the same sign, so an effect is drawn as many standard deviations
+        too high as the mean. The error of a slope is independent of both, because slopes are about the mean of their
+        number. `in_full`, effects vary by their standard errors, else by as much as in training.
         """
         found, own = self.append_to(draws, slots), (self.sd if in_full else self.spread)[slots]
         n_outputs = draws.shape[-1]
         if n_outputs and own.any():
             spread = draws.std(axis=0)
             height = np.divide(draws - draws.mean(axis=0), spread, out=np.zeros_like(draws), where=spread > 0)
-            of_part = np.arange(own.shape[-1]) % (self.parts if self.parts == n_outputs else 1)
-            found[..., n_outputs:] += height[..., of_part] * own
+            for first in range(0, own.shape[-1], self.parts):  # effects, then the slopes of each number
+                parts = own[..., first : first + self.parts]
+                of_part = np.arange(parts.shape[-1]) if self.parts == n_outputs else np.zeros(parts.shape[-1], int)
+                own_height = height if first == 0 else height[random.permutation(len(height))]
+                place = n_outputs + first
+                found[..., place : place + parts.shape[-1]] += own_height[..., of_part] * parts
         return found
 
 

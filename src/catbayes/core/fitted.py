@@ -252,10 +252,11 @@ class PosteriorFrames(abc.Mapping[Any, Any]):
         record = posterior_record(column, evidence.classes)
         if encoding.settings.effects and effects is not None and column.extra is not None:
             slots, n_parts = _possible_slots(column), effects.n_parts
+            units = [1.0, *(slope.unit for slope in effects.slopes)]  # slopes are shown for one unit of their number
             for number, kind in enumerate(effect_names(effects, evidence.inputs)):
                 own = slice(number * n_parts, (number + 1) * n_parts)
                 for heading, values in ((kind, column.extra.values), (f"{kind}_sd", column.extra.sd)):
-                    record[heading] = values[slots, own].reshape(-1)
+                    record[heading] = values[slots, own].reshape(-1) / units[number]
         return make_frame(record, encoding.library)
 
     def __iter__(self) -> Iterator[Any]:
