@@ -368,7 +368,7 @@ MODELS = {
         lambda: classify(encoder=SamplingBayesianEncoder(family="normal")),
         "a classifier has classes",
     ),
-    "a regressor for a classifier": (lambda: classify(Ridge()), "does the other task"),
+    "a regressor for a classifier": (lambda: classify(Ridge()), "use SamplingRegressor for it"),
     "a threshold inside": (
         lambda: classify(FixedThresholdClassifier(LogisticRegression(), threshold=0.1)),
         "Put it around the model",

@@ -44,9 +44,9 @@ def draw(
     """Fit the table of the README, and draw four of its cities."""
     import matplotlib.pyplot as plt
 
-    city = ["Oslo"] * 30 + ["Rome"] * 40 + ["Bonn"] * 30 + ["Kyiv"] * 2 + ["Lima"]
+    city = ["Oslo"] * 30 + ["Rome"] * 40 + ["Bonn"] * 30 + ["Kyiv"] * 2
     X = pandas.DataFrame({"city": city})
-    y = np.array([1] * 27 + [0] * 3 + [1, 0] * 20 + [1] * 3 + [0] * 27 + [1, 1] + [0])
+    y = np.array([1] * 27 + [0] * 3 + [1, 0] * 20 + [1] * 3 + [0] * 27 + [1, 1])
     encoder = SamplingBayesianEncoder(random_state=0)
     drawn = encoder.fit_transform(X, y)[:, 0]
     fitted = encoder.encoding_.columns[0]

@@ -23,10 +23,7 @@ def write_linear(
 ) -> str:
     """Write the query that adds the outputs of the encoder and the prediction to every row of a table."""
     if not hasattr(estimator, "coef_") or not hasattr(estimator, "intercept_"):
-        raise InputError(
-            f"to_sql is for linear models, and {type(estimator).__name__} has no coef_. Use to_onnx, or to_sql of "
-            "model.encoder_ for the features."
-        )
+        raise InputError(f"to_sql is for linear models, and {type(estimator).__name__} has no coef_. Use to_onnx.")
     found = lookups(replace(encoding, layout=replace(layout, slopes=())))
     names = _names(encoding, layout, found)
     shifts = np.zeros(layout.places[-1].stop)

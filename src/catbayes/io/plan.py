@@ -32,8 +32,8 @@ class Plan:
         """Check that the encoding can do what is asked."""
         if self.encoding.layout.slopes:
             raise InputError(
-                "effects.slopes: what a row has of a slope goes by its numbers, which files, queries and graphs do not "
-                "look up. Use effects=True for them."
+                "The encoder has slopes, which depend on the numbers of a row, and lookup tables have none. Use "
+                "effects=True, or to_onnx of the model."
             )
         if not all(isinstance(name, str) for name in self.encoding.evidence.inputs):
             raise InputError("The encoder was fitted on an array, so its columns have no names. Fit it on a frame.")

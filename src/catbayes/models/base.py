@@ -545,19 +545,20 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         columns = [values[:, n].astype(np.int64) if n in codes else values[:, n].copy() for n in range(len(names))]
         return make_frame(dict(zip(names, columns, strict=True)), library_of(rows.table.native))
 
-    def to_onnx(self, predict_with: Literal["mean", "draws"] = "mean") -> Any:
+    def to_onnx(self, predict_with: Literal["mean", "draws"] | None = None) -> Any:
         """Make an ONNX model that gives what the model predicts, in single precision.
 
         Parameters
         ----------
-        predict_with : "mean" or "draws", default="mean"
-            "mean" is one lookup of each category, equal to `predict_with="mean"`. "draws" stacks the features of all
-            draws that the model predicts with, and averages the predictions in the graph.
+        predict_with : "mean", "draws" or None, default=None
+            "mean" is one lookup of each category; "draws" stacks the features of all draws, and averages the
+            predictions in the graph. None is as the model predicts.
 
         Returns
         -------
         model : onnx.ModelProto
-            Inputs: a tensor of shape (n, 1) for each column of X, as for `to_onnx` of an encoder; numbers are doubles.
+            Inputs: a tensor of shape (n, 1) for each column of X, as for `to_onnx` of an encoder; numbers are doubles,
+            and dates are days since 1970.
             Outputs: "prediction", or "probabilities" in the order of `classes_` and "label".
 
         Notes
@@ -567,6 +568,8 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         from catbayes.export.onnx_models import write_model  # needs onnx
 
+        if predict_with is None:
+            predict_with = "draws" if isinstance(self.predict_with, int) else self.predict_with  # type: ignore[assignment]
         check_option("predict_with", predict_with, ("mean", "draws"))
         classes = getattr(self, "classes_", None)
         if classes is not None and (self._calibration is not None or not hasattr(self, "predict_proba")):

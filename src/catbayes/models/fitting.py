@@ -255,7 +255,8 @@ def require_suitable(estimator: Any, model: str, *, classes: bool) -> None:
     if not hasattr(estimator, "fit") or isinstance(estimator, type):
         raise InputError(f"estimator={estimator!r}: expected a scikit-learn estimator or Pipeline, not yet fitted.")
     if (is_regressor if classes else is_classifier)(estimator):
-        raise InputError(f"{model} was given {estimator!r}, which does the other task.")
+        other = "SamplingRegressor" if classes else "SamplingClassifier"
+        raise InputError(f"{model} was given {estimator!r}: use {other} for it.")
     if is_clusterer(estimator) or is_outlier_detector(estimator) or not hasattr(estimator, "predict"):
         kind = "classifier" if classes else "regressor"
         raise InputError(f"{model} was given {estimator!r}, which predicts no target: expected a {kind}.")
