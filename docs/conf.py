@@ -113,7 +113,6 @@ html_sidebars = {
         "architecture",
         "policy",
         "contributing",
-        "glossary",
         "changelog",
     )
 }

@@ -53,6 +53,8 @@ def rows(store: Store, plan: Plan, name: str) -> list[list[str]]:
     own = {key: found("native", {}, key).sum() for key in ("fit_seconds", "predict_seconds")}
     usual, lines = found("ours", {}, measure), []
     for label, settings in WAYS.items():
+        if label == "`effects=False`" and shape(name).task != "regression":
+            continue  # only regressors have effects by default
         values = found("ours", settings, measure)
         change = "–"
         if settings:
