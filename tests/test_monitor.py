@@ -74,6 +74,29 @@ def test_a_doubled_rate_is_found_within_200_rows_and_no_other(family):
     assert others <= 2
 
 
+@pytest.mark.calibration
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "normal", "negative_binomial", "robust"])
+def test_the_mean_of_all_rows_changes_in_one_of_a_hundred_batches_without_change(family):
+    random = np.random.default_rng(0)
+    theta, encoder = learn(family, random)
+    alarms = 0
+    for _ in range(300):
+        codes = random.integers(0, N_CATEGORIES, 400)
+        alarms += monitor(encoder, codes[:, None], make_y(family, theta[codes], random)).overall["changed"]
+    assert alarms <= 8  # the 99 % quantile of the binomial, 300 times 0.01
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "normal"])
+def test_a_changed_mean_of_all_rows_is_found_though_no_category_is(family):
+    random = np.random.default_rng(0)
+    theta, encoder = learn(family, random)
+    codes = random.integers(0, N_CATEGORIES, 400)
+    found = monitor(encoder, codes[:, None], make_y(family, 1.4 * theta[codes], random))
+    assert found.overall["changed"]
+    assert found.alarms.mean() < 0.2
+    assert f"Mean {found.overall['before']:.3g} → {found.overall['now']:.3g}: changed" in repr(found)
+
+
 def test_the_bayes_factor_is_that_of_the_definition():
     """By hand, for two classes: θ ~ Beta with the mean of the posterior, worth 4, 16 or 64 rows."""
     from scipy.special import betaln
@@ -88,7 +111,7 @@ def test_the_bayes_factor_is_that_of_the_definition():
     found = monitor(encoder, [["a"]] * 10, [1] * 7 + [0] * 3)
     wanted = np.mean([likely(worth) for worth in (4.0, 16.0, 64.0)]) / likely(alpha + beta)
     assert found.bayes_factors[0] == pytest.approx(wanted, rel=1e-10)
-    assert found.now[0] == pytest.approx(0.7)
+    assert found.now[0] == found.overall["now"] == pytest.approx(0.7)
     assert found.before[0] == pytest.approx(alpha / (alpha + beta))
 
 
@@ -101,6 +124,7 @@ def test_shares_of_unseen_and_missing_values_need_no_target():
         assert found.missing.tolist() == [0.25, 0.0]
         assert found.missing_before.tolist() == [0.25, 0.0]
     assert len(monitor(encoder, batch).frame()) == 0
+    assert monitor(encoder, batch).overall is None
     assert monitor(encoder, batch, [0, 1, 1, 0]).categories == ["a", 1, 2, 3]
     with pytest.raises(InputError, match="takes rows in memory"):
         monitor(encoder, polars.from_pandas(batch).lazy())
@@ -123,7 +147,9 @@ def test_batches_may_be_gathered_anywhere_weighted_and_combined():
     assert "b" in memory.changed().tolist()
     twice = monitor(encoder, batch, labels, sample_weight=np.full(300, 2.0))
     assert twice.counts.tolist() == [2 * count for count in memory.counts]
+    assert twice.overall == pytest.approx(memory.overall)
     three = SamplingBayesianEncoder(["c"]).fit(X, np.arange(900) % 3)
     changes = monitor(three, batch, np.zeros(300, dtype=int))
     assert changes.alarms.all()
     assert np.isnan(changes.before).all()
+    assert "Shares of the classes: changed" in repr(changes)

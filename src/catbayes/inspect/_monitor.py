@@ -50,14 +50,17 @@ class Changes:
         Upper bound of the probability of rows that differ as much if nothing has changed, for each category.
     false_alarms : float
         Share of batches without change in which some category may be reported.
+    overall : dict or None
+        The test of all rows as one category: "before", "now", "bayes_factor", "chance" and "changed"; None without y.
 
     Examples
     --------
     >>> from catbayes import SamplingBayesianEncoder
     >>> from catbayes.inspect import monitor
     >>> encoder = SamplingBayesianEncoder().fit([["north"], ["south"]] * 400, [0, 0, 0, 0, 0, 0, 1, 1] * 100)
-    >>> monitor(encoder, [["north"], ["south"]] * 200, [0, 1, 0, 0, 0, 1, 1, 1] * 50).changed().tolist()
-    ['south']
+    >>> found = monitor(encoder, [["north"], ["south"]] * 200, [0, 1, 0, 0, 0, 1, 1, 1] * 50)
+    >>> found.changed().tolist(), found.overall["changed"]
+    (['south'], True)
     """
 
     columns: list[Any]
@@ -73,6 +76,7 @@ class Changes:
     bayes_factors: Array
     chances: Array
     false_alarms: float
+    overall: dict[str, Any] | None = None
     library: Any = None
 
     @property
@@ -120,7 +124,12 @@ class Changes:
         return make_frame(record, self.library)
 
     def __repr__(self) -> str:
-        return f"Changes in {self.rows:,.0f} rows\n{self.by_column()}"
+        lines = [f"Changes in {self.rows:,.0f} rows"]
+        if self.overall is not None:
+            before, now = self.overall["before"], self.overall["now"]
+            what = "Shares of the classes" if np.isnan(now) else f"Mean {before:.3g} → {now:.3g}"
+            lines.append(f"{what}: {'changed' if self.overall['changed'] else 'no change found'}")
+        return "\n".join([*lines, str(self.by_column())])
 
 
 def monitor(
@@ -144,7 +153,8 @@ def monitor(
         Its target, weights and exposure: arrays, or names of columns as for `gather`. Without y there are only the
         shares of unseen and missing values.
     false_alarms : float, default=0.01
-        Share of batches without change in which some category may be reported.
+        Share of batches without change in which some category may be reported, and share in which all rows together may
+        be, which are tested as one category.
 
     Returns
     -------
@@ -194,6 +204,7 @@ def monitor(
         categories=[name for part in compared for name in part["categories"]],
         **numbers,
         false_alarms=false_alarms,
+        overall=_compare_all(known, batch, false_alarms) if has_target else None,
         library=encoding.library,
     )
 
@@ -216,25 +227,47 @@ def _compare(encoding: Fitted, number: int, batch: Evidence) -> tuple[dict[str, 
     both = both[column.posterior.count[place[both]] > 0]
     rows, family = now.take(both), column.widened().family.take(place[both])
 
-    weight = batch.row_weight * encoding.evidence.exposure / batch.exposure  # the dispersion includes the exposure
-    dispersion = weight * column.prior.dispersion(known.statistics, encoding.evidence.row_weight)
-    fewer = rows.scaled(1.0 / max(dispersion, 1.0))
+    noise = column.prior.dispersion(known.statistics, encoding.evidence.row_weight)
+    return shares, {
+        "categories": [joint.labels()[slot] for slot in both],
+        "counts": rows.count,
+        **_test(family, rows, noise, encoding.evidence, batch),
+    }
+
+
+def _compare_all(known: Evidence, batch: Evidence, false_alarms: float) -> dict[str, Any]:
+    """Compare all rows as one category, whose posterior is that of a prior worth one row."""
+    prior = known.family.from_rows(known.total, 1.0)
+    noise = prior.dispersion(known.total, known.row_weight)
+    posterior = prior.update(known.total.scaled(1.0 / max(noise * known.row_weight, 1.0)))
+    found = {name: float(values[0]) for name, values in _test(posterior, batch.total, noise, known, batch).items()}
+    return {
+        "before": found["before"],
+        "now": found["now"],
+        "bayes_factor": found["bayes_factors"],
+        "chance": found["chances"],
+        "changed": found["chances"] <= false_alarms,
+    }
+
+
+def _test(family: Any, rows: Any, noise: float, known: Evidence, batch: Evidence) -> dict[str, Array]:
+    """Compare the rows of each category with the posterior of its θ."""
+    # The dispersion includes the exposure.
+    fewer = rows.scaled(1.0 / max(noise * batch.row_weight * known.exposure / batch.exposure, 1.0))
     # The θ of a category that has changed is known from a few rows only.
-    worths = [np.minimum(strength * encoding.evidence.exposure, family.strength) for strength in STRENGTHS]
+    worths = [np.minimum(strength * known.exposure, family.strength) for strength in STRENGTHS]
     changed = logsumexp([family.worth(worth).log_marginal(fewer) for worth in worths], axis=0) - np.log(len(worths))
     log_factor = changed - family.log_marginal(fewer)
     likelier = np.flatnonzero(log_factor > 0.0)
-    chances = np.ones(len(both))
+    chances = np.ones(len(log_factor))
     tail = family.take(likelier).tail(fewer.take(likelier))
     chances[likelier] = np.exp(-log_factor[likelier]) if tail is None else tail
 
-    means, observed, labels = family.mean()[:, family.location], family.observed(rows), joint.labels()
+    means, observed = family.mean()[:, family.location], family.observed(rows)
     one = means.shape[1] == 1
-    return shares, {
-        "categories": [labels[slot] for slot in both],
-        "counts": rows.count,
-        "before": means[:, 0] if one else np.full(len(both), np.nan),
-        "now": observed[:, 0] if one else np.full(len(both), np.nan),
+    return {
+        "before": means[:, 0] if one else np.full(len(means), np.nan),
+        "now": observed[:, 0] if one else np.full(len(means), np.nan),
         "bayes_factors": np.exp(np.minimum(log_factor, 700.0)),
         "chances": chances,
     }

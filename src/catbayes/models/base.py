@@ -38,7 +38,7 @@ from catbayes.errors import InputError, warn
 from catbayes.models import fitting
 from catbayes.models.backends import last_step
 from catbayes.models.calibration import HeldOut, Predicted
-from catbayes.models.columns import Columns, refuse_columns
+from catbayes.models.columns import Columns, refuse_columns, warn_of_columns
 from catbayes.models.fitting import TrainingRows, as_numbers, read_training, recommended_encoder
 from catbayes.models.prediction import (
     DrawnTable,
@@ -193,6 +193,8 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         way = fitting.choose(estimator) if self.fit_with == "auto" else self.fit_with
         encoder = self._resolve_encoder(table, family, seed, self.encoder)
         draws = fitting.fit_and_draw(encoder, X, table, Named.of(y, called.name), weight, groups)
+        if encoder is not None:
+            warn_of_columns(encoder.encoding_, table.n_rows)
 
         y = y if classes is None else np.searchsorted(classes, y)  # which every library takes in the same order
         given = fit_params

@@ -15,14 +15,18 @@ from typing import Any
 import numpy as np
 
 from catbayes.core.column import FittedColumn
+from catbayes.core.fitted import Fitted
 from catbayes.core.layout import Layout
-from catbayes.errors import InputError
+from catbayes.core.statistics import Tally
+from catbayes.errors import InputError, warn
 from catbayes.models.backends import backend_of
 
 NAMED = ("categories", "types", "refused")
 """Roles that have no meaning for features that the steps of a Pipeline made of others."""
 
 GRIDS = ("param_grid", "param_distributions")
+ENOUGH_ROWS = 100
+"""Rows below which no column is suspicious."""
 
 
 def refuse_columns(estimator: Any, fit_params: Mapping[str, Any]) -> None:
@@ -47,6 +51,44 @@ def refuse_columns(estimator: Any, fit_params: Mapping[str, Any]) -> None:
                 f"{prefix}{name} names columns, which are not known inside of {type(estimator).__name__}. Leave it "
                 "out: categories are encoded."
             )
+
+
+def warn_of_columns(encoding: Fitted, n_rows: int) -> None:
+    """Warn of encoded columns that look like identifiers, and of columns that determine the target.
+
+    A column determines it if the variance within its categories is below a hundredth of that of all their rows.
+    Categories of one row are left out, for they have no variance.
+    """
+    identifiers, determining = [], []
+    for column, seen in zip(encoding.columns, encoding.evidence.columns, strict=True):
+        if column.is_interaction:
+            continue
+        count, row = seen.statistics.count, encoding.evidence.row_weight
+        if n_rows >= ENOUGH_ROWS and (count > 0).sum() > 0.95 * n_rows and column.links is None:
+            identifiers.append(column.name)
+        several = seen.statistics.take(np.flatnonzero(count > 1.5 * row))
+        size, total = several.count.sum() / row, several.total()
+        degrees = size - len(several.count)  # each category has a mean of its own
+        if degrees < ENOUGH_ROWS or size < 0.5 * n_rows:
+            continue
+        within, among = (
+            (part.count - (part.weight**2).sum(axis=-1) / part.count).sum()
+            if isinstance(part, Tally)
+            else part.m2.sum()
+            for part in (several, total)
+        )
+        if within / degrees < 0.01 * among / size:
+            determining.append(column.name)
+    if identifiers:
+        warn(
+            f"Columns {identifiers!r} have another value in nearly every row, as identifiers have: they do not help on "
+            "new rows. Drop them, or give them a kind, such as Nested."
+        )
+    if determining:
+        warn(
+            f"Columns {determining!r} determine the target almost entirely. Drop those that are not known when you "
+            "predict, or that were made from the target."
+        )
 
 
 @dataclass(frozen=True, slots=True)
