@@ -82,7 +82,7 @@ def warn_of_columns(encoding: Fitted, n_rows: int) -> None:
     if identifiers:
         warn(
             f"Columns {identifiers!r} have another value in nearly every row, as identifiers have: they do not help on "
-            "new rows. Drop them, or give them a kind, such as Nested."
+            "new rows. Drop them, or give them a kind, such as Nested or Bins."
         )
     if determining:
         warn(
