@@ -165,16 +165,20 @@ def test_boosters_treat_codes_as_categories():
     trees = SamplingClassifier(XGBClassifier(n_estimators=5, n_jobs=1), random_state=0).fit(X, y)
     assert [n for n, kind in enumerate(trees.estimator_.feature_types) if kind == "c"] == at
     assert trees.predict(X.assign(city="Paris")).shape == (600,)  # never seen
-    cats = SamplingClassifier(CatBoostClassifier(5, verbose=0, allow_writing_files=False), random_state=0).fit(X, y)
-    assert cats.fit_with_ == "members"
-    assert len(cats.estimators_) == 2
-    names = cats.get_feature_names_out()[cats.estimators_[0].get_cat_feature_indices()]
-    assert names.tolist() == ["city_code", "user_code", "door_code"]
-    assert cats.predict_proba(X.assign(city="Paris")).shape == (600, 2)
     loud = X["street"].astype(int) < 30  # of sixty streets
     assert coded(SamplingClassifier(LGBMClassifier(n_estimators=5, verbose=-1), random_state=0).fit(X, loud)) == []
-    many = SamplingClassifier(CatBoostClassifier(5, verbose=0, allow_writing_files=False), random_state=0).fit(X, loud)
-    assert coded(many) == ["street_code"]
+
+
+def test_catboost_knows_categories_as_a_member_and_not_among_copies():
+    X, y = make_table()
+    catboost = CatBoostClassifier(5, verbose=0, allow_writing_files=False)
+    names = {}
+    for fit_with in ("auto", "members"):
+        model = SamplingClassifier(catboost, fit_with=fit_with, random_state=0).fit(X, y)
+        indices = model.estimators_[0].get_cat_feature_indices()
+        names[model.fit_with_] = model.get_feature_names_out()[indices].tolist()
+        assert model.predict_proba(X.assign(city="Paris")).shape == (600, 2)
+    assert names == {"copies": [], "members": ["city_code", "user_code", "door_code"]}
 
 
 @pytest.mark.calibration

@@ -288,7 +288,7 @@ def test_slopes_go_to_files_and_not_to_queries():
     file = io.BytesIO()
     encoder.save(file)
     np.testing.assert_array_equal(load(file).transform(X), encoder.transform(X))
-    with pytest.raises(InputError, match="goes by its numbers"):
+    with pytest.raises(InputError, match="lookup tables have none"):
         encoder.to_sql()
 
 
