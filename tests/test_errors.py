@@ -543,3 +543,9 @@ def test_draws_of_two_files_with_one_name_need_row_ids(tmp_path):
     with pytest.raises(InputError, match=r"Two files are called 'rows.parquet'"):
         encode(paths, fitted(), tmp_path / "out.parquet", n_draws=1)
     assert len(pandas.read_parquet(encode(paths, fitted(), tmp_path / "out.parquet"))) == 120
+
+
+def test_spans_of_time_are_no_target_of_a_regressor():
+    X = pandas.DataFrame({"s": list("ab") * 10})
+    with pytest.raises(InputError, match="dates or spans of time"):
+        SamplingRegressor(Ridge()).fit(X, pandas.Series(pandas.to_timedelta(np.arange(20), unit="D")))

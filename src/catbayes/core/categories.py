@@ -156,6 +156,9 @@ class Categories:
 
 def _sorted(values: Any) -> tuple[Hashable, ...]:
     """Put values in an order that depends on them alone; mixed types go by type name, then by text."""
+    values = list(values)
+    if values and isinstance(values[0], frozenset):  # < of sets is no order, and their text depends on hashes
+        return tuple(sorted(values, key=lambda value: str(sorted(map(str, value)))))
     try:
         return tuple(sorted(values))
     except TypeError:

@@ -256,7 +256,10 @@ class PosteriorFrames(abc.Mapping[Any, Any]):
             for number, kind in enumerate(effect_names(effects, evidence.inputs)):
                 own = slice(number * n_parts, (number + 1) * n_parts)
                 for heading, values in ((kind, column.extra.values), (f"{kind}_sd", column.extra.sd)):
-                    record[heading] = values[slots, own].reshape(-1) / units[number]
+                    shown = values[slots, own] / units[number]
+                    if n_parts == 1 and evidence.classes is not None and len(record["count"]) == 2 * len(shown):
+                        shown = np.hstack([shown if heading.endswith("_sd") else -shown, shown])  # of both classes
+                    record[heading] = shown.reshape(-1)
         return make_frame(record, encoding.library)
 
     def __iter__(self) -> Iterator[Any]:

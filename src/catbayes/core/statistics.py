@@ -36,7 +36,8 @@ def _sums(codes: Codes, values: Array | None, n_slots: int) -> Array:
 def _sums_before(codes: Codes, rank: Codes) -> Callable[[Array], Array]:
     """Make a function that sums, for each row, values of the rows of its category with a lower rank.
 
-    It takes one sort and a running total, and is exactly zero where there are no such rows.
+    It takes one sort and a running total, and is exactly zero where there are no such rows. Values are divided by the
+    scale of their category, a power of two, so that large values of another category cost no digits.
     """
     order = np.lexsort((rank, codes))
     code, when = codes[order], rank[order]
@@ -44,12 +45,18 @@ def _sums_before(codes: Codes, rank: Codes) -> Callable[[Array], Array]:
     new_code = np.append(True, code[1:] != code[:-1])
     new_rank = new_code | np.append(True, when[1:] != when[:-1])
     first, own = np.empty_like(place), np.empty_like(place)  # where the category of each row begins, and its rank
+    starts = np.flatnonzero(new_code)
     first[order] = np.maximum.accumulate(np.where(new_code, place, 0))
     own[order] = np.maximum.accumulate(np.where(new_rank, place, 0))
 
     def sums(values: Array) -> Array:
-        running = np.append(0.0, np.cumsum(values[order]))
-        return np.asarray(running[own] - running[first])
+        sizes = np.abs(values[order])
+        largest = np.maximum.reduceat(sizes, starts) if len(starts) else sizes
+        scale = np.ldexp(1.0, np.frexp(largest)[1])[np.cumsum(new_code) - 1]
+        running = np.append(0.0, np.cumsum(values[order] / scale))
+        found = running[own] - running[first]
+        found[order] *= scale
+        return np.asarray(found)
 
     return sums
 

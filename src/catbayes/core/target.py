@@ -79,7 +79,8 @@ def read_y(y: Any) -> np.ndarray[Any, Any]:
     """Read a target in memory as an array with one value for each row."""
     if y is None:
         raise InputError("This estimator requires y to be passed, but the target y is None.")
-    y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    is_arrow = type(y).__module__.startswith("pyarrow")  # whose to_numpy copies only if it is asked to
+    y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") and not is_arrow else y)
     if y.ndim == 2 and y.shape[1] > 1:
         raise InputError(
             f"y has {y.shape[1]} columns: expected one target. MultiTargetEncoder(encoder) encodes towards each of "

@@ -11,6 +11,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import assert_all_finite
 
 from catbayes.core.random import Purpose, new_seed, stream
+from catbayes.core.target import no_dates
 from catbayes.core.validation import Array, Seed, TableLike, check_count, check_number
 from catbayes.errors import InputError
 from catbayes.families import FAMILIES, family_name, family_of_numbers, find_family
@@ -61,6 +62,8 @@ class SamplingRegressor(RegressorMixin, SamplingModel):
         return HistGradientBoostingRegressor()
 
     def _read_y(self, y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str, Any]:
+        if y.dtype.kind in "mM":
+            raise no_dates()
         try:
             y = y.astype(np.float64)
         except (TypeError, ValueError) as error:
