@@ -593,7 +593,7 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         Returns
         -------
         query : str
-            Its last columns are "prediction", or "probability_…" of the second of two classes or of each class, equal
+            Its last columns are "prediction", or ``probability_…`` of the second of two classes or of each class, equal
             to `predict_with="mean"`. Numbers must not be missing.
         """
         check_is_fitted(self)
