@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from sklearn.linear_model import Ridge
 
-from catbayes import SamplingBayesianEncoder
+from catbayes import SamplingBayesianEncoder, SamplingRegressor
 from catbayes.families import NormalGamma
 
 
@@ -41,3 +42,9 @@ def test_targets_may_be_arrow_arrays():
         expected = SamplingBayesianEncoder().fit(X, labels).transform(X.head(2))
         found = SamplingBayesianEncoder().fit(X, pa.array(labels)).transform(X.head(2))
         np.testing.assert_array_equal(found, expected)
+
+
+def test_a_column_in_which_every_row_differs_can_be_fitted():
+    X = pd.DataFrame({"id": [f"row {number}" for number in range(60)], "v": np.arange(60.0)})
+    model = SamplingRegressor(Ridge(), random_state=0).fit(X, np.arange(60.0))
+    assert np.isfinite(model.predict(X)).all()

@@ -66,7 +66,10 @@ def warn_of_columns(encoding: Fitted, n_rows: int) -> None:
         count, row = seen.statistics.count, encoding.evidence.row_weight
         if n_rows >= ENOUGH_ROWS and (count > 0).sum() > 0.95 * n_rows and column.links is None:
             identifiers.append(column.name)
-        several = seen.statistics.take(np.flatnonzero(count > 1.5 * row))
+        repeated = np.flatnonzero(count > 1.5 * row)
+        if not len(repeated):
+            continue
+        several = seen.statistics.take(repeated)
         size, total = several.count.sum() / row, several.total()
         degrees = size - len(several.count)  # each category has a mean of its own
         if degrees < ENOUGH_ROWS or size < 0.5 * n_rows:
