@@ -82,6 +82,12 @@ def test_members_share_the_draws_of_a_graph():
         np.testing.assert_allclose(run(model.to_onnx(way), new)["prediction"], expected, rtol=1e-4, atol=1e-4)
 
 
+def test_graphs_follow_the_draws_that_are_set_after_the_fit():
+    X, y, new = make_rows()
+    model = SamplingRegressor(Ridge(), random_state=0).fit(X, y).set_params(predict_with=3)
+    np.testing.assert_allclose(run(model.to_onnx(), new)["prediction"], model.predict(new), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("target", ["number", "two classes", "three classes"])
 def test_queries_of_linear_models_predict_as_the_model(target):
     duckdb = pytest.importorskip("duckdb")

@@ -579,7 +579,8 @@ class SamplingModel(SavedModel, MetaEstimatorMixin, BaseEstimator, ABC):
         encoding = None if self.encoder_ is None else self.encoder_.encoding_
         draws: list[Any] = [[] if encoding is None else [column.expectation for column in encoding.columns]]
         if predict_with == "draws" and encoding is not None:
-            draws = list(zip(*(table.whole() for table in self._draws), strict=True))
+            tables = DrawnTable.of(encoding, self._n_predicted)  # predict_with may have been set since the fit
+            draws = list(zip(*(table.whole() for table in tables), strict=True))
         return write_model(self.estimators_, encoding, self._layout, self._inputs, draws, classes)
 
     def to_sql(self, dialect: str = "duckdb", table: str = "rows") -> str:

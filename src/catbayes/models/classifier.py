@@ -53,8 +53,8 @@ class SamplingClassifier(ClassifierMixin, SamplingModel):
         How categories are encoded; `recommended_encoder(estimator)` if None. It is used as it is, but for
         `family="auto"`, `random_state=None` and `columns="auto"`: those of an object array that hold no numbers.
     n_draws : int or None
-        K: copies or members to fit on. None is 3, fewer copies of tables of more than 33,000 rows, for
-        linear models of more than 3,300, and 2 members of CatBoost.
+        K: copies or members to fit on. None is 3, and fewer copies of tables of more than 33,000 rows, for
+        linear models of more than 3,300.
     fit_with : "auto", "copies", "members", "rounds"
         "copies": K drawn copies of the table, each row weighing 1/K, as in the paper; parameters that count rows
         (`min_samples_leaf`, …) are multiplied by K to keep their meaning. "members": K estimators, one draw each.
